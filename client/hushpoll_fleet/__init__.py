@@ -1,0 +1,1 @@
+"""hushpoll_fleet."""

@@ -1,0 +1,118 @@
+"""The exceptions of the whole distribution, rooted in its lowest package.
+
+Messages name the field, the value, the allowed interval and the remedy. The one thing never put into a
+message is a respondent's answer: an exception travels into logs and crash reports of the host app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class HushpollError(Exception):
+    """Base class of every error that hushpoll raises on purpose."""
+
+
+class InvalidParameter(HushpollError, ValueError):
+    """A caller gave a value outside its interval; always the caller's to correct.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, with the value, the allowed interval and the remedy.
+    field : str
+        Name of the parameter or attribute at fault.
+    """
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class MalformedRecord(HushpollError, ValueError):
+    """Bytes that no device following the protocol could have produced.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong with the record.
+    reason : str
+        Stable code: ``"length"``, ``"range"``, ``"padding"`` or ``"popcount"``.
+    field : str or None
+        Attribute whose part of the record is malformed, where known.
+    """
+
+    def __init__(self, message: str, *, reason: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.field = field
+
+
+class ManifestRefused(HushpollError):
+    """A published manifest that contradicts itself, its digest or its owner's limits.
+
+    Parameters
+    ----------
+    message : str
+        What is refused and why.
+    field : str
+        Path of the field at fault, such as ``attributes[gender].thresholds``.
+    """
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class BudgetExhausted(HushpollError):
+    """Answering would spend more epsilon than the device's owner allows."""
+
+
+class TransportError(HushpollError):
+    """The other side could not be reached, or answered with a problem.
+
+    Parameters
+    ----------
+    message : str
+        What happened, in words.
+    retryable : bool
+        Whether the same bytes may succeed later.
+    status : int or None
+        HTTP status, if there was an answer.
+    problem : mapping or None
+        The problem+json document, if there was one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        status: int | None = None,
+        problem: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.status = status
+        self.problem = problem
+
+
+class MissingExtra(HushpollError, ImportError):
+    """A feature was used whose optional dependencies are not installed.
+
+    Parameters
+    ----------
+    extra : str
+        Name of the extra of the distribution that brings them.
+    feature : str
+        What was asked for, in words.
+    """
+
+    def __init__(self, extra: str, feature: str) -> None:
+        super().__init__(
+            f"{feature} needs the optional extra {extra!r}, which is not installed; "
+            f"install it with: pip install 'hushpoll[{extra}]'"
+        )
+        self.extra = extra
+        self.feature = feature
