@@ -1,7 +1,8 @@
 """The exceptions of the whole distribution, rooted in its lowest package.
 
-Messages name the field, the value, the allowed interval and the remedy. The one thing never put into a
-message is a respondent's answer: an exception travels into logs and crash reports of the host app.
+Messages name the field, the value, the allowed interval and the remedy. The one thing never put
+into a message is a respondent's answer: an exception travels into logs and crash reports of the
+host app.
 """
 
 from __future__ import annotations

@@ -1,0 +1,22 @@
+"""Binary local hashing: local hashing into two buckets (Bassily and Smith, STOC 2015)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Self
+
+from hushpoll_protocols.grr import lie_threshold
+from hushpoll_protocols.local_hashing import LocalHashing
+
+
+@dataclass(frozen=True)
+class BLH(LocalHashing):
+    """Binary local hashing; g is always 2 and therefore not published."""
+
+    name: ClassVar[str] = "BLH"
+
+    @classmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon)."""
+        return cls(k=k, epsilon=epsilon, g=2, R=lie_threshold(2, epsilon), **parameters)

@@ -1,0 +1,103 @@
+"""The privacy parameter: one parser, one interval, exact decimals.
+
+Epsilon is a :class:`decimal.Decimal` from the manifest to the threshold, never a binary float: a
+float has no exact decimal meaning that a manifest, a ledger and a browser could agree on.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal, InvalidOperation
+
+from hushpoll_protocols.errors import InvalidParameter
+
+EPSILON_MIN = Decimal("0.000001")
+EPSILON_MAX = Decimal(64)
+EPSILON_PLACES = 12
+
+_EXACT = Context(prec=60)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INTERVAL = (
+    f"give a decimal number in [1e-6, {EPSILON_MAX}] with at most {EPSILON_PLACES} decimal places, "
+    'for example "1.0"'
+)
+
+
+def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
+    """Read an epsilon exactly.
+
+    Parameters
+    ----------
+    value : str, int, float or Decimal
+        A number in the closed interval [1e-6, 64] with at most 12 decimal places. A float is read
+        through its ``repr``, so ``0.1`` means one tenth.
+    field : str
+        Name put into the error.
+
+    Returns
+    -------
+    Decimal
+        The value, normalised: equal inputs give equal digits.
+
+    Raises
+    ------
+    InvalidParameter
+        The value is no number, not finite, outside the interval, or has too many decimal places.
+    """
+    text = _spelled(value)
+    if text is None:
+        raise InvalidParameter(
+            f"{field} is {value!r} of type {type(value).__name__}, not a number; {_INTERVAL}",
+            field=field,
+        )
+    number = Decimal(text)
+    if not EPSILON_MIN <= number <= EPSILON_MAX:
+        raise InvalidParameter(
+            f"{field} is {value}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
+        )
+    # An own context: the host app may have set the thread's to a few digits.
+    number = number.normalize(_EXACT)
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -EPSILON_PLACES:
+        raise InvalidParameter(
+            f"{field} is {value}, which has {-exponent} decimal places; "
+            f"round it to {EPSILON_PLACES}",
+            field=field,
+        )
+    return number
+
+
+def format_epsilon(epsilon: Decimal) -> str:
+    """Spell an epsilon in plain notation without trailing zeros, the only form a digest ever sees.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        A finite decimal.
+
+    Returns
+    -------
+    str
+        Such as ``"4"``, ``"0.5"`` or ``"0.000001"``.
+    """
+    return format(epsilon.normalize(_EXACT), "f")
+
+
+def _spelled(value: object) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        text = float.__repr__(value)
+    elif isinstance(value, int | Decimal):
+        text = str(value)
+    elif isinstance(value, str):
+        text = value
+    else:
+        return None
+    if not _NUMBER.fullmatch(text):
+        return None
+    try:
+        Decimal(text)
+    except InvalidOperation:
+        return None
+    return text

@@ -1,0 +1,130 @@
+"""Generalized randomized response.
+
+Kairouz, Bonawitz and Ramage (ICML 2016); Arcolezi et al. (DBSec 2023), section 3.3.
+
+The truth is reported with probability p, every other value with probability q = R/2^64. Two answers
+differ by the factor p/q <= e^epsilon, because R is rounded up and p is what the k-1 others leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from hushpoll_protocols.bits import Bits
+from hushpoll_protocols.errors import MalformedRecord
+from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
+from hushpoll_protocols.thresholds import Q, ceil_in_exp
+
+
+def lie_threshold(categories: int, epsilon: Decimal) -> int:
+    """Return R = ceil(2^64/(e^epsilon + categories - 1)), words that name one given other."""
+    return ceil_in_exp(lambda e: Q / (e + categories - 1), epsilon)
+
+
+def respond(value: int, word: int, others: int, lie: int) -> int:
+    """Apply randomized response over others + 1 categories with one word.
+
+    Parameters
+    ----------
+    value : int
+        The truth, in [0, others].
+    word : int
+        One uniform 64-bit word U.
+    others : int
+        Number of other categories.
+    lie : int
+        R: a word below others * R reports the (U div R)-th other category.
+
+    Returns
+    -------
+    int
+        In [0, others].
+    """
+    if word < others * lie:
+        other = word // lie
+        return other if other < value else other + 1
+    return value
+
+
+@dataclass(frozen=True)
+class GRR(FrequencyOracle):
+    """Generalized randomized response; see the module and :class:`FrequencyOracle`.
+
+    Attributes
+    ----------
+    R : int
+        Words out of 2^64 that report one given other value.
+    """
+
+    name: ClassVar[str] = "GRR"
+
+    R: int
+
+    @classmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon)."""
+        return cls(k=k, epsilon=epsilon, R=lie_threshold(k, epsilon), **parameters)
+
+    @cached_property
+    def p(self) -> Fraction:
+        """1 - (k-1)R/2^64."""
+        return 1 - (self.k - 1) * self.q
+
+    @cached_property
+    def q(self) -> Fraction:
+        """R/2^64."""
+        return Fraction(self.R, Q)
+
+    @cached_property
+    def likelihood_ratio(self) -> Fraction:
+        """p/q."""
+        return self.p / self.q
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """R."""
+        return {"R": self.R}
+
+    @cached_property
+    def record_size(self) -> int:
+        """1 byte for up to 256 values, else 2."""
+        return 1 if self.k <= 256 else 2
+
+    @property
+    def smallest_support(self) -> int:
+        """A record supports the one value it names."""
+        return 1
+
+    @property
+    def _best_guess(self) -> Decimal:
+        return decimal_fraction(self.p)
+
+    def randomize(self, value: int, bits: Bits) -> bytes:
+        """Perturb one value with one word; see :meth:`FrequencyOracle.randomize`."""
+        self._check_value(value)
+        return respond(value, bits.word(), self.k - 1, self.R).to_bytes(self.record_size, "little")
+
+    def check(self, record: bytes) -> None:
+        """Refuse a wrong length or a code outside [0, k)."""
+        self._check_length(record)
+        code = int.from_bytes(record, "little")
+        if code >= self.k:
+            raise MalformedRecord(
+                f"the GRR record names code {code}, outside [0, {self.k - 1}]; "
+                "send it exactly as the device made it",
+                reason="range",
+            )
+
+    def support(self, record: bytes) -> tuple[int, ...]:
+        """Return the one value that the record names."""
+        self.check(record)
+        return (int.from_bytes(record, "little"),)
+
+    def probability(self, record: bytes, value: int) -> Fraction:
+        """Return p or q."""
+        self._check_value(value)
+        return self.p if value in self.support(record) else self.q

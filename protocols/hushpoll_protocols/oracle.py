@@ -1,0 +1,260 @@
+"""What every protocol is: a frozen frequency oracle whose law device and estimator share.
+
+All protocols are *pure* in the sense of Wang et al. (USENIX Security 2017, Definition 3.2): a
+record z has a support set S(z), with p = Pr[v in S(z) | v] and q = Pr[v' in S(z) | v] for v' != v.
+Here they have a stronger property as well: given z, the likelihood takes two values only,
+
+    Pr[z | v] = A_z * likelihood_ratio   if v in S(z),        Pr[z | v] = A_z   otherwise,
+
+so that epsilon is ln(likelihood_ratio), and everything a server can infer from a record is its
+support.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from hushpoll_protocols.bits import Bits
+from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_protocols.thresholds import log_rounded_up
+
+K_MIN = 2
+K_MAX = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What a record reveals, in chances rather than in epsilon.
+
+    Attributes
+    ----------
+    best_guess : Decimal
+        Chance that the best guess of the answer from the record is right when every answer was
+        equally likely beforehand, in [1/k, 1]. For local hashing: given the most revealing hash
+        function.
+    largest_posterior : Decimal
+        Largest probability that any possible record can give to any answer, from the same prior.
+
+    Both are rounded up to 12 places, so they never understate.
+    """
+
+    best_guess: Decimal
+    largest_posterior: Decimal
+
+
+@dataclass(frozen=True)
+class FrequencyOracle(ABC):
+    """One protocol at one (k, epsilon), with the integer thresholds that devices use.
+
+    Build with :func:`hushpoll_protocols.create`, which checks (k, epsilon) and derives the rest.
+
+    Attributes
+    ----------
+    k : int
+        Domain size, in [2, 65536]; values are 0..k-1.
+    epsilon : Decimal
+        Privacy parameter charged to the respondent, in [1e-6, 64].
+    """
+
+    name: ClassVar[str]
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+
+    k: int
+    epsilon: Decimal
+
+    @classmethod
+    @abstractmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon), choosing the parameters that are not given."""
+
+    @cached_property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """Probability that the support contains the true value."""
+
+    @cached_property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """Probability that the support contains a given other value."""
+
+    @cached_property
+    @abstractmethod
+    def likelihood_ratio(self) -> Fraction:
+        """Exact ratio of Pr[z | v] for v inside and outside the support of z; at most e^epsilon."""
+
+    @property
+    @abstractmethod
+    def thresholds(self) -> Mapping[str, int]:
+        """Integer thresholds out of 2^64 by name."""
+
+    @property
+    def parameters(self) -> Mapping[str, int | str]:
+        """Free parameters that a manifest publishes (g, omega or theta), as JSON values."""
+        return {}
+
+    @property
+    @abstractmethod
+    def record_size(self) -> int:
+        """Length of every record in bytes."""
+
+    @property
+    @abstractmethod
+    def smallest_support(self) -> int:
+        """Size of the smallest non-empty support set that a record can have."""
+
+    @property
+    @abstractmethod
+    def _best_guess(self) -> Decimal:
+        """Chance of a right best guess under a uniform prior, to 40 digits."""
+
+    @abstractmethod
+    def randomize(self, value: int, bits: Bits) -> bytes:
+        """Perturb one value.
+
+        Parameters
+        ----------
+        value : int
+            Code in [0, k).
+        bits : Bits
+            Source of randomness; :class:`SecureBits` on a device.
+
+        Returns
+        -------
+        bytes
+            Exactly ``record_size`` bytes, whatever the value.
+
+        Raises
+        ------
+        InvalidParameter
+            The value is no code of this domain. The message does not repeat it: it is an answer.
+        """
+
+    @abstractmethod
+    def check(self, record: bytes) -> None:
+        """Refuse bytes that no device following the protocol could have produced.
+
+        Raises
+        ------
+        MalformedRecord
+            With the reason ``length``, ``range``, ``padding`` or ``popcount``.
+        """
+
+    @abstractmethod
+    def support(self, record: bytes) -> tuple[int, ...]:
+        """Return S(z), the values that the record supports, in ascending order.
+
+        Raises
+        ------
+        MalformedRecord
+            See :meth:`check`.
+        """
+
+    @abstractmethod
+    def probability(self, record: bytes, value: int) -> Fraction:
+        """Return Pr[record | value] exactly; for local hashing, given the record's own hash seed.
+
+        Raises
+        ------
+        MalformedRecord
+            See :meth:`check`.
+        InvalidParameter
+            The value is no code of this domain.
+        """
+
+    @cached_property
+    def realized_epsilon(self) -> Decimal:
+        """Epsilon of the law that runs: ln(likelihood_ratio), rounded up to 12 places."""
+        # The ratio is at most e^epsilon by directed rounding, and epsilon has at most 12 places, so
+        # rounding up cannot pass it; `min` covers the last guard digit of the logarithm only.
+        return min(log_rounded_up(self.likelihood_ratio, EPSILON_PLACES), self.epsilon)
+
+    def variance(self, frequency: Fraction) -> Fraction:
+        """Variance of the unbiased frequency estimate, times the number of respondents.
+
+        Parameters
+        ----------
+        frequency : Fraction
+            True frequency of the value in the population, in [0, 1].
+
+        Returns
+        -------
+        Fraction
+            pi(1 - pi)/(p - q)^2 with pi = q + (p - q) * frequency.
+        """
+        pi = self.q + (self.p - self.q) * frequency
+        return pi * (1 - pi) / (self.p - self.q) ** 2
+
+    def disclosure(self) -> Disclosure:
+        """Say what a record reveals, as chances; see :class:`Disclosure`."""
+        ratio, support = self.likelihood_ratio, self.smallest_support
+        posterior = ratio / (ratio * support + self.k - support)
+        return Disclosure(
+            best_guess=_chance(self._best_guess),
+            largest_posterior=_chance(decimal_fraction(posterior)),
+        )
+
+    def _check_value(self, value: int) -> None:
+        if type(value) is not int or not 0 <= value < self.k:
+            raise InvalidParameter(
+                f"the value given to {self.name} is not an integer code in [0, {self.k - 1}]; "
+                "give the index of the answer's category (the value itself is not shown)",
+                field="value",
+            )
+
+    def _check_length(self, record: bytes) -> None:
+        if len(record) != self.record_size:
+            raise MalformedRecord(
+                f"a {self.name} record of a domain of {self.k} has {self.record_size} bytes, "
+                f"this one has {len(record)}; send it exactly as the device made it",
+                reason="length",
+            )
+
+
+def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
+    """Check (k, epsilon), here and nowhere else.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, in [2, 65536].
+    epsilon : str, int, float or Decimal
+        See :func:`hushpoll_protocols.parse_epsilon`.
+
+    Returns
+    -------
+    (int, Decimal)
+
+    Raises
+    ------
+    InvalidParameter
+        Either is outside its interval.
+    """
+    if type(k) is not int or not K_MIN <= k <= K_MAX:
+        raise InvalidParameter(
+            f"k is {k!r}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an integer "
+            "of at least two (a question with one answer needs no perturbation)",
+            field="k",
+        )
+    return k, parse_epsilon(epsilon)
+
+
+_DIGITS = Context(prec=60)
+
+
+def decimal_fraction(value: Fraction) -> Decimal:
+    """Divide out a Fraction at 60 digits."""
+    return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _chance(value: Decimal) -> Decimal:
+    unit = Decimal(1).scaleb(-EPSILON_PLACES)
+    # 40 guard digits lie below the last place kept, so a value meant to be exact there stays exact.
+    trimmed = _DIGITS.quantize(value, Decimal(1).scaleb(-40))
+    return min(trimmed.quantize(unit, ROUND_CEILING, _DIGITS), Decimal(1))

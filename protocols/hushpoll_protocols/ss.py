@@ -1,0 +1,157 @@
+"""Subset selection (Ye and Barg, IEEE Trans. Inf. Theory 2018; Wang et al. 2016).
+
+The record is a uniform subset of omega values that contains the truth with probability p = P/2^64.
+Of the C(k-1, omega-1) subsets that contain a value and the C(k-1, omega) that do not, each is
+equally likely, so the ratio is p/(1-p) * (k-omega)/omega, at most e^epsilon because P is rounded
+down.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from hushpoll_protocols.bits import Bits
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
+from hushpoll_protocols.packing import check_padding, pack, packed_size, unpack
+from hushpoll_protocols.thresholds import Q, floor_in_exp
+
+
+@dataclass(frozen=True)
+class SS(FrequencyOracle):
+    """Subset selection; see the module and :class:`FrequencyOracle`.
+
+    Attributes
+    ----------
+    omega : int
+        Size of every reported subset, in [1, k-1].
+    P : int
+        Words out of 2^64 that keep the truth in the subset.
+    """
+
+    name: ClassVar[str] = "SS"
+    parameter_names: ClassVar[tuple[str, ...]] = ("omega",)
+
+    omega: int
+    P: int
+
+    @classmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon) and optionally omega, an int in [1, k-1]."""
+        omega = parameters.get("omega")
+        if omega is not None:
+            if type(omega) is not int or not 1 <= omega < k:
+                raise InvalidParameter(
+                    f"omega is {omega!r}, outside [1, {k - 1}]; give the size of the subset",
+                    field="omega",
+                )
+            return cls._of_size(k, epsilon, omega)
+        floor = floor_in_exp(lambda e: k / (e + 1), epsilon)
+        sizes = sorted({min(max(size, 1), k - 1) for size in (floor, floor + 1)})
+        # `min` keeps the first of equals, so a tie goes to the smaller subset.
+        return min(
+            (cls._of_size(k, epsilon, size) for size in sizes),
+            key=lambda oracle: oracle.variance(Fraction(1, k)),
+        )
+
+    @classmethod
+    def _of_size(cls, k: int, epsilon: Decimal, omega: int) -> Self:
+        keep = floor_in_exp(lambda e: Q * omega * e / (omega * e + k - omega), epsilon)
+        return cls(k=k, epsilon=epsilon, omega=omega, P=keep)
+
+    @cached_property
+    def p(self) -> Fraction:
+        """P/2^64."""
+        return Fraction(self.P, Q)
+
+    @cached_property
+    def q(self) -> Fraction:
+        """(p(omega-1) + (1-p)omega)/(k-1)."""
+        return (self.p * (self.omega - 1) + (1 - self.p) * self.omega) / (self.k - 1)
+
+    @cached_property
+    def likelihood_ratio(self) -> Fraction:
+        """p(k-omega)/((1-p)omega)."""
+        return self.p * (self.k - self.omega) / ((1 - self.p) * self.omega)
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """P."""
+        return {"P": self.P}
+
+    @property
+    def parameters(self) -> dict[str, int | str]:
+        """The subset's size."""
+        return {"omega": self.omega}
+
+    @cached_property
+    def record_size(self) -> int:
+        """Whole bytes that hold k bits."""
+        return packed_size(self.k)
+
+    @property
+    def smallest_support(self) -> int:
+        """Every record supports omega values."""
+        return self.omega
+
+    @property
+    def _best_guess(self) -> Decimal:
+        return decimal_fraction(self.p / self.omega)
+
+    def randomize(self, value: int, bits: Bits) -> bytes:
+        """Perturb one value: the keep word, then a uniform subset of the others.
+
+        The subset comes from Floyd's algorithm (Bentley and Floyd, CACM 1987), each index by
+        rejection below floor(2^64/m)*m, so that no index is favoured even by 2^-64.
+        """
+        self._check_value(value)
+        others = self.k - 1
+        keep = bits.word() < self.P
+        size = self.omega - 1 if keep else self.omega
+        chosen: set[int] = set()
+        words = iter(bits.words(size))
+        for last in range(others - size, others):
+            m = last + 1
+            limit = Q - Q % m
+            word = next(words, None)
+            while word is None or word >= limit:
+                # A refused word shifts the rest by one, so the last indices draw past the first
+                # batch.
+                word = next(words, None)
+                if word is None:
+                    word = bits.word()
+            index = word % m
+            chosen.add(last if index in chosen else index)
+        members = [other if other < value else other + 1 for other in chosen]
+        if keep:
+            members.append(value)
+        return pack(members, self.k)
+
+    def check(self, record: bytes) -> None:
+        """Refuse a wrong length, a pad bit that is set, or a subset of another size than omega."""
+        self._check_length(record)
+        check_padding(record, self.k)
+        count = int.from_bytes(record, "little").bit_count()
+        if count != self.omega:
+            raise MalformedRecord(
+                f"the SS record holds {count} values, not omega = {self.omega}; "
+                "send it exactly as the device made it",
+                reason="popcount",
+            )
+
+    def support(self, record: bytes) -> tuple[int, ...]:
+        """Return the subset."""
+        self.check(record)
+        return unpack(record)
+
+    def probability(self, record: bytes, value: int) -> Fraction:
+        """Return the chance of this one subset."""
+        self._check_value(value)
+        if value in self.support(record):
+            return self.p / math.comb(self.k - 1, self.omega - 1)
+        return (1 - self.p) / math.comb(self.k - 1, self.omega)

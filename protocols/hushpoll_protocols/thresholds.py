@@ -1,0 +1,115 @@
+"""Integer thresholds out of 2^64, rounded exactly.
+
+A device compares a 64-bit word with a threshold, so its probabilities are rationals with
+denominator 2^64 and the law that runs is the law that is proved. Each threshold is the floor or the
+ceiling of an expression in e^x; which one is chosen so that rounding can only lower epsilon.
+
+Rounding is exact, not merely precise. e^x is transcendental for every rational x other than 0
+(Lindemann), so no expression here is ever an integer, and enclosing e^x ever more tightly must end
+with both ends of the enclosure in the same unit interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+EXACT = Context(prec=80)
+"""Digits enough for every product of published decimals, whatever context the host app has set."""
+
+Q = 1 << 64
+"""Number of values of a word: every threshold is out of Q."""
+
+WORD_BITS = 64
+
+
+def enclose_exp(x: Decimal, digits: int) -> tuple[Fraction, Fraction]:
+    """Enclose e^x between two rationals.
+
+    Parameters
+    ----------
+    x : Decimal
+        Finite exponent.
+    digits : int
+        Significant digits of the enclosure.
+
+    Returns
+    -------
+    (Fraction, Fraction)
+        Strictly below and strictly above e^x: ``Decimal.exp`` is correctly rounded, so the truth
+        lies within one unit in the last place.
+    """
+    context = Context(prec=digits)
+    value = context.exp(x)
+    return Fraction(context.next_minus(value)), Fraction(context.next_plus(value))
+
+
+def floor_in_exp(expression: Callable[[Fraction], Fraction], x: Decimal) -> int:
+    """Return floor(expression(e^x)), exactly.
+
+    Parameters
+    ----------
+    expression : callable
+        Monotone (in either direction) rational function of e^x.
+    x : Decimal
+        Rational exponent, not 0.
+
+    Returns
+    -------
+    int
+    """
+    digits = 60
+    while True:
+        low, high = (math.floor(expression(bound)) for bound in enclose_exp(x, digits))
+        if low == high:
+            return low
+        digits *= 2
+
+
+def ceil_in_exp(expression: Callable[[Fraction], Fraction], x: Decimal) -> int:
+    """Return ceil(expression(e^x)), exactly; see :func:`floor_in_exp`."""
+    return -floor_in_exp(lambda e: -expression(e), x)
+
+
+def log_rounded_up(ratio: Fraction, places: int) -> Decimal:
+    """Return ln(ratio) rounded up.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        At least 1.
+    places : int
+        Decimal places kept.
+
+    Returns
+    -------
+    Decimal
+        Never below the true logarithm.
+    """
+    up = Context(prec=80, rounding=ROUND_CEILING)
+    quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    logarithm = up.next_plus(up.ln(quotient))
+    return up.quantize(logarithm, Decimal(1).scaleb(-places))
+
+
+def decimal_of(ratio: Fraction, places: int, *, up: bool) -> Decimal:
+    """Spell a non-negative rational with a fixed number of places, rounded in the stated direction.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        Non-negative.
+    places : int
+        Decimal places kept.
+    up : bool
+        Round up rather than down.
+
+    Returns
+    -------
+    Decimal
+    """
+    context = Context(prec=places + 40, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return context.quantize(quotient, Decimal(1).scaleb(-places))

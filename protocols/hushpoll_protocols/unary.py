@@ -1,0 +1,101 @@
+"""Unary encoding: one independent bit per value (Wang et al., USENIX Security 2017, section 4.3).
+
+The bit of the true value is set with probability p = P/2^64, every other bit with q = R/2^64. Two
+answers differ in two bits, so the ratio of a record's probabilities is at most p(1-q)/(q(1-p)).
+Raising R and lowering P both lower it, which fixes the direction in which each threshold is
+rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+
+from hushpoll_protocols.bits import Bits
+from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
+from hushpoll_protocols.packing import check_padding, packed_size, unpack
+from hushpoll_protocols.thresholds import EXACT, Q
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(FrequencyOracle):
+    """A bit per value, perturbed independently.
+
+    Attributes
+    ----------
+    P : int
+        Words out of 2^64 that set the bit of the true value.
+    R : int
+        Words out of 2^64 that set the bit of any other value.
+    """
+
+    P: int
+    R: int
+
+    @cached_property
+    def p(self) -> Fraction:
+        """P/2^64."""
+        return Fraction(self.P, Q)
+
+    @cached_property
+    def q(self) -> Fraction:
+        """R/2^64."""
+        return Fraction(self.R, Q)
+
+    @cached_property
+    def likelihood_ratio(self) -> Fraction:
+        """p(1-q)/(q(1-p))."""
+        return self.p * (1 - self.q) / (self.q * (1 - self.p))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """P and R."""
+        return {"P": self.P, "R": self.R}
+
+    @cached_property
+    def record_size(self) -> int:
+        """Whole bytes that hold k bits."""
+        return packed_size(self.k)
+
+    @property
+    def smallest_support(self) -> int:
+        """A record may have a single bit set."""
+        return 1
+
+    @property
+    def _best_guess(self) -> Decimal:
+        # (1/k) * sum over z of max_v Pr[z | v]: any member of a non-empty support is a best guess.
+        p, q = decimal_fraction(self.p), decimal_fraction(self.q)
+        with localcontext(EXACT):
+            unset = (1 - q) ** (self.k - 1)
+            return (p / q * (1 - unset * (1 - q)) + (1 - p) * unset) / self.k
+
+    def randomize(self, value: int, bits: Bits) -> bytes:
+        """Perturb one value with k words, one per category in order."""
+        self._check_value(value)
+        words = bits.words(self.k)
+        other = self.R
+        digits = ["1" if word < other else "0" for word in words]
+        digits[value] = "1" if words[value] < self.P else "0"
+        digits.reverse()
+        return int("".join(digits), 2).to_bytes(self.record_size, "little")
+
+    def check(self, record: bytes) -> None:
+        """Refuse a wrong length or a pad bit that is set."""
+        self._check_length(record)
+        check_padding(record, self.k)
+
+    def support(self, record: bytes) -> tuple[int, ...]:
+        """Return the values whose bit is set."""
+        self.check(record)
+        return unpack(record)
+
+    def probability(self, record: bytes, value: int) -> Fraction:
+        """Return the product over the k independent bits."""
+        self._check_value(value)
+        support = self.support(record)
+        others = len(support) - (value in support)
+        truth = self.p if value in support else 1 - self.p
+        return truth * self.q**others * (1 - self.q) ** (self.k - 1 - others)
