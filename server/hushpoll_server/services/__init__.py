@@ -1,0 +1,1 @@
+"""What the server does, without HTTP and without SQL."""

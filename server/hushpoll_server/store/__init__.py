@@ -1,0 +1,1 @@
+"""The database: tables, transactions and every statement of the package."""

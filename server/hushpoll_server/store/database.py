@@ -1,0 +1,95 @@
+"""Opening the database, and the two kinds of transaction."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.store import sqlite
+
+
+class Database:
+    """A durable database with read and write transactions.
+
+    Parameters
+    ----------
+    url : str
+        SQLAlchemy URL; ``sqlite:///path``.
+    pool_size : int
+        Connections kept open.
+
+    Raises
+    ------
+    InvalidParameter
+        The URL cannot be read, or names a database that this release does not serve.
+    NotDurable
+        The database refuses the settings under which a commit is durable.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 32) -> None:
+        self.engine = _open(url, pool_size)
+        self._writing = self.engine.execution_options(**{sqlite.WRITING: True})
+        # SQLite has one writer at a time and polls for its turn; threads of one process queue
+        # here instead, which wakes them at once.
+        self._turn = threading.Lock()
+        self._log_holds_folded = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a transaction that sees one consistent state and changes nothing."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction that is durable once the block has ended without an exception."""
+        with self._turn, self._writing.begin() as connection:
+            yield connection
+
+    def forget_folded(self) -> None:
+        """Ask that what was deleted also leaves the database's log; see ``tidy``."""
+        self._log_holds_folded = True
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Empty the log if it may still hold folded reports and no reader needs it."""
+        if self._log_holds_folded:
+            with self._turn:
+                self._log_holds_folded = not sqlite.truncate_log(self.engine)
+
+    def ping(self) -> None:
+        """Raise if the database does not answer."""
+        with self.reading() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def _open(url: str, pool_size: int) -> Engine:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InvalidParameter(
+            f"DATABASE_URL is {url!r}, which is no database URL; write sqlite:///path.sqlite",
+            field="DATABASE_URL",
+        ) from error
+    if parsed.get_backend_name() != "sqlite":
+        raise InvalidParameter(
+            f"DATABASE_URL names {parsed.get_backend_name()!r}; this release serves SQLite files: "
+            "write sqlite:///path.sqlite",
+            field="DATABASE_URL",
+        )
+    sqlite.check_url(parsed)
+    # hide_parameters: an exception of the driver would otherwise print reports into the log.
+    engine = create_engine(
+        parsed, pool_size=pool_size, max_overflow=pool_size, hide_parameters=True
+    )
+    sqlite.install(engine)
+    return engine

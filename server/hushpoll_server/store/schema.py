@@ -1,0 +1,112 @@
+"""The tables. Alembic's migrations create them; a test holds the two to each other.
+
+Tables that hold one row per report or token are keyed by a random value and, on SQLite, have no
+row id: the file then keeps them in the order of their random keys, not in that of their arrival.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+surveys = Table(
+    "surveys",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(255), nullable=False, unique=True),
+)
+
+# Times are whole seconds since 1970, UTC: acts of the analyst, never of a respondent.
+versions = Table(
+    "survey_versions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("survey_id", ForeignKey("surveys.id"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("title", String, nullable=False),
+    Column("canonical", LargeBinary, nullable=False),
+    Column("record_size", Integer, nullable=False),
+    Column("minimum_batch", Integer, nullable=False),
+    Column("opens", BigInteger),
+    Column("closes", BigInteger),
+    Column("closed_at", BigInteger),
+    Column("accepts_until", BigInteger),
+    UniqueConstraint("survey_id", "version"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    Column("record", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+seen_ids = Table(
+    "seen_ids",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("version_id", ForeignKey("survey_versions.id"), nullable=False, index=True),
+    Column("reports", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+respondent_tokens = Table(
+    "respondent_tokens",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("survey_id", ForeignKey("surveys.id"), nullable=False),
+    Column("spent", Boolean(create_constraint=False), nullable=False),
+    sqlite_with_rowid=False,
+)
+
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("label", String(200), nullable=False),
+    Column("scopes", String(200), nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked", Boolean(create_constraint=False), nullable=False),
+)
+
+# Counts by day and outcome, written outside the uploads' transactions.
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("outcome", String(64), primary_key=True),
+    Column("count", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)

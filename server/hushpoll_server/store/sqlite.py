@@ -1,0 +1,97 @@
+"""Everything that holds for SQLite alone: pragmas, transaction modes, checkpoints.
+
+No other module of the package contains SQL that a second database would not accept.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import URL
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import NotDurable
+
+WRITING = "hushpoll_writing"
+FULL = 2
+BUSY_MILLISECONDS = 30_000
+CHECKPOINT_BUSY_MILLISECONDS = 50
+
+# secure_delete overwrites what leaves the inbox with zeros; temp_store keeps sort spills off the
+# disk. Both would otherwise leave reports lying in free pages and temporary files.
+PRAGMAS = (
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", FULL),
+    ("secure_delete", "ON", 1),
+    ("foreign_keys", "ON", 1),
+    ("temp_store", "MEMORY", 2),
+    ("busy_timeout", str(BUSY_MILLISECONDS), BUSY_MILLISECONDS),
+)
+
+
+def check_url(url: URL) -> None:
+    """Refuse databases that forget.
+
+    Raises
+    ------
+    InvalidParameter
+        The URL names an SQLite database in memory, or a temporary one.
+    """
+    database = url.database
+    if not database or ":memory:" in database or url.query.get("mode") == "memory":
+        raise InvalidParameter(
+            f"DATABASE_URL is {url.render_as_string()!r}, a database in memory, which cannot keep "
+            "the promise that an acknowledged report survives; name a file: sqlite:///path.sqlite",
+            field="DATABASE_URL",
+        )
+
+
+def install(engine: Engine) -> None:
+    """Set and check the pragmas of each connection, and open transactions explicitly."""
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+
+
+def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None
+    for name, value, expected in PRAGMAS:
+        connection.execute(f"PRAGMA {name} = {value}").close()
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != expected:
+            raise NotDurable(
+                f"SQLite answers {name} = {found!r} where {expected!r} is needed for an "
+                "acknowledged report to be durable and a folded one to be gone; "
+                "put the database on a local file system that supports it"
+            )
+
+
+def _begin(connection: Connection) -> None:
+    # A deferred transaction that first reads and then writes can fail when another writer came
+    # between; writers therefore take the lock before they read.
+    writing = connection.get_execution_options().get(WRITING, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def truncate_log(engine: Engine) -> bool:
+    """Move the write-ahead log into the database file and empty it.
+
+    Folded reports stay in the log's old frames until this has happened.
+
+    Returns
+    -------
+    bool
+        False if a reader still needs the log; try again later.
+    """
+    raw = engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {CHECKPOINT_BUSY_MILLISECONDS}")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy = cursor.fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        cursor.close()
+    finally:
+        raw.close()
+    return not busy
