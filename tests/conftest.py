@@ -1,0 +1,49 @@
+"""Fixtures of the whole suite: where the real data is, and what happens where it is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("HUSHPOLL_DATA", ROOT.parent / "shared" / "data"))
+DATA_SKIP = "REAL DATA MISSING"
+
+
+def data_is_required() -> bool:
+    """CI must never turn green because the real data was not there."""
+    return os.environ.get("CI", "").lower() in {"1", "true"}
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the real data sets (HUSHPOLL_DATA, by default ../shared/data)."""
+    if not (DATA / "adult_26k.csv").is_file():
+        message = f"{DATA_SKIP}: no adult_26k.csv in {DATA}; set HUSHPOLL_DATA to the folder that has it"
+        if data_is_required():
+            pytest.fail(message)
+        pytest.skip(message)
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Folder of the repository."""
+    return ROOT
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the tests that did not run for want of data, where nobody can overlook it."""
+    missing = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if DATA_SKIP in str(report.longrepr)
+    ]
+    if missing:
+        terminalreporter.section("real data missing", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"{len(missing)} tests on real data DID NOT RUN: nothing found in {DATA}. "
+            "Set HUSHPOLL_DATA and run again."
+        )
