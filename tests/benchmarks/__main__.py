@@ -1,0 +1,43 @@
+"""Command line of the benchmarks: all of them, or those named with --only."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import device, kernels, million
+from benchmarks.harness import Figure, report
+
+
+def main() -> int:
+    """Run, print, and exit with 1 where a promise was not kept."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    data = Path(os.environ.get("HUSHPOLL_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=data, help="folder of adult_26k.csv")
+    parser.add_argument("--json", type=Path, default=None, help="also write the figures here")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
+    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="one benchmark by name")
+    options = parser.parse_args()
+    benchmarks: dict[str, Callable[[], list[Figure]]] = {
+        "import": device.importing,
+        "record": lambda: device.randomising(options.data),
+        "counting": lambda: kernels.counting(options.scale),
+        "encoding": lambda: kernels.encoding(options.data, options.scale),
+        "million": lambda: million.reading(options.data, options.scale),
+    }
+    unknown = set(options.only or ()) - set(benchmarks)
+    if unknown:
+        parser.error(f"--only {', '.join(sorted(unknown))}: choose from {', '.join(benchmarks)}")
+    figures: list[Figure] = []
+    for name in options.only or benchmarks:
+        figures.extend(benchmarks[name]())
+    return 0 if report(figures, options.json) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""What the device pays: importing the SDK, and randomising one respondent's record."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.adult import load_codes, publish
+from benchmarks.harness import Figure, against, announced
+from hushpoll_protocols import PROTOCOLS, SecureBits
+
+IMPORT_LIMIT_MS = 60.0
+RECORD_LIMIT_US = 60.0
+HEAVY = ("numpy", "numba", "flask", "pydantic", "pandas", "requests", "click", "yaml")
+
+
+def importing() -> list[Figure]:
+    """`import hushpoll_client`, over a bare interpreter."""
+    probe = (
+        "import sys, hushpoll_client; "
+        f"loaded = [m for m in {HEAVY!r} if m in sys.modules]; assert not loaded, loaded"
+    )
+    with announced("import hushpoll_client"):
+        subprocess.run([sys.executable, "-c", probe], check=True)  # byte code is on disk by now
+
+        def wall(code: str) -> float:
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            return (time.perf_counter() - start) * 1e3
+
+        pairs = [(wall("import hushpoll_client"), wall("pass")) for _ in range(21)]
+    extra = statistics.median(ours - bare for ours, bare in pairs)
+    return [
+        against(
+            f"import hushpoll_client over a bare interpreter (none of {', '.join(HEAVY)} loaded)",
+            unit="ms",
+            ours=extra,
+            peer=IMPORT_LIMIT_MS,
+            peer_name="limit",
+            goal=1,
+            repeats=len(pairs),
+        )
+    ]
+
+
+def randomising(data: Path) -> list[Figure]:
+    """One Adult record, four sensitive attributes, secure randomness: median, mean of the protocols."""
+    codes = load_codes(data / "adult_26k.csv")
+    answers = [{name: int(v) for name, v in row.items()} for row in codes.head(2000).to_dict("records")]
+    medians = []
+    for protocol in PROTOCOLS:
+        with announced(f"randomise one Adult record, {protocol}"):
+            layout = publish(codes, protocol=protocol, split="k-based").layout
+            bits, times = SecureBits(), []
+            for answer in answers:
+                start = time.perf_counter_ns()
+                layout.encode(answer, bits)
+                times.append((time.perf_counter_ns() - start) / 1e3)
+        medians.append(statistics.median(times))
+        print(f"  {protocol}: {medians[-1]:.1f} µs")
+    return [
+        against(
+            "randomise and encode one Adult record, mean of 7 protocols' medians",
+            unit="µs",
+            ours=statistics.mean(medians),
+            peer=RECORD_LIMIT_US,
+            peer_name="limit",
+            goal=1,
+            repeats=len(answers),
+        )
+    ]
