@@ -7,15 +7,16 @@ float has no exact decimal meaning that a manifest, a ledger and a browser could
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Decimal
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.thresholds import own_context, unit
 
 EPSILON_MIN = Decimal("0.000001")
 EPSILON_MAX = Decimal(64)
 EPSILON_PLACES = 12
 
-_EXACT = Context(prec=60)
+_EXACT = own_context(60)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INTERVAL = (
     f"give a decimal number in [1e-6, {EPSILON_MAX}] with at most {EPSILON_PLACES} decimal places, "

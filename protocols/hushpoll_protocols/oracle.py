@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
-from hushpoll_protocols.thresholds import log_rounded_up
+from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
 
 K_MIN = 2
 K_MAX = 65536
@@ -245,7 +245,7 @@ def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
     return k, parse_epsilon(epsilon)
 
 
-_DIGITS = Context(prec=60)
+_DIGITS = own_context(60)
 
 
 def decimal_fraction(value: Fraction) -> Decimal:
@@ -254,7 +254,6 @@ def decimal_fraction(value: Fraction) -> Decimal:
 
 
 def _chance(value: Decimal) -> Decimal:
-    unit = Decimal(1).scaleb(-EPSILON_PLACES)
     # 40 guard digits lie below the last place kept, so a value meant to be exact there stays exact.
-    trimmed = _DIGITS.quantize(value, Decimal(1).scaleb(-40))
-    return min(trimmed.quantize(unit, ROUND_CEILING, _DIGITS), Decimal(1))
+    trimmed = _DIGITS.quantize(value, unit(40))
+    return min(trimmed.quantize(unit(EPSILON_PLACES), ROUND_CEILING, _DIGITS), Decimal(1))

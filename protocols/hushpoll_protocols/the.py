@@ -122,4 +122,5 @@ def optimal_threshold(epsilon: Decimal) -> Decimal:
 
 
 def _point(index: int) -> Decimal:
-    return Decimal(index).scaleb(-4)
+    # Not `scaleb`, which would round to the precision of the thread's context.
+    return Decimal(f"0.{index:04d}")

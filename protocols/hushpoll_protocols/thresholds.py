@@ -13,10 +13,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
 from fractions import Fraction
 
-EXACT = Context(prec=80)
+
+
+def own_context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
+    """Return a decimal context that owes nothing to the host app's.
+
+    ``Context(prec=...)`` alone would take rounding, exponent limits and traps from
+    ``decimal.DefaultContext``, which an app may change: two devices must not disagree over that.
+
+    Parameters
+    ----------
+    digits : int
+        Significant digits.
+    rounding : str
+        One of ``decimal``'s rounding modes.
+
+    Returns
+    -------
+    decimal.Context
+    """
+    return Context(
+        prec=digits,
+        rounding=rounding,
+        Emin=-999_999,
+        Emax=999_999,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=[InvalidOperation, DivisionByZero, Overflow],
+    )
+
+
+def unit(places: int) -> Decimal:
+    """Return 10^-places; unlike ``scaleb``, without the thread's context."""
+    return Decimal((0, (1,), -places))
+
+
+EXACT = own_context(80)
 """Digits enough for every product of published decimals, whatever context the host app has set."""
 
 Q = 1 << 64
@@ -41,7 +86,7 @@ def enclose_exp(x: Decimal, digits: int) -> tuple[Fraction, Fraction]:
         Strictly below and strictly above e^x: ``Decimal.exp`` is correctly rounded, so the truth
         lies within one unit in the last place.
     """
-    context = Context(prec=digits)
+    context = own_context(digits)
     value = context.exp(x)
     return Fraction(context.next_minus(value)), Fraction(context.next_plus(value))
 
@@ -88,10 +133,10 @@ def log_rounded_up(ratio: Fraction, places: int) -> Decimal:
     Decimal
         Never below the true logarithm.
     """
-    up = Context(prec=80, rounding=ROUND_CEILING)
+    up = own_context(80, ROUND_CEILING)
     quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     logarithm = up.next_plus(up.ln(quotient))
-    return up.quantize(logarithm, Decimal(1).scaleb(-places))
+    return up.quantize(logarithm, unit(places))
 
 
 def decimal_of(ratio: Fraction, places: int, *, up: bool) -> Decimal:
@@ -110,6 +155,6 @@ def decimal_of(ratio: Fraction, places: int, *, up: bool) -> Decimal:
     -------
     Decimal
     """
-    context = Context(prec=places + 40, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    context = own_context(places + 40, ROUND_CEILING if up else ROUND_FLOOR)
     quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return context.quantize(quotient, Decimal(1).scaleb(-places))
+    return context.quantize(quotient, unit(places))
