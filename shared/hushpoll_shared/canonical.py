@@ -1,0 +1,239 @@
+"""JSON with one spelling per value: RFC 8785 (JCS) out, I-JSON (RFC 7493) in.
+
+A digest over JSON means something only if every implementation writes the same bytes for the same
+value and no two values are read from the same bytes. So the writer follows RFC 8785, and the reader
+refuses what readers disagree about: duplicate keys, lone surrogates, NaN, integers beyond 2^53.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from hushpoll_protocols.errors import InvalidParameter
+
+LARGEST_INTEGER: Final = 2**53
+"""Integers beyond this, in absolute value, are not exact in JSON; they travel as strings."""
+
+_DEPTH: Final = 64
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class InvalidJson(InvalidParameter):
+    """Bytes that are not one unambiguous JSON value."""
+
+    def __init__(self, message: str, *, field: str = "json") -> None:
+        super().__init__(message, field=field)
+
+
+def canonical_json(value: object) -> bytes:
+    """Write a JSON value in the one form of RFC 8785.
+
+    Parameters
+    ----------
+    value : None, bool, int, float, str, list, tuple or mapping with string keys
+        Integers within ±2^53; floats finite.
+
+    Returns
+    -------
+    bytes
+        UTF-8 without whitespace, keys in order of their UTF-16 code units (section 3.2.3), numbers
+        as ECMAScript writes them (section 3.2.2.3).
+
+    Raises
+    ------
+    InvalidParameter
+        If the value has no such form: nan, infinity, a large integer, a lone surrogate, another
+        type, or nesting deeper than 64.
+    """
+    parts: list[str] = []
+    _write(value, parts, 0)
+    return "".join(parts).encode("utf-8")
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of `data` as 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def parse_json(data: bytes | bytearray | str) -> Any:
+    """Read one JSON value, refusing what two readers could read differently.
+
+    Numbers are one type, as in ECMAScript: ``1.0`` and ``1e0`` read as the integer 1.
+
+    Parameters
+    ----------
+    data : bytes or str
+        UTF-8 without a byte order mark.
+
+    Raises
+    ------
+    InvalidJson
+        If `data` is not UTF-8 or not JSON, repeats a key, holds a lone surrogate, NaN, an infinity,
+        an integer outside ±2^53, or nests deeper than 64.
+    """
+    try:
+        text = data if isinstance(data, str) else bytes(data).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidJson(
+            f"the JSON text is not UTF-8 (byte {error.start}); send it as UTF-8"
+        ) from None
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+            parse_float=_number,
+        )
+    except json.JSONDecodeError as error:
+        # The decoder's own message holds no text of the document; its `doc` attribute holds all.
+        raise InvalidJson(
+            f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it there"
+        ) from None
+    except RecursionError:
+        raise InvalidJson(f"JSON nested deeper than {_DEPTH}; flatten it") from None
+    _check_read(value, 0)
+    return value
+
+
+def _write(value: object, parts: list[str], depth: int) -> None:
+    if depth > _DEPTH:
+        raise InvalidParameter(f"JSON nested deeper than {_DEPTH}; flatten it", field="json")
+    if value is None:
+        parts.append("null")
+    elif isinstance(value, bool):
+        parts.append("true" if value else "false")
+    elif isinstance(value, str):
+        parts.append(_string(value))
+    elif isinstance(value, int):
+        if abs(value) > LARGEST_INTEGER:
+            raise InvalidParameter(
+                f"integer {value} is outside ±2^53, where JSON numbers are not exact; "
+                "write it as a string",
+                field="json",
+            )
+        parts.append(int.__repr__(value))
+    elif isinstance(value, float):
+        parts.append(_float(value))
+    elif isinstance(value, (list, tuple)):
+        parts.append("[")
+        for index, item in enumerate(value):
+            if index:
+                parts.append(",")
+            _write(item, parts, depth + 1)
+        parts.append("]")
+    elif isinstance(value, Mapping):
+        _write_object(value, parts, depth)
+    else:
+        raise InvalidParameter(
+            f"a value of type {type(value).__name__} has no JSON form; use null, true, false, a "
+            "number, a string, a list or a mapping",
+            field="json",
+        )
+
+
+def _write_object(value: Mapping[Any, object], parts: list[str], depth: int) -> None:
+    for key in value:
+        if not isinstance(key, str):
+            raise InvalidParameter(
+                f"a JSON key of type {type(key).__name__}; keys must be strings: put it in quotes",
+                field="json",
+            )
+    parts.append("{")
+    for index, key in enumerate(sorted(value, key=_utf16)):
+        if index:
+            parts.append(",")
+        parts.append(_string(key))
+        parts.append(":")
+        _write(value[key], parts, depth + 1)
+    parts.append("}")
+
+
+def _utf16(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+def _string(value: str) -> str:
+    if _SURROGATE.search(value):
+        raise InvalidParameter(
+            "a string holds half of a surrogate pair, which is no character; remove it",
+            field="json",
+        )
+    # With ensure_ascii off, json escapes exactly what RFC 8785 section 3.2.2.2 does, the same way.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _float(value: float) -> str:
+    """Write a double as ECMA-262 section 6.1.6.1.20 (Number::toString) does."""
+    if not math.isfinite(value):
+        raise InvalidParameter(f"{value} has no JSON form; numbers must be finite", field="json")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    # repr gives the shortest digits that read back, the same digits as ECMAScript's.
+    mantissa, _, power = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(power or "0") - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    count = len(digits)
+    if count <= point <= 21:
+        return f"{sign}{digits}{'0' * (point - count)}"
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    tail = f".{digits[1:]}" if count > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise InvalidJson("a JSON object has the same key twice; keep one of them")
+    return value
+
+
+def _refuse_constant(literal: str) -> NoReturn:
+    raise InvalidJson(f"{literal} is not JSON; write a finite number or a string")
+
+
+def _integer(literal: str) -> int:
+    # 17 characters hold every integer up to 2^53 with its sign; longer ones are not converted,
+    # because converting takes time quadratic in the length.
+    value = int(literal) if len(literal) <= 17 else LARGEST_INTEGER + 1
+    if abs(value) > LARGEST_INTEGER:
+        raise InvalidJson(
+            "a JSON integer is outside ±2^53, where readers round it differently; "
+            "write it as a string"
+        )
+    return value
+
+
+def _number(literal: str) -> int | float:
+    value = float(literal)
+    if not math.isfinite(value):
+        raise InvalidJson("a JSON number is too large for a double; write it as a string")
+    if value.is_integer() and abs(value) <= LARGEST_INTEGER:
+        return int(value)
+    return value
+
+
+def _check_read(value: object, depth: int) -> None:
+    if depth > _DEPTH:
+        raise InvalidJson(f"JSON nested deeper than {_DEPTH}; flatten it")
+    if isinstance(value, str):
+        if _SURROGATE.search(value):
+            raise InvalidJson("a JSON string holds half of a surrogate pair; remove it")
+    elif isinstance(value, list):
+        for item in value:
+            _check_read(item, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_read(key, depth)
+            _check_read(item, depth + 1)

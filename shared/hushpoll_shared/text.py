@@ -1,0 +1,114 @@
+"""What a name and a line of text may look like, so that every device compares the same bytes.
+
+The rules are closed lists of code points, not Unicode classes that grow with the library's version:
+a manifest that one implementation accepts, all accept.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter
+
+NAME_LENGTH: Final = 64
+CATEGORY_LENGTH: Final = 200
+TITLE_LENGTH: Final = 200
+QUESTION_LENGTH: Final = 1000
+DESCRIPTION_LENGTH: Final = 5000
+
+_NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
+
+# C0, DEL and C1 controls, line and paragraph separators, and the directional overrides, which can
+# make one category look like another on a respondent's screen. Lone surrogates have no UTF-8.
+_FORBIDDEN: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def show(value: object) -> str:
+    """Return `value` as it may stand in a message: its repr, cut to 80 characters."""
+    shown = ascii(value) if isinstance(value, str) and _FORBIDDEN.search(value) else repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+
+
+def is_name(value: object) -> bool:
+    """Whether `value` is a string of 1 to 64 characters out of ``a-z 0-9 _ -``."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def check_name(value: object, *, field: str) -> str:
+    """Return `value` if it is a name: 1 to 64 characters out of ``a-z 0-9 _ -``.
+
+    Raises
+    ------
+    InvalidParameter
+        Otherwise; its ``field`` is `field`.
+    """
+    if not isinstance(value, str) or not is_name(value):
+        raise InvalidParameter(
+            f"{field} is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, "
+            "'_' and '-': rename it",
+            field=field,
+        )
+    return value
+
+
+def check_text(value: object, *, field: str, longest: int, lines: bool = False) -> str:
+    """Return `value` if it is plain text in normal form.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    field : str
+        Path of the field, for the message.
+    longest : int
+        Largest number of code points, inclusive.
+    lines : bool
+        Whether line feeds are allowed inside.
+
+    Raises
+    ------
+    InvalidParameter
+        If `value` is not a string, is empty, too long, starts or ends with a space, is not in
+        Unicode normal form C, or has a control character.
+    """
+    if not isinstance(value, str):
+        raise InvalidParameter(
+            f"{field} is {show(value)} ({type(value).__name__}); it must be text: put it in quotes",
+            field=field,
+        )
+    if not 1 <= len(value) <= longest:
+        raise InvalidParameter(
+            f"{field} is {show(value)}, {len(value)} characters long; "
+            f"it must have 1 to {longest} characters",
+            field=field,
+        )
+    if _FORBIDDEN.search(value.replace("\n", "") if lines else value):
+        raise InvalidParameter(
+            f"{field} is {show(value)}; control characters and directional overrides are not "
+            "allowed: remove them",
+            field=field,
+        )
+    if value[0] == " " or value[-1] == " ":
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must not start or end with a space: remove the space",
+            field=field,
+        )
+    if not unicodedata.is_normalized("NFC", value):
+        raise InvalidParameter(
+            f"{field} is {show(value)}; text must be in Unicode normal form C: normalise it",
+            field=field,
+        )
+    return value
+
+
+def normalized(value: object) -> object:
+    """Return a string in normal form C, anything else as it is.
+
+    Authors cannot see which form their editor typed, so drafts and answers are brought into normal
+    form; a published manifest must be in it already.
+    """
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
