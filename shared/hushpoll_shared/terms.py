@@ -1,0 +1,257 @@
+"""What a draft and a published survey have in common, checked in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
+from hushpoll_shared.attributes import Attribute
+from hushpoll_shared.budget import UNIFORM, Split
+from hushpoll_shared.clock import parse_timestamp
+from hushpoll_shared.text import DESCRIPTION_LENGTH, TITLE_LENGTH, check_name, check_text, show
+
+SUBMISSIONS: Final = ("open", "token")
+LARGEST_VERSION: Final = 2**31 - 1
+LARGEST_BATCH: Final = 10**9
+MOST_ATTRIBUTES: Final = 256
+DEFAULT_BATCH: Final = 100
+
+
+@dataclass(frozen=True)
+class Protected:
+    """The attribute whose groups a fairness report compares.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of a declared attribute other than the target.
+    privileged, unprivileged : tuple of str
+        Categories of the two groups; disjoint, neither empty.
+    """
+
+    attribute: str
+    privileged: tuple[str, ...]
+    unprivileged: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the groups as JSON."""
+        return {
+            "attribute": self.attribute,
+            "privileged": list(self.privileged),
+            "unprivileged": list(self.unprivileged),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Everything about a survey but how its budget is resolved.
+
+    Parameters
+    ----------
+    name : str
+        1 to 64 characters out of ``a-z 0-9 _ -``.
+    version : int
+        In [1, 2^31 - 1].
+    title : str
+        Up to 200 characters.
+    epsilon : Decimal
+        Total budget of one respondent, in [1e-6, 64].
+    attributes : tuple of Attribute
+        1 to 256, in the order of the record; names differ; at most one target.
+    split : Split
+        How the budget is divided among the perturbed attributes.
+    description : str or None
+        Up to 5000 characters, with line feeds.
+    opens, closes : str or None
+        UTC ``YYYY-MM-DDTHH:MM:SSZ``: reports are taken from `opens` until before `closes`.
+    protected : Protected or None
+        Groups of a fairness report.
+    submission : str
+        ``"open"`` or ``"token"`` (one single-use token per respondent).
+    minimum_batch : int
+        Fewest reports that any statistic is computed from, in [1, 10^9].
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field, if any of it breaks a rule.
+    """
+
+    name: str
+    version: int
+    title: str
+    epsilon: Decimal
+    attributes: tuple[Attribute, ...]
+    split: Split = UNIFORM
+    description: str | None = None
+    opens: str | None = None
+    closes: str | None = None
+    protected: Protected | None = None
+    submission: str = "open"
+    minimum_batch: int = DEFAULT_BATCH
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="name")
+        _check_integer(self.version, field="version", largest=LARGEST_VERSION)
+        check_text(self.title, field="title", longest=TITLE_LENGTH)
+        object.__setattr__(self, "epsilon", parse_epsilon(self.epsilon))
+        if self.description is not None:
+            check_text(
+                self.description, field="description", longest=DESCRIPTION_LENGTH, lines=True
+            )
+        self._check_period()
+        self._check_attributes()
+        self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
+        if self.protected is not None:
+            self._check_protected(self.protected)
+        if self.submission not in SUBMISSIONS:
+            raise InvalidParameter(
+                f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
+                field="submission",
+            )
+        _check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
+
+    @property
+    def opens_at(self) -> datetime | None:
+        """When the survey opens, aware, in UTC."""
+        return None if self.opens is None else parse_timestamp(self.opens, field="opens")
+
+    @property
+    def closes_at(self) -> datetime | None:
+        """When the survey closes, aware, in UTC."""
+        return None if self.closes is None else parse_timestamp(self.closes, field="closes")
+
+    def _check_period(self) -> None:
+        opens, closes = self.opens_at, self.closes_at
+        if opens is not None and closes is not None and not opens < closes:
+            raise InvalidParameter(
+                f"closes is {self.closes}, not after opens, {self.opens}; move one of them",
+                field="closes",
+            )
+
+    def _check_attributes(self) -> None:
+        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+            raise InvalidParameter(
+                f"attributes has {len(self.attributes)} entries; "
+                f"a survey has 1 to {MOST_ATTRIBUTES}: add or remove some",
+                field="attributes",
+            )
+        seen: set[str] = set()
+        for one in self.attributes:
+            if one.name in seen:
+                raise InvalidParameter(
+                    f"attributes has two entries named {one.name}; names differ: rename one",
+                    field=f"attributes[{one.name}].name",
+                )
+            seen.add(one.name)
+        targets = [one.name for one in self.attributes if one.role == "target"]
+        if len(targets) > 1:
+            raise InvalidParameter(
+                f"attributes has {len(targets)} targets, {', '.join(targets)}; "
+                "a survey has at most one: give the others another role",
+                field=f"attributes[{targets[1]}].role",
+            )
+        if not any(one.perturbed for one in self.attributes):
+            raise InvalidParameter(
+                f"no attribute is perturbed, so epsilon {format_epsilon(self.epsilon)} would "
+                "protect nothing; make at least one attribute sensitive",
+                field="attributes",
+            )
+
+    def _check_protected(self, protected: Protected) -> None:
+        named = {one.name: one for one in self.attributes}
+        attribute = named.get(protected.attribute)
+        if attribute is None:
+            raise InvalidParameter(
+                f"protected.attribute is {show(protected.attribute)}, which is not declared; "
+                f"the attributes are {', '.join(named)}: name one of them",
+                field="protected.attribute",
+            )
+        if attribute.role == "target":
+            raise InvalidParameter(
+                f"protected.attribute is {attribute.name}, the target; "
+                "groups are compared on another attribute: name that one",
+                field="protected.attribute",
+            )
+        for group, categories in (
+            ("privileged", protected.privileged),
+            ("unprivileged", protected.unprivileged),
+        ):
+            path = f"protected.{group}"
+            if not categories or len(set(categories)) != len(categories):
+                raise InvalidParameter(
+                    f"{path} is {show(list(categories))}; it lists one or more different "
+                    f"categories of {attribute.name}",
+                    field=path,
+                )
+            for category in categories:
+                if category not in attribute.domain:
+                    raise InvalidParameter(
+                        f"{path} has {show(category)}, which is no category of {attribute.name}; "
+                        "name its categories as they are declared",
+                        field=path,
+                    )
+        both = set(protected.privileged) & set(protected.unprivileged)
+        if both:
+            raise InvalidParameter(
+                f"protected has {show(min(both))} in both groups; "
+                "the groups are disjoint: remove it from one",
+                field="protected.unprivileged",
+            )
+
+    def _terms_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "name": self.name,
+            "version": self.version,
+            "title": self.title,
+            "epsilon": format_epsilon(self.epsilon),
+            "split": self.split.to_json(),
+            "submission": self.submission,
+            "minimum_batch": self.minimum_batch,
+            "attributes": [one.to_dict() for one in self.attributes],
+        }
+        for key in ("description", "opens", "closes"):
+            value = getattr(self, key)
+            if value is not None:
+                document[key] = value
+        if self.protected is not None:
+            document["protected"] = self.protected.to_dict()
+        return document
+
+
+def read_protected(value: object, *, canonical: bool = False) -> Protected | None:
+    """Read the protected groups; a single category may stand for a list of one unless `canonical`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `value` is neither None nor such a mapping.
+    """
+    if value is None:
+        return None
+    groups: dict[str, tuple[str, ...]] = {}
+    if isinstance(value, Mapping) and set(value) == {"attribute", "privileged", "unprivileged"}:
+        for key in ("privileged", "unprivileged"):
+            group = value[key]
+            if isinstance(group, str) and not canonical:
+                group = [group]
+            if isinstance(group, list | tuple) and all(isinstance(item, str) for item in group):
+                groups[key] = tuple(group)
+        if len(groups) == 2 and isinstance(value["attribute"], str):
+            return Protected(value["attribute"], **groups)
+    raise InvalidParameter(
+        f"protected is {show(value)}; it has exactly the keys attribute (a name), privileged and "
+        "unprivileged (lists of categories)",
+        field="protected",
+    )
+
+
+def _check_integer(value: object, *, field: str, largest: int) -> None:
+    if type(value) is not int or not 1 <= value <= largest:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field
+        )
