@@ -10,9 +10,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_SHOWN_AT_MOST = 80
+
+
+def shown(value: object) -> str:
+    """Spell a refused value for a message: its repr, cut where a hostile manifest made it long."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"an {type(value).__name__} of thousands of digits"
+    return text if len(text) <= _SHOWN_AT_MOST else f"{text[:_SHOWN_AT_MOST]}..."
+
 
 class HushpollError(Exception):
-    """Base class of every error that hushpoll raises on purpose."""
+    """Base class of every error that hushpoll raises on purpose.
+
+    Errors survive pickling, so that a process pool hands on the error and not one about pickling.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(
+    kind: type[HushpollError], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> HushpollError:
+    # Not kind(*args): the keyword arguments are in the attributes.
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InvalidParameter(HushpollError, ValueError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.grr import lie_threshold
 from hushpoll_protocols.local_hashing import G_MAX, LocalHashing
 from hushpoll_protocols.thresholds import floor_in_exp
@@ -30,7 +30,7 @@ class OLH(LocalHashing):
             g = min(floor_in_exp(lambda e: e + 1, epsilon), G_MAX)
         elif type(g) is not int or not 2 <= g <= G_MAX:
             raise InvalidParameter(
-                f"g is {g!r}, outside [2, {G_MAX}]; give the number of hash buckets", field="g"
+                f"g is {shown(g)}, outside [2, {G_MAX}]; give the number of hash buckets", field="g"
             )
         return cls(k=k, epsilon=epsilon, g=g, R=lie_threshold(g, epsilon))
 

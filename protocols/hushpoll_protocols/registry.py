@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from hushpoll_protocols.blh import BLH
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.olh import OLH
 from hushpoll_protocols.oracle import FrequencyOracle, check_domain
@@ -75,7 +75,7 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
     registration = PROTOCOLS.get(name) if isinstance(name, str) else None
     if registration is None:
         raise InvalidParameter(
-            f"protocol is {name!r}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
+            f"protocol is {shown(name)}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
         )
     k, exact = check_domain(k, epsilon)
     oracle = registration.oracle
@@ -83,7 +83,7 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
         if parameter not in oracle.parameter_names:
             allowed = ", ".join(oracle.parameter_names) or "no parameters"
             raise InvalidParameter(
-                f"{name} does not take {parameter} (= {parameters[parameter]!r}); "
+                f"{name} does not take {parameter} (= {shown(parameters[parameter])}); "
                 f"it takes {allowed}",
                 field=parameter,
             )

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, shown
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.packing import check_padding, pack, packed_size, unpack
 from hushpoll_protocols.thresholds import Q, floor_in_exp
@@ -47,7 +47,7 @@ class SS(FrequencyOracle):
         if omega is not None:
             if type(omega) is not int or not 1 <= omega < k:
                 raise InvalidParameter(
-                    f"omega is {omega!r}, outside [1, {k - 1}]; give the size of the subset",
+                    f"omega is {shown(omega)}, outside [1, {k - 1}]; give the size of the subset",
                     field="omega",
                 )
             return cls._of_size(k, epsilon, omega)

@@ -26,7 +26,6 @@ from decimal import (
 from fractions import Fraction
 
 
-
 def own_context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
     """Return a decimal context that owes nothing to the host app's.
 
