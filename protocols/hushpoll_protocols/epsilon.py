@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.thresholds import own_context, unit
 
 EPSILON_MIN = Decimal("0.000001")
@@ -46,26 +46,24 @@ def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
         The value is no number, not finite, outside the interval, or has too many decimal places.
     """
     text = _spelled(value)
-    if text is None:
+    if text is None or not _NUMBER.fullmatch(text):
         raise InvalidParameter(
-            f"{field} is {value!r} of type {type(value).__name__}, not a number; {_INTERVAL}",
+            f"{field} is {shown(value)} of type {type(value).__name__}, not a number; {_INTERVAL}",
             field=field,
         )
     number = Decimal(text)
     if not EPSILON_MIN <= number <= EPSILON_MAX:
         raise InvalidParameter(
-            f"{field} is {value}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
+            f"{field} is {shown(value)}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
         )
-    # An own context: the host app may have set the thread's to a few digits.
-    number = number.normalize(_EXACT)
-    exponent = number.as_tuple().exponent
-    if isinstance(exponent, int) and exponent < -EPSILON_PLACES:
+    # Compared before it is normalised, which would round away a digit past the 60th.
+    if number != number.quantize(unit(EPSILON_PLACES), context=_EXACT):
         raise InvalidParameter(
-            f"{field} is {value}, which has {-exponent} decimal places; "
-            f"round it to {EPSILON_PLACES}",
+            f"{field} is {shown(value)}, which has more than {EPSILON_PLACES} decimal places; "
+            f"{_INTERVAL}",
             field=field,
         )
-    return number
+    return number.normalize(_EXACT)
 
 
 def format_epsilon(epsilon: Decimal) -> str:
@@ -88,17 +86,10 @@ def _spelled(value: object) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
-        text = float.__repr__(value)
-    elif isinstance(value, int | Decimal):
-        text = str(value)
-    elif isinstance(value, str):
-        text = value
-    else:
-        return None
-    if not _NUMBER.fullmatch(text):
-        return None
-    try:
-        Decimal(text)
-    except InvalidOperation:
-        return None
-    return text
+        return float.__repr__(value)
+    if isinstance(value, int):
+        # Python refuses to spell an integer of thousands of digits; one step outside is as far.
+        return str(min(max(value, -1), int(EPSILON_MAX) + 1))
+    if isinstance(value, Decimal):
+        return str(value)
+    return value if isinstance(value, str) else None
