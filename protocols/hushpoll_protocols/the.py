@@ -8,17 +8,19 @@ much.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.thresholds import EXACT, Q, ceil_in_exp, floor_in_exp
 from hushpoll_protocols.unary import UnaryEncoding
 
 _STEP = Decimal("0.0001")
 _GRID = 10_000
+_SPELLING = re.compile(r"0\.[0-9]{1,4}")
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,14 @@ class THE(UnaryEncoding):
 
 
 def _parse_theta(value: object) -> Decimal:
-    try:
-        theta = Decimal(value) if isinstance(value, str | Decimal) else None
-    except InvalidOperation:
-        theta = None
-    if (
-        theta is None
-        or not theta.is_finite()
-        or not Decimal("0.5") < theta < 1
-        or theta != theta.quantize(_STEP, context=EXACT)
-    ):
+    # One spelling, as a manifest publishes it: Decimal() alone would also take "0.6_774" or other
+    # scripts' digits, and another language's client would not.
+    text = str(value) if isinstance(value, str | Decimal) else ""
+    theta = Decimal(text) if _SPELLING.fullmatch(text) else Decimal(0)
+    if not Decimal("0.5") < theta:
         raise InvalidParameter(
-            f"theta is {value!r}, not a decimal string of at most 4 places in the open interval "
-            '(0.5, 1); give one such as "0.6774"',
+            f"theta is {shown(value)}, not a decimal string of at most 4 places in the open "
+            'interval (0.5, 1); give one such as "0.6774"',
             field="theta",
         )
     return theta.quantize(_STEP, context=EXACT)
