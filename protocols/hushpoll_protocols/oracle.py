@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, shown
 from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
 
 K_MIN = 2
@@ -171,9 +171,9 @@ class FrequencyOracle(ABC):
     @cached_property
     def realized_epsilon(self) -> Decimal:
         """Epsilon of the law that runs: ln(likelihood_ratio), rounded up to 12 places."""
-        # The ratio is at most e^epsilon by directed rounding, and epsilon has at most 12 places, so
-        # rounding up cannot pass it; `min` covers the last guard digit of the logarithm only.
-        return min(log_rounded_up(self.likelihood_ratio, EPSILON_PLACES), self.epsilon)
+        # The ratio is below e^epsilon by directed rounding, and epsilon has at most 12 places, so
+        # rounding up cannot pass it. Not clamped: thresholds that overspend have to show.
+        return log_rounded_up(self.likelihood_ratio, EPSILON_PLACES)
 
     def variance(self, frequency: Fraction) -> Fraction:
         """Variance of the unbiased frequency estimate, times the number of respondents.
@@ -238,8 +238,8 @@ def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
     """
     if type(k) is not int or not K_MIN <= k <= K_MAX:
         raise InvalidParameter(
-            f"k is {k!r}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an integer "
-            "of at least two (a question with one answer needs no perturbation)",
+            f"k is {shown(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an "
+            "integer of at least two (a question with one answer needs no perturbation)",
             field="k",
         )
     return k, parse_epsilon(epsilon)
