@@ -1,0 +1,68 @@
+"""Array side of bit records, shared by unary encoding and subset selection."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushpoll_protocols.kernels.blocks import read_only
+from hushpoll_protocols.kernels.compilation import njit
+from hushpoll_protocols.kernels.interface import Bytes, Counts, Words
+
+_LANES = 255
+"""Additions of 0 or 1 that an 8-bit lane holds without a carry into its neighbour."""
+
+_BYTE = np.uint64(0xFF)
+
+SPREAD = read_only(
+    np.array([sum((b >> i & 1) << 8 * i for i in range(8)) for b in range(256)], np.uint64)
+)
+"""The 8 bits of a byte, each in a byte of its own."""
+
+POPCOUNTS = read_only(np.array([b.bit_count() for b in range(256)], np.uint8))
+"""How many bits of a byte are set."""
+
+
+@njit
+def set_indicators(records: Bytes, supported: Bytes) -> None:
+    """Unpack the bits, least significant first."""
+    k = supported.shape[1]
+    for i in range(records.shape[0]):
+        for v in range(k):
+            supported[i, v] = (records[i, v >> 3] >> (v & 7)) & 1
+
+
+@njit
+def count_bits(records: Bytes, spread: Words, counts: Counts) -> None:
+    """Add each column's set bits to `counts`, eight columns per 64-bit addition."""
+    n, width = records.shape
+    k = counts.shape[0]
+    lanes = np.empty(width, np.uint64)
+    for start in range(0, n, _LANES):
+        lanes[:] = 0
+        for i in range(start, min(start + _LANES, n)):
+            for j in range(width):
+                lanes[j] += spread[records[i, j]]
+        for v in range(k):
+            counts[v] += (lanes[v >> 3] >> np.uint64(8 * (v & 7))) & _BYTE
+
+
+@njit
+def mark_padding(records: Bytes, k: int, reason: int, reasons: Bytes) -> None:
+    """Mark rows in which a bit past the k-th is set."""
+    used = k & 7
+    if used:
+        last = records.shape[1] - 1
+        for i in range(records.shape[0]):
+            if records[i, last] >> used:
+                reasons[i] = reason
+
+
+@njit
+def mark_popcount(records: Bytes, popcounts: Bytes, size: int, reason: int, reasons: Bytes) -> None:
+    """Mark rows, not yet marked, that have another number of bits set than `size`."""
+    for i in range(records.shape[0]):
+        count = 0
+        for j in range(records.shape[1]):
+            count += popcounts[records[i, j]]
+        if count != size and reasons[i] == 0:
+            reasons[i] = reason

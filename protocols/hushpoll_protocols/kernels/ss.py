@@ -1,0 +1,90 @@
+"""Array side of subset selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.kernels import bit_records
+from hushpoll_protocols.kernels.compilation import njit
+from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT, Bytes, Codes, Counts, Words
+from hushpoll_protocols.ss import SS
+
+_ONE = np.uint64(1)
+_LAST = np.uint64(2**64 - 1)
+
+
+@njit
+def _perturb(
+    values: Codes,
+    words: Words,
+    k: int,
+    omega: int,
+    keep_below: np.uint64,
+    records: Bytes,
+    refused: npt.NDArray[np.bool_],
+) -> None:
+    others = k - 1
+    for i in range(values.shape[0]):
+        value = values[i]
+        keep = words[i, 0] < keep_below
+        size = omega - 1 if keep else omega
+        # Floyd's set of chosen values is the record itself: the truth's bit is set last.
+        for step in range(size):
+            last = np.int64(others - size + step)
+            m = np.uint64(last + 1)
+            word = words[i, 1 + step]
+            # word >= floor(2^64/m)*m; 2^64 mod m is one more than (2^64 - 1) mod m, modulo m.
+            if word > _LAST - (_LAST % m + _ONE) % m:
+                refused[i] = True
+                break
+            index = np.int64(word % m)
+            member = index if index < value else index + 1
+            if records[i, member >> 3] >> (member & 7) & 1:
+                member = last if last < value else last + 1
+            records[i, member >> 3] |= 1 << (member & 7)
+        if keep:
+            records[i, value >> 3] |= 1 << (value & 7)
+
+
+def words_per_record(oracle: SS) -> int:
+    """One word for keeping the truth, and one per member of the larger subset."""
+    return 1 + oracle.omega
+
+
+def perturb(
+    oracle: SS,
+    values: Codes,
+    words: Words,
+    records: Bytes,
+) -> Sequence[int]:
+    """Fill `records`; return the rows in which a word was refused (< 2^-47 per word)."""
+    refused = np.zeros(len(values), np.bool_)
+    _perturb(values, words, oracle.k, oracle.omega, np.uint64(oracle.P), records, refused)
+    return [int(row) for row in np.flatnonzero(refused)]
+
+
+def indicators(
+    oracle: SS,  # noqa: ARG001 (the interface's signature)
+    records: Bytes,
+    supported: Bytes,
+) -> None:
+    """Unpack the bits."""
+    bit_records.set_indicators(records, supported)
+
+
+def support_counts(
+    oracle: SS,  # noqa: ARG001 (the interface's signature)
+    records: Bytes,
+    counts: Counts,
+) -> None:
+    """Count the bits set in each column."""
+    bit_records.count_bits(records, bit_records.SPREAD, counts)
+
+
+def malformed(oracle: SS, records: Bytes, reasons: Bytes) -> None:
+    """Mark rows with a pad bit set, else rows that do not hold omega values."""
+    bit_records.mark_padding(records, oracle.k, PADDING, reasons)
+    bit_records.mark_popcount(records, bit_records.POPCOUNTS, oracle.omega, POPCOUNT, reasons)

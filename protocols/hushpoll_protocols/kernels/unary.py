@@ -1,0 +1,70 @@
+"""Array side of unary encoding: RAPPOR, OUE and THE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hushpoll_protocols.kernels import bit_records
+from hushpoll_protocols.kernels.compilation import njit
+from hushpoll_protocols.kernels.interface import PADDING, Bytes, Codes, Counts, Words
+from hushpoll_protocols.unary import UnaryEncoding
+
+
+@njit
+def _perturb(
+    values: Codes, words: Words, truth: np.uint64, other: np.uint64, records: Bytes
+) -> None:
+    k = words.shape[1]
+    for i in range(values.shape[0]):
+        for j in range(records.shape[1]):
+            byte = 0
+            for bit in range(min(8, k - 8 * j)):
+                byte |= int(words[i, 8 * j + bit] < other) << bit
+            records[i, j] = byte
+        value = values[i]
+        mask = 1 << (value & 7)
+        if words[i, value] < truth:
+            records[i, value >> 3] |= mask
+        else:
+            records[i, value >> 3] &= ~mask
+
+
+def words_per_record(oracle: UnaryEncoding) -> int:
+    """One word per category."""
+    return oracle.k
+
+
+def perturb(
+    oracle: UnaryEncoding,
+    values: Codes,
+    words: Words,
+    records: Bytes,
+) -> Sequence[int]:
+    """Fill `records`; no word is ever refused."""
+    _perturb(values, words, np.uint64(oracle.P), np.uint64(oracle.R), records)
+    return ()
+
+
+def indicators(
+    oracle: UnaryEncoding,  # noqa: ARG001 (the interface's signature)
+    records: Bytes,
+    supported: Bytes,
+) -> None:
+    """Unpack the bits."""
+    bit_records.set_indicators(records, supported)
+
+
+def support_counts(
+    oracle: UnaryEncoding,  # noqa: ARG001 (the interface's signature)
+    records: Bytes,
+    counts: Counts,
+) -> None:
+    """Count the bits set in each column."""
+    bit_records.count_bits(records, bit_records.SPREAD, counts)
+
+
+def malformed(oracle: UnaryEncoding, records: Bytes, reasons: Bytes) -> None:
+    """Mark rows with a pad bit set."""
+    bit_records.mark_padding(records, oracle.k, PADDING, reasons)
