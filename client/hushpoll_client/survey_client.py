@@ -1,0 +1,298 @@
+"""One respondent of one survey: fetch and pin, preview, randomise once, send those bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.limits import Limits
+from hushpoll_client.pin import check_pin
+from hushpoll_client.preview import Preview, build_preview
+from hushpoll_client.randomize import Answers, randomize
+from hushpoll_client.report import Report
+from hushpoll_protocols.errors import (
+    BudgetExhausted,
+    HushpollError,
+    InvalidParameter,
+    TransportError,
+)
+from hushpoll_shared.published import Published
+from hushpoll_shared.text import check_name
+from hushpoll_shared.wire import check_digest
+
+if TYPE_CHECKING:
+    import requests
+
+    from hushpoll_client.retry import Pacing
+
+_DEFAULT_CONFIG = ClientConfig()
+
+
+class ReportNotSent(TransportError):
+    """A report that did not reach the server, or that it refused.
+
+    Attributes
+    ----------
+    report : Report
+        The report. Send these same bytes again (`SurveyClient.send`) if ``retryable``; never
+        randomise the answers a second time.
+    """
+
+    def __init__(self, cause: HushpollError, report: Report) -> None:
+        if isinstance(cause, TransportError):
+            super().__init__(
+                str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
+            )
+        else:
+            super().__init__(str(cause), retryable=False)
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The server's acknowledgement, given once the report is durable.
+
+    Attributes
+    ----------
+    status : {"accepted", "duplicate"}
+        Whether these bytes were new. Both mean that the report counts, once.
+    report : Report
+        What was sent.
+    """
+
+    status: Literal["accepted", "duplicate"]
+    report: Report
+
+
+class SurveyClient:
+    """A respondent's side of a survey.
+
+    One object stands for one respondent and randomises once. It is used by one thread at a time.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server; https, or http for this machine alone.
+    survey : str
+        Name of the survey.
+    digest : str or None
+        Pinned digest, 64 hexadecimal digits, given out of band. Without it the first manifest
+        fetched becomes the pin, which does not protect against a server that lies at once.
+    published : Published or None
+        The pinned survey itself, shipped with the app: nothing is then fetched before `send`, and a
+        refusal can show what changed.
+    version : int or None
+        Version to fetch, from 1; None fetches the newest.
+    token : str or None
+        The respondent's single-use token, for surveys that want one. Sent with the report only.
+    required_sensitive : iterable of str
+        Attributes that must never leave in clear.
+    max_epsilon : str, int, float, Decimal or None
+        Largest total epsilon accepted, in [1e-6, 64].
+    config : ClientConfig
+        Timeouts and retries.
+    session : requests.Session or None
+        Session to send with; the caller closes it. By default an own one that accepts no cookies.
+    pacing : Pacing or None
+        Source of time and jitter, for tests.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        survey: str,
+        *,
+        digest: str | None = None,
+        published: Published | None = None,
+        version: int | None = None,
+        token: str | None = None,
+        required_sensitive: Iterable[str] = frozenset(),
+        max_epsilon: Any = None,
+        config: ClientConfig = _DEFAULT_CONFIG,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self.survey = check_name(survey, field="survey")
+        self._digest = None if digest is None else check_digest(digest)
+        self._version = _checked_version(version)
+        self._limits = Limits.of(max_epsilon, required_sensitive)
+        self._has_token = token is not None
+        # The network side is loaded with the first client: offline use does without it.
+        from hushpoll_client.endpoint import Endpoint
+        from hushpoll_client.transport import Transport
+
+        self._transport = Transport(
+            Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
+        )
+        self._published: Published | None = None
+        self._report: Report | None = None
+        if published is not None:
+            self._accept(published)
+
+    @classmethod
+    def from_link(cls, link: str, **options: Any) -> Self:
+        """Open a hosted link, ``https://HOST/s/NAME#sha256=DIGEST``.
+
+        Parameters
+        ----------
+        link : str
+            The link; its digest becomes the pin.
+        **options
+            As for the class.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is no such link, or ``digest=`` contradicts it.
+        """
+        from hushpoll_client.endpoint import HostedLink
+
+        parsed = HostedLink.parse(link)
+        digest = options.pop("digest", None)
+        if digest is not None and parsed.digest is not None and digest != parsed.digest:
+            raise InvalidParameter(
+                f"digest {digest!r} is not the link's {parsed.digest!r}; give one of the two",
+                field="digest",
+            )
+        return cls(parsed.url, parsed.survey, digest=digest or parsed.digest, **options)
+
+    def __repr__(self) -> str:
+        return f"SurveyClient({self._transport.endpoint.base!r}, {self.survey!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the client's own connections."""
+        self._transport.close()
+
+    @property
+    def published(self) -> Published:
+        """The pinned survey; fetched and checked when first asked for."""
+        return self._published or self.fetch()
+
+    @property
+    def report(self) -> Report | None:
+        """The report that `randomize` made, or None before that."""
+        return self._report
+
+    def fetch(self) -> Published:
+        """Fetch the survey again and check it against pin, arithmetic and limits.
+
+        Returns
+        -------
+        Published
+
+        Raises
+        ------
+        TransportError
+            If it cannot be fetched.
+        ManifestRefused
+            If it contradicts itself, is not the pinned one (the message shows the difference), or
+            collects a required attribute in clear.
+        BudgetExhausted
+            If it spends more than ``max_epsilon``.
+        """
+        path = ["surveys", self.survey]
+        if self._version is not None:
+            path += ["versions", str(self._version)]
+        answer = self._transport.get(*path, token=False)
+        return self._accept(Published.from_json(answer.body))
+
+    def preview(self, answers: Answers | None = None) -> Preview:
+        """Say what would leave the device; nothing is randomised or sent.
+
+        Parameters
+        ----------
+        answers : mapping, optional
+            With them, the clear lines show what would be sent.
+
+        Raises
+        ------
+        InvalidParameter
+            If the answers do not fit the survey.
+        """
+        return build_preview(self.published, answers)
+
+    def randomize(self, answers: Answers) -> Report:
+        """Randomise the answers, once, and keep the report.
+
+        Raises
+        ------
+        InvalidParameter
+            If the answers do not fit the survey, or the survey wants a token and none was given.
+        BudgetExhausted
+            If this client has randomised before: a second draw would spend the epsilon again.
+        """
+        published = self.published
+        if self._report is not None:
+            raise BudgetExhausted(
+                f"this client has randomised an answer to survey {self.survey!r} before; a second "
+                f"draw would spend epsilon {published.epsilon} again. Send client.report again, or "
+                "make a new SurveyClient for another respondent"
+            )
+        if published.submission == "token" and not self._has_token:
+            raise InvalidParameter(
+                f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
+                field="token",
+            )
+        self._report = randomize(published, answers)
+        return self._report
+
+    def send(self, report: Report) -> Receipt:
+        """Send a report, the same bytes again until the server has acknowledged or refused it.
+
+        Raises
+        ------
+        ReportNotSent
+            A `TransportError` that carries the report.
+        """
+        if not isinstance(report, Report):
+            raise InvalidParameter(
+                f"report must be what randomize returned, not of type {type(report).__name__}",
+                field="report",
+            )
+        try:
+            answer = self._transport.post(
+                "surveys",
+                self.survey,
+                "reports",
+                body=report.to_json().encode(),
+                media_type="application/json",
+            )
+        except HushpollError as error:
+            # A server's refusal, whatever it says, is not this caller's mistake.
+            raise ReportNotSent(error, report) from error
+        status: Literal["accepted", "duplicate"]
+        status = "accepted" if answer.status == 201 else "duplicate"
+        return Receipt(status, report)
+
+    def submit(self, answers: Answers) -> Receipt:
+        """Randomise and send; see both for what they raise."""
+        return self.send(self.randomize(answers))
+
+    def _accept(self, offered: Published) -> Published:
+        check_pin(offered, survey=self.survey, digest=self._digest, known=self._published)
+        self._limits.check(offered)
+        self._digest = offered.digest
+        self._published = offered
+        return offered
+
+
+def _checked_version(version: int | None) -> int | None:
+    if version is not None and (type(version) is not int or version < 1):
+        raise InvalidParameter(
+            f"version is {version!r}; give an integer of at least 1, or None for the newest",
+            field="version",
+        )
+    return version

@@ -1,0 +1,283 @@
+"""One HTTP exchange: request out, bounded answer in, faults named.
+
+What a respondent's device sends is kept to the report itself: no cookies (a server could link
+reports by them), no credentials from ``~/.netrc``, no redirects, no library version, no proxy for
+this machine's own address. Bodies are never logged.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.endpoint import Endpoint
+from hushpoll_client.retry import Pacing, RetryHint, with_retries
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, exception_from
+
+if TYPE_CHECKING:
+    import requests
+
+_log = logging.getLogger("hushpoll_client")
+
+
+def new_session() -> requests.Session:
+    """Return a keep-alive session that accepts no cookies."""
+    import requests
+
+    session = requests.Session()
+    refuse_cookies(session)
+    return session
+
+
+def refuse_cookies(session: requests.Session) -> None:
+    """Make ``session`` keep no cookie of any server: a cookie would link one report to the next."""
+    from http.cookiejar import DefaultCookiePolicy
+
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer: status in [200, 299], headers and body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the body as JSON.
+
+        Raises
+        ------
+        TransportError
+            If it is not JSON; not retryable.
+        """
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise TransportError(
+                "the server's answer is not JSON; check that the address is a hushpoll server's",
+                retryable=False,
+                status=self.status,
+            ) from None
+
+
+class Transport:
+    """Sends requests to one server, each thread and each process over its own session.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        Where to send.
+    token : str or None
+        Bearer token.
+    config : ClientConfig
+        Timeouts, attempts and the largest answer read.
+    session : requests.Session or None
+        A session to use instead of an own one; the caller closes it and keeps it to one thread.
+    pacing : Pacing
+        Source of time and jitter.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        token: str | None = None,
+        config: ClientConfig,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self._config = config
+        self._pacing = pacing or Pacing()
+        self._authorization = None if token is None else f"Bearer {_checked_token(token)}"
+        self._given = session
+        self._own = threading.local()
+        # Requests would send traffic for this machine through HTTP_PROXY, off this machine.
+        self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
+
+    def __repr__(self) -> str:
+        return f"Transport({self.endpoint.base!r})"
+
+    def get(
+        self, *segments: str, params: Mapping[str, str] | None = None, token: bool = True
+    ) -> Answer:
+        """GET a resource, with retries; ``token=False`` keeps the token back."""
+        return self._retried("GET", segments, params=params, token=token)
+
+    def post(self, *segments: str, body: bytes, media_type: str, retry: bool = True) -> Answer:
+        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again."""
+        if not retry:
+            return self._once("POST", segments, RetryHint(), body=body, media_type=media_type)
+        return self._retried("POST", segments, body=body, media_type=media_type)
+
+    def download(self, *segments: str, write: Callable[[bytes], object]) -> int:
+        """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
+        with closing(self._exchange("GET", segments)) as response:
+            self._raise_for_status(response, RetryHint())
+            total = 0
+            for piece in self._pieces(response):
+                write(piece)
+                total += len(piece)
+            return total
+
+    def close(self) -> None:
+        """Close this thread's own session; a later request opens a new one."""
+        session = getattr(self._own, "session", None)
+        if session is not None:
+            self._own.session = None
+            session.close()
+
+    def _session(self) -> requests.Session:
+        if self._given is not None:
+            return self._given
+        # A child of a fork must not write into its parent's connections.
+        if getattr(self._own, "pid", None) != os.getpid():
+            self._own.session = None
+            self._own.pid = os.getpid()
+        session: requests.Session | None = self._own.session
+        if session is None:
+            session = self._own.session = new_session()
+        return session
+
+    def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
+        return with_retries(
+            lambda hint: self._once(method, segments, hint, **details),
+            config=self._config,
+            pacing=self._pacing,
+            what=f"{method} {self.endpoint.url(*segments)}",
+        )
+
+    def _once(
+        self, method: str, segments: tuple[str, ...], hint: RetryHint, **details: Any
+    ) -> Answer:
+        with closing(self._exchange(method, segments, **details)) as response:
+            _log.debug("%s %s: %d", method, self.endpoint.url(*segments), response.status_code)
+            self._raise_for_status(response, hint)
+            return Answer(response.status_code, response.headers, self._bounded(response))
+
+    def _exchange(
+        self,
+        method: str,
+        segments: tuple[str, ...],
+        *,
+        body: bytes | None = None,
+        media_type: str | None = None,
+        params: Mapping[str, str] | None = None,
+        token: bool = True,
+    ) -> requests.Response:
+        import requests
+
+        headers = {"User-Agent": "hushpoll", "Accept-Encoding": "identity"}
+        if media_type is not None:
+            headers["Content-Type"] = media_type
+        try:
+            return self._session().request(
+                method,
+                self.endpoint.url(*segments),
+                data=body,
+                params=params,
+                headers=headers,
+                # Given even without a token, since Requests else looks into ~/.netrc.
+                auth=self._authorize if token else _unauthorized,
+                timeout=(self._config.connect_timeout, self._config.read_timeout),
+                allow_redirects=False,
+                stream=True,
+                proxies=self._proxies,
+            )
+        except requests.RequestException as error:
+            self._raise_for_fault(error)
+
+    def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._authorization is not None:
+            request.headers["Authorization"] = self._authorization
+        return request
+
+    def _bounded(self, response: requests.Response) -> bytes:
+        body = bytearray()
+        for piece in self._pieces(response):
+            body += piece
+            if len(body) > self._config.max_response_bytes:
+                raise TransportError(
+                    f"the server's answer is longer than {self._config.max_response_bytes} bytes; "
+                    "if the server is to be trusted, raise ClientConfig.max_response_bytes",
+                    retryable=False,
+                    status=response.status_code,
+                )
+        return bytes(body)
+
+    def _pieces(self, response: requests.Response) -> Iterator[bytes]:
+        import requests
+
+        try:
+            yield from response.iter_content(65_536)
+        except requests.RequestException as error:
+            self._raise_for_fault(error)
+
+    def _raise_for_fault(self, error: requests.RequestException) -> NoReturn:
+        import requests
+
+        base = self.endpoint.base
+        if isinstance(error, requests.exceptions.SSLError):
+            raise TransportError(
+                f"the certificate of {base} is not trusted; nothing was sent", retryable=False
+            ) from error
+        if isinstance(error, requests.Timeout):
+            message = f"{base} did not answer in time"
+        elif isinstance(error, requests.ConnectionError):
+            message = f"{base} cannot be reached, or broke the connection off"
+        elif isinstance(error, requests.exceptions.ChunkedEncodingError):
+            message = f"{base} broke its answer off"
+        else:
+            raise TransportError(
+                f"{base} gave no valid answer ({type(error).__name__})", retryable=False
+            ) from error
+        raise TransportError(message, retryable=True) from error
+
+    def _raise_for_status(self, response: requests.Response, hint: RetryHint) -> None:
+        status = response.status_code
+        if 200 <= status < 300:
+            return
+        hint.seconds = self._pacing.retry_after(response.headers.get("Retry-After"))
+        media_type = response.headers.get("Content-Type", "")
+        raise _failure(status, media_type, self._bounded(response))
+
+
+def _unauthorized(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _failure(status: int, media_type: str, content: bytes) -> HushpollError:
+    """Turn an answer outside 2xx into the exception that the problem table gives it."""
+    if 300 <= status < 400:
+        return TransportError(
+            f"the server redirects (HTTP {status}); give the final address as url",
+            retryable=False,
+            status=status,
+        )
+    document = None
+    if media_type.partition(";")[0].strip().lower() == PROBLEM_MEDIA_TYPE:
+        with suppress(ValueError):
+            document = json.loads(content)
+    return exception_from(document, status)
+
+
+def _checked_token(token: str) -> str:
+    # The value stays out of the message: it is a secret.
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+        raise InvalidParameter(
+            "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",
+            field="token",
+        )
+    if any(character.isspace() for character in token):
+        raise InvalidParameter("token must contain no spaces; give it as printed", field="token")
+    return token
