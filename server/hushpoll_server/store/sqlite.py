@@ -89,9 +89,9 @@ def truncate_log(engine: Engine) -> bool:
         cursor = raw.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {CHECKPOINT_BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        busy = cursor.fetchone()[0]
+        answer = cursor.fetchone()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         cursor.close()
     finally:
         raw.close()
-    return not busy
+    return answer is not None and answer[0] == 0

@@ -1,0 +1,65 @@
+"""Counts of duplicates and rejections, kept in memory and written apart from any upload."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+from sqlalchemy import func, insert, select, update
+
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import tallies
+
+
+class TallyStore:
+    """Counts by survey version, day and outcome.
+
+    A count waits in memory until ``flush``; a crash loses the counts since the last one, never a
+    report. What was accepted is not counted here but by the reports themselves.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._pending: Counter[tuple[int, str, str]] = Counter()
+
+    def add(self, version_id: int, day: str, outcome: str, count: int = 1) -> None:
+        """Count `count` reports of `day` (YYYY-MM-DD) under `outcome`."""
+        with self._lock:
+            self._pending[version_id, day, outcome] += count
+
+    def flush(self) -> None:
+        """Write the counts that wait; they wait on if that fails."""
+        with self._lock:
+            pending, self._pending = self._pending, Counter()
+        if not pending:
+            return
+        try:
+            self._write(pending)
+        except BaseException:
+            with self._lock:
+                self._pending.update(pending)
+            raise
+
+    def totals(self, version_id: int) -> dict[str, int]:
+        """Return the counts of one version over all days, by outcome."""
+        self.flush()
+        statement = (
+            select(tallies.c.outcome, func.sum(tallies.c.count))
+            .where(tallies.c.version_id == version_id)
+            .group_by(tallies.c.outcome)
+        )
+        with self._database.reading() as connection:
+            return {outcome: int(count) for outcome, count in connection.execute(statement)}
+
+    def _write(self, pending: Counter[tuple[int, str, str]]) -> None:
+        with self._database.writing() as connection:
+            for (version_id, day, outcome), count in sorted(pending.items()):
+                key = {"version_id": version_id, "day": day, "outcome": outcome}
+                changed = connection.execute(
+                    update(tallies)
+                    .where(*(tallies.c[name] == value for name, value in key.items()))
+                    .values(count=tallies.c.count + count)
+                )
+                if changed.rowcount == 0:
+                    connection.execute(insert(tallies).values(**key, count=count))
