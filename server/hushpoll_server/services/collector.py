@@ -1,0 +1,90 @@
+"""The server's parts, put together once per process."""
+
+from __future__ import annotations
+
+from flask import Flask, current_app
+
+from hushpoll_server.services.access import Access
+from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.surveys import SurveyService
+from hushpoll_server.services.upkeep import Upkeep
+from hushpoll_server.services.writer import Writer
+from hushpoll_server.settings import Settings
+from hushpoll_server.shuffle import shuffled
+from hushpoll_server.store import migrate
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.reports import ReportStore
+from hushpoll_server.store.segments import SegmentStore
+from hushpoll_server.store.surveys import SurveyStore
+from hushpoll_server.store.tallies import TallyStore
+from hushpoll_server.store.tokens import TokenStore
+
+EXTENSION = "hushpoll"
+STOP_SECONDS = 10.0
+
+
+class Collector:
+    """Database, stores and services of one process.
+
+    Opening it brings the database to this program's schema version. The writer's thread starts
+    with the first report, or with ``start``; ``stop`` ends it with everything committed.
+
+    Parameters
+    ----------
+    settings : Settings
+        The whole configuration.
+
+    Raises
+    ------
+    InvalidParameter, NotDurable, SchemaRefused
+        The database cannot be used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.database_url, pool_size=settings.pool_size)
+        migrate.upgrade(self.database)
+        self.tokens = TokenStore(self.database)
+        self.reports = ReportStore(self.database)
+        self.segments = SegmentStore(self.database, shuffled)
+        self.tallies = TallyStore(self.database)
+        self.access = Access(self.tokens, settings.clock)
+        self.surveys = SurveyService(SurveyStore(self.database), settings)
+        self.upkeep = Upkeep(
+            settings,
+            surveys=self.surveys,
+            reports=self.reports,
+            segments=self.segments,
+            tallies=self.tallies,
+        )
+        self.writer = Writer(
+            self.reports.take,
+            after=self.upkeep.after_group,
+            idle=self.upkeep.idle,
+            group_reports=settings.group_commit_reports,
+            group_seconds=settings.group_commit_ms / 1000,
+            queue_reports=settings.queue_reports,
+        )
+        self.ingest = Ingest(
+            surveys=self.surveys, reports=self.reports, tallies=self.tallies, writer=self.writer
+        )
+
+    def init_app(self, app: Flask) -> None:
+        """Make the collector known to an app."""
+        app.extensions[EXTENSION] = self
+
+    def start(self) -> None:
+        """Start the writer's thread, so that upkeep goes on while nothing arrives."""
+        self.writer.start()
+
+    def stop(self) -> None:
+        """Commit what is in flight, write the counts, and close the database."""
+        self.writer.stop(STOP_SECONDS)
+        self.tallies.flush()
+        self.database.close()
+
+
+def collector() -> Collector:
+    """Return the collector of the current app."""
+    found: Collector = current_app.extensions[EXTENSION]
+    return found

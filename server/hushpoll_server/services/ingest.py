@@ -1,0 +1,127 @@
+"""Taking one report in."""
+
+from __future__ import annotations
+
+from hushpoll_protocols.errors import MalformedRecord
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.access import respondent_hash
+from hushpoll_server.services.surveys import State, SurveyService
+from hushpoll_server.services.writer import Writer
+from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_server.store.tallies import TallyStore
+from hushpoll_shared import wire
+from hushpoll_shared.clock import format_timestamp
+
+
+class Ingest:
+    """Checks reports, hands them to the writer, and counts what is not taken."""
+
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        reports: ReportStore,
+        tallies: TallyStore,
+        writer: Writer,
+    ) -> None:
+        self._surveys = surveys
+        self._reports = reports
+        self._tallies = tallies
+        self._writer = writer
+
+    def take_json(self, name: str, document: object, authorization: str | None) -> Outcome:
+        """Take one report in its JSON form.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        document : object
+            ``{"digest", "id", "record"}`` as JSON gave it.
+        authorization : str or None
+            The request's ``Authorization`` header; a token survey's single-use token.
+
+        Returns
+        -------
+        Outcome
+            ``ACCEPTED`` or ``DUPLICATE``.
+
+        Raises
+        ------
+        InvalidParameter
+            The document has another form.
+        MalformedRecord
+            The record is not one that a device could have sent.
+        Refused
+            ``unknown-survey``, ``unknown-digest``, ``survey-not-open``, ``survey-closed``,
+            ``report-conflict``, ``unauthorized``, ``unavailable``.
+        """
+        digest, report = wire.parse_report_json(document)
+        row = self._surveys.by_digest(name, digest)
+        published = self._surveys.published(row)
+        try:
+            published.layout.check(report.record)
+        except MalformedRecord as error:
+            self.count(row, f"malformed-report:{error.reason}")
+            raise
+        survey_id = row.survey_id if published.submission == "token" else None
+        token = respondent_hash(authorization) if survey_id is not None else None
+        arrival = Arrival(row.id, report.id, report.record, survey_id, token)
+        if self.takes(row):
+            (outcome,) = self._writer.submit([arrival])
+        else:
+            # A retry of a report that is in already is never refused.
+            (known,) = self._reports.look_up([arrival])
+            if known is None:
+                raise self.refusal(row)
+            outcome = known
+        return self._checked(row, outcome)
+
+    def takes(self, row: VersionRow) -> bool:
+        """Return whether new reports of this version are taken now."""
+        return self._surveys.state(row) in (State.OPEN, State.CLOSING)
+
+    def refusal(self, row: VersionRow) -> Refused:
+        """Count and return the refusal of a report that comes too early or too late."""
+        if self._surveys.state(row) is State.SCHEDULED and row.opens is not None:
+            self.count(row, "survey-not-open")
+            return Refused(
+                "survey-not-open",
+                f"{row.name} version {row.version} takes reports from "
+                f"{format_timestamp(self._surveys.moment(row.opens))} on; keep the report and send "
+                "the same bytes then",
+                field="digest",
+            )
+        self.count(row, "survey-closed")
+        return Refused(
+            "survey-closed",
+            f"{row.name} version {row.version} is closed, and its grace period for devices that "
+            "were offline is over; fetch the survey to see whether there is a newer version",
+            field="digest",
+        )
+
+    def count(self, row: VersionRow, outcome: str, number: int = 1) -> None:
+        """Count reports that were not stored, apart from any upload's transaction."""
+        self._tallies.add(row.id, self._surveys.today(), outcome, number)
+
+    def _checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
+        if outcome is Outcome.ACCEPTED:
+            return outcome
+        self.count(row, outcome)
+        if outcome is Outcome.CONFLICT:
+            raise Refused(
+                "report-conflict",
+                "another report of this survey has this id; send the bytes first sent under it, "
+                "and draw a new id (16 random bytes) for a new report",
+                field="id",
+            )
+        if outcome is Outcome.UNAUTHORIZED:
+            raise Refused(
+                "unauthorized",
+                f"{row.name} takes one single-use token per respondent, and this request has none, "
+                "or one that is unknown or spent; send an unspent token of this survey as "
+                "'Authorization: Bearer <token>'",
+                field="Authorization",
+            )
+        return outcome

@@ -1,0 +1,248 @@
+"""Survey versions: publishing, finding, closing, and the state each is in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.warnings import PublishingWarning, publishing_warnings
+from hushpoll_server.settings import Settings
+from hushpoll_server.store.surveys import SurveyStore, VersionRow
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.published import Published
+
+# How long a row may be served from memory: another process may have closed the version. The grace
+# period is far longer.
+ROW_SECONDS = 1.0
+CACHED_MANIFESTS = 256
+
+
+class State(StrEnum):
+    """Where a survey version stands; see docs/data-model.md."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What publishing gave.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version.
+    published : Published
+        Its resolved manifest.
+    warnings : tuple of PublishingWarning
+        What its author should know.
+    created : bool
+        False if exactly this was published before.
+    """
+
+    row: VersionRow
+    published: Published
+    warnings: tuple[PublishingWarning, ...]
+    created: bool
+
+
+class SurveyService:
+    """Everything about survey versions but their reports."""
+
+    def __init__(
+        self,
+        store: SurveyStore,
+        settings: Settings,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._monotonic = monotonic
+        self._rows: dict[str, tuple[float, VersionRow]] = {}
+        # The published form never changes, so it is parsed and checked once.
+        self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
+
+    def publish(self, draft: object) -> Publication:
+        """Check, resolve and store a manifest.
+
+        Parameters
+        ----------
+        draft : object
+            The manifest as JSON gave it.
+
+        Raises
+        ------
+        ManifestRefused
+            Naming the field at fault.
+        Refused
+            ``version-exists``: this name has this version with another content.
+        """
+        try:
+            published = Manifest.from_dict(draft).resolve()
+        except InvalidParameter as error:
+            raise ManifestRefused(str(error), field=error.field) from error
+        row, created = self._store.publish(
+            name=published.name,
+            canonical=published.canonical,
+            version=published.version,
+            digest=published.digest,
+            title=published.title,
+            record_size=published.layout.record_size,
+            minimum_batch=published.minimum_batch,
+            opens=None if published.opens_at is None else int(published.opens_at.timestamp()),
+            closes=None if published.closes_at is None else int(published.closes_at.timestamp()),
+        )
+        if row.digest != published.digest:
+            raise Refused(
+                "version-exists",
+                f"{row.name} version {row.version} is published with digest {row.digest}, and a "
+                f"published version never changes; publish this as version {row.version + 1}",
+                field="version",
+            )
+        return Publication(row, published, publishing_warnings(published), created)
+
+    def all(self) -> list[VersionRow]:
+        """Return every version, by name and version."""
+        return self._store.all()
+
+    def latest(self, name: str) -> VersionRow:
+        """Return the version that a new respondent should answer.
+
+        The highest that is open; without one, the highest.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey``.
+        """
+        rows = self._named(name)
+        return next((row for row in rows if self.state(row) is State.OPEN), rows[0])
+
+    def version(self, name: str, version: int) -> VersionRow:
+        """Return one version.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey``: no survey of this name, or no such version of it.
+        """
+        rows = self._named(name)
+        for row in rows:
+            if row.version == version:
+                return row
+        raise Refused(
+            "unknown-survey",
+            f"{name} has no version {version}; it has "
+            f"{', '.join(str(row.version) for row in reversed(rows))}",
+            field="version",
+        )
+
+    def by_digest(self, name: str, digest: str) -> VersionRow:
+        """Return the version of a survey that has this digest.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey`` or ``unknown-digest``.
+        """
+        cached = self._rows.get(digest)
+        if cached is not None and self._monotonic() - cached[0] < ROW_SECONDS:
+            row: VersionRow | None = cached[1]
+        else:
+            row = self._store.by_digest(digest)
+            if row is not None:
+                self._rows[digest] = self._monotonic(), row
+        if row is None or row.name != name:
+            self._named(name)
+            raise Refused(
+                "unknown-digest",
+                f"no version of {name} has the digest {digest}; fetch the survey again and check "
+                "its digest against the one you were given",
+                field="digest",
+            )
+        return row
+
+    def by_id(self, version_id: int) -> VersionRow:
+        """Return the version of a known id."""
+        return self._store.by_id(version_id)
+
+    def published(self, row: VersionRow) -> Published:
+        """Return the resolved manifest of a version."""
+        return self._published(row.id)
+
+    def canonical(self, row: VersionRow) -> bytes:
+        """Return the published form of a version, byte for byte as it was hashed."""
+        return self._store.canonical(row.id)
+
+    def close(self, row: VersionRow, *, grace_seconds: int | None = None) -> VersionRow:
+        """Close a version; closing it again changes nothing.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        grace_seconds : int or None
+            For how long reports of offline devices are still taken, in [0, 31536000]; the
+            configured time by default.
+        """
+        now = self.now()
+        grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
+        self._store.close(row.id, closed_at=now, accepts_until=now + grace)
+        self._rows.pop(row.digest, None)
+        return self._store.by_id(row.id)
+
+    def now(self) -> int:
+        """Return the current second since 1970, UTC."""
+        return int(self._settings.clock.now().timestamp())
+
+    def today(self) -> str:
+        """Return the current day, UTC, YYYY-MM-DD."""
+        return self._settings.clock.now().date().isoformat()
+
+    @staticmethod
+    def moment(seconds: int) -> datetime:
+        """Return seconds since 1970 as an aware datetime in UTC."""
+        return datetime.fromtimestamp(seconds, UTC)
+
+    def closes_at(self, row: VersionRow) -> int | None:
+        """Return the second at which the version closed or will close."""
+        return min((t for t in (row.closes, row.closed_at) if t is not None), default=None)
+
+    def accepts_until(self, row: VersionRow) -> int | None:
+        """Return the second from which no report is taken; None while no closing is set."""
+        scheduled = None if row.closes is None else row.closes + self._settings.close_grace_seconds
+        return min((t for t in (scheduled, row.accepts_until) if t is not None), default=None)
+
+    def state(self, row: VersionRow) -> State:
+        """Return the state of a version now."""
+        now = self.now()
+        accepts_until, closes_at = self.accepts_until(row), self.closes_at(row)
+        if accepts_until is not None and now >= accepts_until:
+            return State.CLOSED
+        if closes_at is not None and now >= closes_at:
+            return State.CLOSING
+        if row.opens is not None and now < row.opens:
+            return State.SCHEDULED
+        return State.OPEN
+
+    def _named(self, name: str) -> list[VersionRow]:
+        rows = self._store.named(name)
+        if not rows:
+            raise Refused(
+                "unknown-survey",
+                f"no survey is named {name[:64]!r}; list the surveys to see their names",
+                field="name",
+            )
+        return rows
+
+    def _load(self, version_id: int) -> Published:
+        return Published.from_json(self._store.canonical(version_id))

@@ -1,0 +1,117 @@
+"""When an inbox is folded into sealed segments, and when counts are written.
+
+An inbox is folded
+
+- when it holds ``fold_at`` reports (and at least the survey's minimum batch), right after the
+  group that brought it there;
+- when nothing has arrived for ``fold_idle_seconds`` and it holds at least the minimum batch;
+- when the version is closed and its grace period is over, whatever it holds: no more will come.
+
+All of it runs on the writer's thread, so that a fold never competes with a commit; only closing
+folds at once, on its request's thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from hushpoll_server.services.surveys import State, SurveyService
+from hushpoll_server.settings import Settings
+from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.segments import SegmentStore
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_server.store.tallies import TallyStore
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS = 5.0
+
+
+class Upkeep:
+    """Keeps inboxes short and counts written.
+
+    Parameters
+    ----------
+    settings : Settings
+        ``fold_at`` and ``fold_idle_seconds``.
+    surveys, reports, segments, tallies
+        Where the work is.
+    monotonic : callable
+        Seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        surveys: SurveyService,
+        reports: ReportStore,
+        segments: SegmentStore,
+        tallies: TallyStore,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._surveys = surveys
+        self._reports = reports
+        self._segments = segments
+        self._tallies = tallies
+        self._monotonic = monotonic
+        # An estimate of what each inbox holds, so that no group has to count rows.
+        self._lock = threading.Lock()
+        self._waiting: Counter[int] | None = None
+        self._last_arrival = monotonic()
+        self._last_sweep = -SWEEP_SECONDS
+        self._folded_since_arrival = False
+
+    def after_group(self, arrivals: Sequence[Arrival], outcomes: Sequence[Outcome]) -> None:
+        """Fold the inboxes that a committed group has filled."""
+        self._last_arrival = self._monotonic()
+        self._folded_since_arrival = False
+        accepted = Counter(
+            arrival.version_id
+            for arrival, outcome in zip(arrivals, outcomes, strict=True)
+            if outcome is Outcome.ACCEPTED
+        )
+        with self._lock:
+            if self._waiting is None:  # the first group of this process is in the store already
+                self._waiting = Counter(self._reports.waiting())
+            else:
+                self._waiting.update(accepted)
+            full = [one for one in accepted if self._waiting[one] >= self._settings.fold_at]
+        for version_id in full:
+            self.fold(self._surveys.by_id(version_id))
+
+    def idle(self) -> None:
+        """Write the counts; fold what a quiet moment or the end of a survey allows."""
+        self._tallies.flush()
+        now = self._monotonic()
+        if now - self._last_sweep >= SWEEP_SECONDS:
+            self._last_sweep = now
+            self.fold_ended()
+        quiet = now - self._last_arrival >= self._settings.fold_idle_seconds
+        if quiet and not self._folded_since_arrival:
+            for version_id in self._reports.waiting():
+                self.fold(self._surveys.by_id(version_id))
+            self._folded_since_arrival = True
+
+    def fold_ended(self) -> None:
+        """Fold the rest of every version that takes no more reports."""
+        for version_id in self._reports.waiting():
+            row = self._surveys.by_id(version_id)
+            if self._surveys.state(row) is State.CLOSED:
+                self.fold(row, last=True)
+
+    def fold(self, row: VersionRow, *, last: bool = False) -> int:
+        """Fold one version's inbox; return the number of reports moved."""
+        moved = self._segments.fold(row.id, row.record_size, minimum=row.minimum_batch, last=last)
+        if moved:
+            log.info("folded", survey=row.name, version=row.version, reports=moved)
+            with self._lock:
+                if self._waiting is not None:
+                    self._waiting[row.id] -= moved
+        return moved

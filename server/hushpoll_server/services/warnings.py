@@ -1,0 +1,70 @@
+"""What the author of a survey should know before respondents see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hushpoll_shared.attributes import PublishedAttribute
+from hushpoll_shared.published import Published
+
+# A protocol that spends less than this share of its epsilon buys accuracy with none of the rest.
+UNSPENT_SHARE = Decimal("0.9")
+
+
+@dataclass(frozen=True)
+class PublishingWarning:
+    """One thing to know; publishing goes on.
+
+    Parameters
+    ----------
+    code : str
+        ``clear-attribute``, ``protected-width`` or ``epsilon-unspent``.
+    attribute : str
+        The attribute it is about.
+    message : str
+        The thing, in words.
+    """
+
+    code: str
+    attribute: str
+    message: str
+
+
+def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
+    """Return the warnings of a survey: clear attributes, then epsilon that is not spent.
+
+    Parameters
+    ----------
+    published : Published
+        The resolved survey.
+    """
+    found = [_clear(attribute) for attribute in published.attributes if not attribute.perturbed]
+    for attribute in published.attributes:
+        found.extend(_unspent(attribute))
+    return tuple(found)
+
+
+def _clear(attribute: PublishedAttribute) -> PublishingWarning:
+    return PublishingWarning(
+        "clear-attribute",
+        attribute.name,
+        f"{attribute.name} ({attribute.role}) leaves the device in clear: epsilon does not cover "
+        "it, and it can betray sensitive answers that go together with it; "
+        "make it sensitive, or drop it if it is not needed",
+    )
+
+
+def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:
+    oracle = attribute.oracle
+    if oracle is None or oracle.realized_epsilon >= UNSPENT_SHARE * oracle.epsilon:
+        return []
+    return [
+        PublishingWarning(
+            "epsilon-unspent",
+            attribute.name,
+            f"{oracle.name} spends {oracle.realized_epsilon:.3f} of the epsilon "
+            f"{oracle.epsilon:f} given to {attribute.name}; another protocol would use the rest "
+            "for accuracy",
+        )
+    ]

@@ -1,0 +1,192 @@
+"""Group commit: one thread stores the reports of many requests in one durable transaction."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.store.reports import Arrival, Outcome
+
+log = structlog.get_logger(__name__)
+
+RETRY_AFTER_SECONDS = 1
+# A request gives up waiting after this; its report may still be stored, and the retry finds it.
+ACKNOWLEDGE_SECONDS = 30.0
+IDLE_SECONDS = 0.5
+
+
+@dataclass(eq=False)
+class _Job:
+    """The reports of one request, and where their outcomes are put."""
+
+    arrivals: Sequence[Arrival]
+    done: threading.Event = field(default_factory=threading.Event)
+    outcomes: list[Outcome] | None = None
+
+
+class Writer:
+    """Collects concurrent reports into groups and acknowledges each only after its commit.
+
+    A report that arrives alone is committed at once: the writer waits for company only while the
+    group before had more than one request, and then no longer than until this group is as large
+    as that one. While a commit lasts, the next group forms by itself.
+
+    Parameters
+    ----------
+    commit : callable
+        Stores a group durably and returns an outcome for each report.
+    after : callable
+        Told the arrivals and outcomes of each committed group, after the acknowledgements.
+    idle : callable
+        Called when nothing has arrived for half a second, and once when the writer stops.
+    group_reports : int
+        Reports at which a group is committed without waiting further.
+    group_seconds : float
+        Longest wait for company, in seconds.
+    queue_reports : int
+        Reports that may wait; past it a request is refused with ``unavailable``.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[Sequence[Arrival]], list[Outcome]],
+        *,
+        after: Callable[[Sequence[Arrival], Sequence[Outcome]], None],
+        idle: Callable[[], None],
+        group_reports: int,
+        group_seconds: float,
+        queue_reports: int,
+    ) -> None:
+        self._commit = commit
+        self._after = after
+        self._idle = idle
+        self._group_reports = group_reports
+        self._group_seconds = group_seconds
+        self._queue_reports = queue_reports
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._state = threading.Lock()
+        self._waiting = 0
+        self._stopping = False
+        self._last_group = 1
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread, unless it runs or the writer is stopping."""
+        with self._state:
+            self._start()
+
+    def submit(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        """Store reports and return their outcomes once they are durable.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: the queue is full, the writer is stopping, or the database failed.
+            Sending the same bytes again is safe.
+        """
+        job = _Job(arrivals)
+        with self._state:
+            if self._stopping:
+                raise _unavailable("the server is stopping")
+            if self._waiting + len(arrivals) > self._queue_reports:
+                raise _unavailable(
+                    f"{self._waiting} reports wait to be stored, of at most {self._queue_reports}"
+                )
+            self._waiting += len(arrivals)
+            self._start()
+            self._jobs.put(job)
+        if not job.done.wait(ACKNOWLEDGE_SECONDS):
+            raise _unavailable(f"the report was not stored within {ACKNOWLEDGE_SECONDS:g} s")
+        if job.outcomes is None:
+            raise _unavailable("the database did not take the report")
+        return job.outcomes
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Store what has been submitted, refuse what comes after, and end the thread."""
+        with self._state:
+            self._stopping = True
+            thread = self._thread
+            if thread is not None:
+                self._jobs.put(None)
+        if thread is not None:
+            thread.join(timeout)
+
+    def _start(self) -> None:
+        if not self._stopping and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._run, name="hushpoll-writer", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                self._contained(self._idle)
+                continue
+            if job is None:
+                break
+            group, stopping = self._collect(job)
+            self._store(group)
+            if stopping:
+                break
+        self._contained(self._idle)
+
+    def _collect(self, first: _Job) -> tuple[list[_Job], bool]:
+        group = [first]
+        size = len(first.arrivals)
+        company = self._last_group > 1
+        deadline = time.monotonic() + self._group_seconds
+        while size < self._group_reports:
+            patience = deadline - time.monotonic()
+            try:
+                if company and len(group) < self._last_group and patience > 0:
+                    job = self._jobs.get(timeout=patience)
+                else:
+                    job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                return group, True
+            group.append(job)
+            size += len(job.arrivals)
+        self._last_group = len(group)
+        return group, False
+
+    def _store(self, group: list[_Job]) -> None:
+        arrivals = [arrival for job in group for arrival in job.arrivals]
+        outcomes: list[Outcome] | None = None
+        try:
+            outcomes = self._commit(arrivals)
+        except Exception as error:  # the thread must outlive a full disk; the requests are told
+            log.error("group-not-stored", reports=len(arrivals), error=type(error).__name__)
+        with self._state:
+            self._waiting -= len(arrivals)
+        start = 0
+        for job in group:
+            if outcomes is not None:
+                job.outcomes = outcomes[start : start + len(job.arrivals)]
+            start += len(job.arrivals)
+            job.done.set()
+        if outcomes is not None:
+            stored = outcomes
+            self._contained(lambda: self._after(arrivals, stored))
+
+    def _contained(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # upkeep is tried again later; ingest goes on
+            log.error("upkeep-failed", error=type(error).__name__)
+
+
+def _unavailable(why: str) -> Refused:
+    return Refused(
+        "unavailable",
+        f"{why}; send the same bytes again after {RETRY_AFTER_SECONDS} s",
+        retry_after=RETRY_AFTER_SECONDS,
+    )
