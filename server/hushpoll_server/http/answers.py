@@ -1,0 +1,107 @@
+"""Answers: JSON, and the one function that renders a problem."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from flask import Flask, Response, request
+from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import HTTPException
+
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.errors import Refused
+from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
+
+log = structlog.get_logger(__name__)
+
+# What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
+CODE_OF_STATUS: Mapping[int, str] = {
+    400: "invalid-request",
+    404: "not-found",
+    405: "method-not-allowed",
+    413: "payload-too-large",
+    415: "unsupported-media-type",
+}
+
+
+def json_answer(
+    body: Mapping[str, Any] | BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Render a body as JSON that no cache keeps, unless `headers` say otherwise."""
+    value = body.model_dump(exclude_none=True) if isinstance(body, BaseModel) else body
+    answer = Response(json.dumps(value), status=status, mimetype="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers.update(headers or {})
+    return answer
+
+
+def problem_answer(error: Exception) -> Response:
+    """Render any exception as problem+json (RFC 9457); the only place that does.
+
+    What is not one of ours is logged by type and place, never by message: a message can quote a
+    payload.
+    """
+    headers: dict[str, str] = {}
+    match error:
+        case Refused():
+            document = problem_document(
+                error.code, detail=error.detail, field=error.field, **error.extra
+            )
+            if error.retry_after is not None:
+                headers["Retry-After"] = str(error.retry_after)
+        case HTTPException(code=int(status)) if status in CODE_OF_STATUS:
+            document = problem_document(CODE_OF_STATUS[status], detail=_words(error, status))
+            headers.update((name, value) for name, value in error.get_headers() if name == "Allow")
+        case HTTPException(code=int(status)) if status < 500:
+            document = problem_document("invalid-request", detail=error.name)
+        case HushpollError():
+            document = problem_from(error)
+        case _:
+            document = problem_document(
+                "internal", detail="the server failed; its log has the request id"
+            )
+    if document["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if document["status"] >= 500 and not isinstance(error, Refused):
+        log.error("internal-error", error=type(error).__name__, where=_where(error))
+    answer = json_answer(document, document["status"], headers)
+    answer.mimetype = PROBLEM_MEDIA_TYPE
+    return answer
+
+
+def invalid_answer(error: ValidationError) -> Response:
+    """Render what pydantic refuses as ``invalid-request``, naming the field."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "body"
+    return problem_answer(
+        Refused("invalid-request", f"{field}: {first['msg']}; correct it", field=field)
+    )
+
+
+def register(app: Flask) -> None:
+    """Answer every exception of an app with a problem."""
+    app.register_error_handler(Exception, problem_answer)
+
+
+def _words(error: HTTPException, status: int) -> str:
+    if status == 404:
+        return "nothing is at this address"
+    if status == 405:
+        return f"{request.method} is not allowed here"
+    if status == 413:
+        return (
+            f"the body is larger than {request.max_content_length} bytes, the most that is taken "
+            "here; send fewer reports in one request"
+        )
+    return error.description or error.name
+
+
+def _where(error: Exception) -> list[str]:
+    return [
+        f"{frame.filename}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)[-6:]
+    ]

@@ -1,0 +1,55 @@
+"""The Flask application: blueprints, problems, request ids and headers."""
+
+from __future__ import annotations
+
+import secrets
+
+import structlog
+from flask import Flask, Response, g
+from flask_openapi3.openapi import OpenAPI
+
+from hushpoll_server.http import answers, health, models, reports, surveys, tokens
+from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES
+from hushpoll_server.services.collector import Collector
+from hushpoll_server.settings import Settings
+
+BLUEPRINTS = (surveys.api, reports.api, tokens.api, health.api)
+
+
+def build(settings: Settings, *, testing: bool = False) -> Flask:
+    """Put the application together; see ``hushpoll_server.create_app``."""
+    app = OpenAPI(
+        "hushpoll_server",
+        info=INFO,
+        security_schemes=SECURITY_SCHEMES,
+        validation_error_model=models.ProblemModel,
+        validation_error_callback=answers.invalid_answer,
+        doc_ui=False,
+        static_folder=None,
+    )
+    app.config.update(MAX_CONTENT_LENGTH=settings.max_body_bytes, TESTING=testing)
+    answers.register(app)
+    app.before_request(_identify)
+    app.after_request(_finish)
+    for blueprint in BLUEPRINTS:
+        app.register_api(blueprint)
+    app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
+    Collector(settings).init_app(app)
+    return app
+
+
+def _document(app: OpenAPI) -> Response:
+    return answers.json_answer(app.api_doc)
+
+
+def _identify() -> None:
+    # Never taken from the request: an id chosen by the sender could identify them in the log.
+    g.request_id = secrets.token_hex(8)
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def _finish(answer: Response) -> Response:
+    answer.headers["X-Request-Id"] = g.get("request_id", "")
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer

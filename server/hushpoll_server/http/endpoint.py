@@ -1,0 +1,106 @@
+"""What every view goes through: authorisation first, then path, query and body.
+
+flask-openapi3 documents a view from its annotations; its own validation is not used because it
+reads bodies leniently (duplicate keys, any media type) and before anything can be authorised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, get_type_hints
+
+from flask import Response, request
+from pydantic import BaseModel, ValidationError
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.answers import invalid_answer
+from hushpoll_server.services.collector import collector
+from hushpoll_shared.canonical import parse_json
+
+JSON_MEDIA_TYPE = "application/json"
+
+View = Callable[..., Response]
+
+
+def endpoint(scope: str | None = None) -> Callable[[View], View]:
+    """Return a decorator that checks a request before its view.
+
+    Parameters
+    ----------
+    scope : str or None
+        Scope that the request's bearer token needs; None for a public view.
+    """
+
+    def decorate(view: View) -> View:
+        hints = get_type_hints(view)
+
+        @wraps(view)
+        def checked(**path: Any) -> Response:
+            if scope is not None:
+                collector().access.require(request.headers.get("Authorization"), scope)
+            arguments: dict[str, Any] = {}
+            try:
+                if "path" in hints:
+                    arguments["path"] = hints["path"].model_validate(path)
+                if "query" in hints:
+                    arguments["query"] = hints["query"].model_validate(request.args.to_dict())
+                if "body" in hints:
+                    arguments["body"] = read_model(hints["body"])
+            except ValidationError as error:
+                return invalid_answer(error)
+            return view(**arguments)
+
+        # The mark by which flask-openapi3 leaves validation to the view.
+        checked.__delay_validate_request__ = True  # type: ignore[attr-defined]  # its protocol
+        return checked
+
+    return decorate
+
+
+def read_json(limit: int | None = None) -> Any:
+    """Return the request's body, strictly parsed.
+
+    Parameters
+    ----------
+    limit : int or None
+        Largest body, in bytes, if smaller than the app's.
+
+    Raises
+    ------
+    Refused
+        ``unsupported-media-type``.
+    InvalidJson
+        Not JSON in UTF-8, or an object with a key twice.
+    """
+    if request.mimetype != JSON_MEDIA_TYPE:
+        raise unsupported(JSON_MEDIA_TYPE)
+    if limit is not None:
+        request.max_content_length = limit
+    return parse_json(request.get_data(cache=False))
+
+
+def read_model(model: type[BaseModel]) -> BaseModel:
+    """Return the request's JSON body as a model; an absent body is an empty object."""
+    if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
+        return model.model_validate({})
+    return model.model_validate(read_json())
+
+
+def unsupported(*accepted: str) -> Refused:
+    """Return the refusal of a body in another media type."""
+    given = request.mimetype[:100] or "none"
+    return Refused(
+        "unsupported-media-type",
+        f"the body's media type is {given!r}; send {' or '.join(accepted)}",
+        field="Content-Type",
+    )
+
+
+def not_modified(etag: str) -> Response | None:
+    """Return 304 if the request's If-None-Match holds `etag`."""
+    if etag in request.if_none_match:
+        answer = Response(status=304)
+        answer.set_etag(etag)
+        return answer
+    return None

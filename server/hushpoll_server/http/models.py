@@ -1,0 +1,177 @@
+"""Bodies of requests and answers, as OpenAPI documents them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Field(
+    pattern=r"^[a-z0-9_-]{1,64}$", description="The survey's name.", examples=["work-and-health"]
+)
+Digest = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the published form, in hex.")
+
+
+class Strict(BaseModel):
+    """A request body or parameter set: unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SurveyPath(Strict):
+    """A survey by name."""
+
+    name: str = Field(description="The survey's name.")
+
+
+class VersionPath(SurveyPath):
+    """A survey version."""
+
+    version: int = Field(ge=1, le=2**31 - 1, description="The version's number.")
+
+
+class TokenPath(Strict):
+    """A bearer token by its public id."""
+
+    token_id: str = Field(pattern=r"^[0-9a-f]{16}$", description="The token's public id.")
+
+
+class SurveySummary(BaseModel):
+    """One survey version in the list."""
+
+    name: str = Name
+    version: int
+    title: str
+    digest: str = Digest
+    state: Literal["scheduled", "open", "closing", "closed"] = Field(
+        description="`closing`: closed, and still taking reports of devices that were offline."
+    )
+    reports: int | None = Field(
+        None, description="Reports stored; only shown to a token of scope `read`."
+    )
+
+
+class SurveyList(BaseModel):
+    """Every survey version."""
+
+    surveys: list[SurveySummary]
+
+
+class PublishWarning(BaseModel):
+    """Something that the author of a survey should know."""
+
+    code: Literal["clear-attribute", "protected-width", "epsilon-unspent"]
+    attribute: str
+    message: str
+
+
+class PublishAnswer(BaseModel):
+    """A published version."""
+
+    name: str = Name
+    version: int
+    digest: str = Digest
+    warnings: list[PublishWarning]
+    manifest: dict[str, Any] = Field(description="The published form.")
+
+
+class CloseBody(Strict):
+    """How a version is closed."""
+
+    grace_seconds: int | None = Field(
+        None,
+        ge=0,
+        le=31_536_000,
+        strict=True,
+        description="For how long reports of offline devices are still taken; "
+        "the server's setting by default.",
+    )
+
+
+class CloseAnswer(BaseModel):
+    """A closed version."""
+
+    name: str = Name
+    version: int
+    state: Literal["closing", "closed"]
+    closed_at: str = Field(description="UTC.")
+    accepts_until: str = Field(description="UTC; from then on reports are refused.")
+
+
+class ReportBody(Strict):
+    """One report."""
+
+    digest: str = Digest
+    id: str = Field(description="16 random bytes, base64url without padding.")
+    record: str = Field(description="The encoded answers, base64url without padding.")
+
+
+class ReportAnswer(BaseModel):
+    """A report that is stored durably."""
+
+    status: Literal["accepted", "duplicate"]
+
+
+class RejectedReport(BaseModel):
+    """One report of a batch that was not taken."""
+
+    index: int = Field(description="Its place in the batch, from 0.")
+    code: str = Field(description="Code of the problem table.")
+    field: str | None = None
+    reason: str | None = Field(None, description="Of a malformed report.")
+
+
+class BulkAnswer(BaseModel):
+    """What became of a batch; accepted + duplicate + rejected is its size."""
+
+    accepted: int
+    duplicate: int
+    rejected: list[RejectedReport]
+
+
+class RespondentTokensBody(Strict):
+    """How many single-use tokens to issue."""
+
+    count: int = Field(ge=1, le=1_000_000, strict=True)
+
+
+class RespondentTokensAnswer(BaseModel):
+    """Single-use tokens; they are shown once."""
+
+    tokens: list[str]
+
+
+class TokenBody(Strict):
+    """A bearer token to issue."""
+
+    scopes: list[str] = Field(min_length=1, max_length=8)
+    label: str = Field("", max_length=200)
+    expires_in: int | None = Field(None, ge=1, strict=True, description="Seconds.")
+
+
+class TokenAnswer(BaseModel):
+    """A bearer token; it is shown once."""
+
+    token: str
+    id: str
+    scopes: list[str]
+    expires_at: str | None = None
+
+
+class Health(BaseModel):
+    """The server answers and so does its database."""
+
+    status: Literal["ok"]
+
+
+class ProblemModel(BaseModel):
+    """A problem (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    remedy: str
+    retryable: bool
+    field: str | None = None

@@ -1,0 +1,43 @@
+"""What the OpenAPI document says beside the views' annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask_openapi3.models.info import Info
+
+from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
+
+VERSION = "1"
+INFO = Info(
+    title="hushpoll",
+    version=VERSION,
+    description="Collects survey answers under local differential privacy.",
+)
+SECURITY_SCHEMES: dict[str, Any] = {"bearer": {"type": "http", "scheme": "bearer"}}
+BEARER: list[dict[str, list[Any]]] = [{"bearer": []}]
+
+
+def problems(*statuses: int) -> dict[str | int, Any]:
+    """Return the problem answers of a view, by status."""
+    return {
+        status: {
+            "description": "; ".join(
+                problem.title for problem in PROBLEMS.values() if problem.status == status
+            ),
+            "content": {
+                PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemModel"}}
+            },
+        }
+        for status in statuses
+    }
+
+
+def body_of(content: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the request body of a view that reads its body itself."""
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {media_type: {"schema": schema} for media_type, schema in content.items()},
+        }
+    }

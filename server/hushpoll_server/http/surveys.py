@@ -1,0 +1,139 @@
+"""Surveys: publish, fetch, list, close."""
+
+from __future__ import annotations
+
+from flask import Response, request
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.http import models
+from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.endpoint import endpoint, not_modified, read_json
+from hushpoll_server.http.openapi import BEARER, body_of, problems
+from hushpoll_server.services.collector import collector
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_shared.clock import format_timestamp
+
+api = APIBlueprint(
+    "surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")]
+)
+
+
+@api.get("", responses={200: models.SurveyList})
+@endpoint()
+def list_surveys() -> Response:
+    """List every survey version.
+
+    A bearer token of scope `read` also sees how many reports each has.
+    """
+    parts = collector()
+    authorization = request.headers.get("Authorization")
+    counted = authorization is not None and parts.access.grant(authorization).allows("read")
+    surveys = [
+        models.SurveySummary(
+            name=row.name,
+            version=row.version,
+            title=row.title,
+            digest=row.digest,
+            state=parts.surveys.state(row).value,
+            reports=parts.segments.count(row.id) if counted else None,
+        )
+        for row in parts.surveys.all()
+    ]
+    return json_answer(models.SurveyList(surveys=surveys))
+
+
+@api.post(
+    "",
+    responses={
+        201: models.PublishAnswer,
+        200: models.PublishAnswer,
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+    security=BEARER,
+    openapi_extensions=body_of({"application/json": {"type": "object"}}),
+)
+@endpoint("publish")
+def publish() -> Response:
+    """Publish a survey version.
+
+    The body is a manifest. Publishing the same content again answers 200; a published version
+    never changes.
+    """
+    parts = collector()
+    publication = parts.surveys.publish(read_json())
+    row, published = publication.row, publication.published
+    answer = models.PublishAnswer(
+        name=row.name,
+        version=row.version,
+        digest=row.digest,
+        warnings=[models.PublishWarning(**vars(one)) for one in publication.warnings],
+        manifest=published.to_dict(),
+    )
+    location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+    return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+
+
+@api.get("/<name>", responses={200: {"description": "The published form."}, **problems(404)})
+@endpoint()
+def fetch_survey(path: models.SurveyPath) -> Response:
+    """Fetch the published manifest that a new respondent answers.
+
+    The highest version that is open, or without one the highest. The body is canonical JSON whose
+    SHA-256 is the digest; the ETag is the digest.
+    """
+    row = collector().surveys.latest(path.name)
+    return _manifest(row, "no-cache")
+
+
+@api.get(
+    "/<name>/versions/<int:version>",
+    responses={200: {"description": "The published form."}, **problems(404)},
+)
+@endpoint()
+def fetch_version(path: models.VersionPath) -> Response:
+    """Fetch the published manifest of one version, which never changes."""
+    row = collector().surveys.version(path.name, path.version)
+    return _manifest(row, "public, max-age=31536000, immutable")
+
+
+@api.post(
+    "/<name>/versions/<int:version>/close",
+    responses={200: models.CloseAnswer, **problems(401, 403, 404, 422)},
+    security=BEARER,
+)
+@endpoint("publish")
+def close(path: models.VersionPath, body: models.CloseBody) -> Response:
+    """Close a survey version.
+
+    Reports of devices that were offline are taken for a grace period. Closing again changes
+    nothing.
+    """
+    parts = collector()
+    row = parts.surveys.close(
+        parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
+    )
+    parts.upkeep.fold(row)
+    parts.upkeep.fold_ended()
+    if row.closed_at is None or row.accepts_until is None:
+        raise Refused("internal", "the version was not closed")
+    state = parts.surveys.state(row)
+    return json_answer(
+        {
+            "name": row.name,
+            "version": row.version,
+            "state": state.value,
+            "closed_at": format_timestamp(parts.surveys.moment(row.closed_at)),
+            "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
+        }
+    )
+
+
+def _manifest(row: VersionRow, cache_control: str) -> Response:
+    answer = not_modified(row.digest)
+    if answer is None:
+        answer = Response(collector().surveys.canonical(row), mimetype="application/json")
+        answer.set_etag(row.digest)
+    answer.headers["Cache-Control"] = cache_control
+    return answer
