@@ -1,0 +1,130 @@
+"""What the commands of both sides share (extra ``cli``): exit codes, ``--json``, progress.
+
+Exit codes: 0 done; 1 refused or failed; 2 usage; 3 an extra is missing; 4 the network or the other
+side failed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, NoReturn, ParamSpec, TypeVar
+
+from hushpoll_protocols import HushpollError, MissingExtra, TransportError
+
+try:
+    import click
+except ImportError:
+    raise MissingExtra("cli", "the command line") from None
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+MISSING_EXTRA: Final = 3
+NETWORK: Final = 4
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def exit_code(error: HushpollError | OSError) -> int:
+    """Return the exit code that an error ends a command with.
+
+    A `TransportError` that got no answer, or one that may pass, is 4; an answer that refuses is 1.
+    """
+    if isinstance(error, MissingExtra):
+        return MISSING_EXTRA
+    if isinstance(error, TransportError):
+        return NETWORK if error.retryable or error.status is None else FAILED
+    return FAILED
+
+
+def describe(error: HushpollError | OSError) -> str:
+    """Return an error in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def fail(error: HushpollError | OSError) -> NoReturn:
+    """Say what went wrong in one line on standard error, and end the command."""
+    click.echo(f"Error: {describe(error)}", err=True)
+    sys.exit(exit_code(error))
+
+
+def reports_errors(command: Callable[_Args, _Result]) -> Callable[_Args, _Result]:
+    """Make a command end with one line and an exit code where it raises an error of ours.
+
+    Only `HushpollError` and `OSError` (a file that is not there) are a user's to correct; anything
+    else is a fault in the program and keeps its traceback.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
+        try:
+            return command(*args, **kwargs)
+        except BrokenPipeError:
+            # The reader of a pipe has seen enough; click ends the command quietly.
+            raise
+        except (HushpollError, OSError) as error:
+            fail(error)
+
+    return wrapped
+
+
+def json_option(command: _Command) -> _Command:
+    """Add ``--json``, passed to the command as `as_json`."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+    )(command)
+
+
+def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:
+    """Print a result on standard output, as JSON or as text.
+
+    Parameters
+    ----------
+    document : object
+        The result as JSON; nan and infinity are refused, for they are no JSON.
+    text : str or callable
+        The result in words, or what makes it.
+    as_json : bool
+        Which of the two to print.
+    """
+    if as_json:
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(text() if callable(text) else text)
+
+
+@contextmanager
+def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error while a long piece of work runs.
+
+    Nothing is drawn where standard error is no terminal.
+
+    Parameters
+    ----------
+    description : str
+        What is going on.
+    total : int or None
+        Number of steps, or None where it is not known.
+
+    Yields
+    ------
+    callable
+        Call it with the number of steps just done.
+    """
+    # Only long commands pay for importing it.
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda steps: bar.update(task, advance=steps)
