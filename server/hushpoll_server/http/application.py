@@ -6,14 +6,15 @@ import secrets
 
 import structlog
 from flask import Flask, Response, g
+from flask_openapi3.models.schema import Schema
 from flask_openapi3.openapi import OpenAPI
 
-from hushpoll_server.http import answers, health, models, reports, surveys, tokens
+from hushpoll_server.http import analysis, answers, health, models, reports, surveys, tokens
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
 
-BLUEPRINTS = (surveys.api, reports.api, tokens.api, health.api)
+BLUEPRINTS = (surveys.api, reports.api, tokens.api, analysis.api, health.api)
 
 
 def build(settings: Settings, *, testing: bool = False) -> Flask:
@@ -34,6 +35,8 @@ def build(settings: Settings, *, testing: bool = False) -> Flask:
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
+    for model in (models.RejectedReport,):
+        app.components_schemas[model.__name__] = Schema(**model.model_json_schema())
     Collector(settings).init_app(app)
     return app
 

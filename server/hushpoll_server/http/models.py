@@ -158,6 +158,77 @@ class TokenAnswer(BaseModel):
     expires_at: str | None = None
 
 
+class ConfidenceQuery(Strict):
+    """Confidence of the intervals."""
+
+    confidence: float = Field(0.95, gt=0, lt=1, description="Of the intervals, in (0, 1).")
+
+
+class CrossTableQuery(ConfidenceQuery):
+    """The two attributes of a cross-table."""
+
+    a: str = Field(description="Attribute of the rows.")
+    b: str = Field(description="Attribute of the columns.")
+
+
+class CategoryEstimate(BaseModel):
+    """The estimated share of one category."""
+
+    category: str
+    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
+    standard_error: float
+    lower: float
+    upper: float
+
+
+class AttributeEstimates(BaseModel):
+    """The estimated distribution of one attribute."""
+
+    name: str
+    role: Literal["sensitive", "plain", "target"]
+    protocol: str | None = Field(description="None: sent in clear.")
+    epsilon: str | None
+    categories: list[CategoryEstimate]
+
+
+class EstimatesAnswer(BaseModel):
+    """The estimated distributions of every attribute."""
+
+    survey: str
+    version: int
+    digest: str = Digest
+    n: int = Field(description="Reports behind the estimates.")
+    confidence: float
+    attributes: list[AttributeEstimates]
+
+
+class CrossTableAnswer(BaseModel):
+    """The estimated joint distribution of two attributes."""
+
+    survey: str
+    version: int
+    digest: str = Digest
+    a: str
+    b: str
+    n: int
+    confidence: float
+    cells: list[dict[str, Any]] = Field(description="One per pair of categories, row by row.")
+
+
+class CountsAnswer(BaseModel):
+    """What became of the reports that were sent."""
+
+    survey: str
+    version: int
+    digest: str = Digest
+    state: Literal["scheduled", "open", "closing", "closed"]
+    accepted: int = Field(description="Stored: inbox + sealed.")
+    inbox: int
+    sealed: int
+    duplicate: int
+    rejected: dict[str, int] = Field(description="By reason.")
+
+
 class Health(BaseModel):
     """The server answers and so does its database."""
 

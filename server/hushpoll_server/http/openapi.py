@@ -9,6 +9,7 @@ from flask_openapi3.models.info import Info
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
 
 VERSION = "1"
+REF = "#/components/schemas/{model}"
 INFO = Info(
     title="hushpoll",
     version=VERSION,

@@ -9,7 +9,7 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.endpoint import endpoint, read_json, unsupported
-from hushpoll_server.http.openapi import body_of, problems
+from hushpoll_server.http.openapi import REF, body_of, problems
 from hushpoll_server.services.collector import Collector, collector
 from hushpoll_server.store.reports import Outcome
 from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
@@ -23,7 +23,19 @@ api = APIBlueprint(
     "/<name>/reports",
     responses={
         201: models.ReportAnswer,
-        200: models.ReportAnswer,
+        200: {
+            "description": "A report that was here before, or what became of a batch.",
+            "content": {
+                JSON_MEDIA_TYPE: {
+                    "schema": {
+                        "oneOf": [
+                            models.ReportAnswer.model_json_schema(),
+                            models.BulkAnswer.model_json_schema(ref_template=REF),
+                        ]
+                    }
+                }
+            },
+        },
         **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
     },
     openapi_extensions=body_of(
@@ -41,9 +53,10 @@ def submit(path: models.SurveyPath) -> Response:
     A token survey takes one single-use token per report, as a bearer token, and no batches.
     """
     parts = collector()
-    match request.mimetype:
-        case "application/json":
-            return _one(parts, path.name)
+    if request.mimetype == JSON_MEDIA_TYPE:
+        return _one(parts, path.name)
+    if request.mimetype == REPORTS_MEDIA_TYPE:
+        return _batch(parts, path.name)
     raise unsupported(JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE)
 
 
@@ -51,3 +64,12 @@ def _one(parts: Collector, name: str) -> Response:
     document = read_json(limit=parts.settings.max_json_bytes)
     outcome = parts.ingest.take_json(name, document, request.headers.get("Authorization"))
     return json_answer({"status": outcome.value}, 201 if outcome is Outcome.ACCEPTED else 200)
+
+
+def _batch(parts: Collector, name: str) -> Response:
+    parts.access.require(request.headers.get("Authorization"), "submit")
+    outcome = parts.batches.take(name, request.get_data(cache=False))
+    rejected = [models.RejectedReport(**vars(one)) for one in outcome.rejected]
+    return json_answer(
+        models.BulkAnswer(accepted=outcome.accepted, duplicate=outcome.duplicate, rejected=rejected)
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from flask import Flask, current_app
 
 from hushpoll_server.services.access import Access
+from hushpoll_server.services.analysis import Analysis
+from hushpoll_server.services.batches import BatchIngest
 from hushpoll_server.services.ingest import Ingest
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.upkeep import Upkeep
@@ -68,6 +70,14 @@ class Collector:
         self.ingest = Ingest(
             surveys=self.surveys, reports=self.reports, tallies=self.tallies, writer=self.writer
         )
+        self.batches = BatchIngest(
+            ingest=self.ingest,
+            surveys=self.surveys,
+            reports=self.reports,
+            writer=self.writer,
+            max_reports=settings.max_bulk_reports,
+        )
+        self.analysis = Analysis(surveys=self.surveys, segments=self.segments)
 
     def init_app(self, app: Flask) -> None:
         """Make the collector known to an app."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hushpoll_analysis.precision import protected_width, respondents_for_width
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
 
@@ -31,8 +32,17 @@ class PublishingWarning:
     message: str
 
 
+# Reports at which the width of the protected attribute's interval is quoted, and the half-width,
+# two points of a hundred, for which the number of reports is.
+QUOTED_REPORTS = 10_000
+QUOTED_HALF_WIDTH = 0.02
+
+
 def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
-    """Return the warnings of a survey: clear attributes, then epsilon that is not spent.
+    """Return the warnings of a survey.
+
+    Attributes in clear; how wide the protected attribute's intervals will be; epsilon that is not
+    spent.
 
     Parameters
     ----------
@@ -40,6 +50,7 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
         The resolved survey.
     """
     found = [_clear(attribute) for attribute in published.attributes if not attribute.perturbed]
+    found.extend(_width(published))
     for attribute in published.attributes:
         found.extend(_unspent(attribute))
     return tuple(found)
@@ -53,6 +64,24 @@ def _clear(attribute: PublishedAttribute) -> PublishingWarning:
         "it, and it can betray sensitive answers that go together with it; "
         "make it sensitive, or drop it if it is not needed",
     )
+
+
+def _width(published: Published) -> list[PublishingWarning]:
+    expected = protected_width(published, QUOTED_REPORTS)
+    if expected is None:
+        return []
+    name = expected.attribute
+    needed = respondents_for_width(published, name, 2 * QUOTED_HALF_WIDTH)
+    return [
+        PublishingWarning(
+            "protected-width",
+            name,
+            f"with {QUOTED_REPORTS:,} reports, the {expected.confidence:.0%} interval of a share "
+            f"of {name} will be up to {expected.width:.3g} wide "
+            f"(plus or minus {expected.width / 2:.3g}); plus or minus {QUOTED_HALF_WIDTH} takes "
+            f"{needed:,} reports; give {name} a larger part of epsilon if that is too many",
+        )
+    ]
 
 
 def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, Select, delete, func, insert, select
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, segments
@@ -18,6 +19,8 @@ Rows = npt.NDArray[np.uint8]
 SEGMENT_REPORTS = 65_536
 SEGMENT_BYTES = 16 * 2**20
 INBOX_ROWS_PER_FETCH = 10_000
+# What a reader is given at a time, at least.
+BLOCK_BYTES = 16 * 2**20
 
 
 class SegmentStore:
@@ -64,7 +67,7 @@ class SegmentStore:
             moved = connection.execute(
                 delete(inbox).where(inbox.c.version_id == version_id).returning(inbox.c.record)
             ).scalars()
-            rows = np.frombuffer(b"".join(moved), dtype=np.uint8).reshape(-1, record_size)
+            rows = _rows(b"".join(moved), record_size)
             count = len(rows)
             if count < minimum:
                 rows = np.concatenate([rows, _withdraw_newest(connection, version_id, record_size)])
@@ -82,37 +85,41 @@ class SegmentStore:
         with self._database.reading() as connection:
             return _inbox_count(connection, version_id), _sealed_count(connection, version_id)
 
-    def records(self, version_id: int, record_size: int) -> Rows:
-        """Return every record of one version, segments and inbox in one consistent state.
+    def blocks(self, version_id: int, record_size: int) -> Iterator[Rows]:
+        """Yield every record of one version, segments and inbox in one consistent state.
 
-        Returns
-        -------
-        ndarray of uint8, shape (n, record_size)
+        Small segments are joined, so that whoever works on arrays gets large ones.
+
+        Yields
+        ------
+        ndarray of uint8, shape (m, record_size)
             The order has no meaning.
         """
+        sealed = select(segments.c.data).where(segments.c.version_id == version_id)
+        unsealed = select(inbox.c.record).where(inbox.c.version_id == version_id)
         with self._database.reading() as connection:
-            waiting = _inbox_count(connection, version_id)
-            total = _sealed_count(connection, version_id) + waiting
-            rows = np.empty((total, record_size), dtype=np.uint8)
-            flat = rows.reshape(-1)
-            filled = 0
-            # One segment in memory at a time beside the result.
-            sealed = select(segments.c.data).where(segments.c.version_id == version_id)
-            for data in connection.execute(
-                sealed.order_by(segments.c.id), execution_options={"yield_per": 1}
-            ).scalars():
-                flat[filled : filled + len(data)] = np.frombuffer(data, dtype=np.uint8)
-                filled += len(data)
-            unsealed = select(inbox.c.record).where(inbox.c.version_id == version_id)
-            for some in (
-                connection.execute(unsealed, execution_options={"yield_per": INBOX_ROWS_PER_FETCH})
-                .scalars()
-                .partitions()
+            parts: list[bytes] = []
+            size = 0
+            for data in itertools.chain(
+                _stream(connection, sealed.order_by(segments.c.id), 1),
+                _stream(connection, unsealed, INBOX_ROWS_PER_FETCH),
             ):
-                data = b"".join(some)
-                flat[filled : filled + len(data)] = np.frombuffer(data, dtype=np.uint8)
-                filled += len(data)
-        return rows
+                parts.append(data)
+                size += len(data)
+                if size >= BLOCK_BYTES:
+                    yield _rows(b"".join(parts), record_size)
+                    parts, size = [], 0
+            if parts:
+                yield _rows(b"".join(parts), record_size)
+
+
+def _stream(connection: Connection, statement: Select[Any], rows: int) -> Iterator[bytes]:
+    options = {"yield_per": rows}
+    yield from connection.execute(statement, execution_options=options).scalars()
+
+
+def _rows(data: bytes, record_size: int) -> Rows:
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, record_size)
 
 
 def _seal(connection: Connection, version_id: int, rows: Rows) -> None:
@@ -130,7 +137,7 @@ def _withdraw_newest(connection: Connection, version_id: int, record_size: int) 
     data = connection.execute(
         delete(segments).where(segments.c.id == newest.scalar_subquery()).returning(segments.c.data)
     ).scalar_one_or_none()
-    return np.frombuffer(data or b"", dtype=np.uint8).reshape(-1, record_size)
+    return _rows(data or b"", record_size)
 
 
 def _inbox_count(connection: Connection, version_id: int) -> int:

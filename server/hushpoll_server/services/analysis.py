@@ -1,0 +1,132 @@
+"""Estimates, cross-tables and the export of records, none below a survey's minimum batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hushpoll_analysis.cross_table import cross_table, pair
+from hushpoll_analysis.frequencies import frequencies
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.surveys import SurveyService
+from hushpoll_server.shuffle import permutation
+from hushpoll_server.store.segments import SegmentStore
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_shared.records_file import pack_records_header
+
+ROWS_PER_BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file of records, streamed.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the whole file.
+    blocks : iterator of bytes
+        The file, in order; consumed once.
+    """
+
+    size: int
+    blocks: Iterator[bytes]
+
+
+class Analysis:
+    """What an analyst can ask of a survey version's records.
+
+    One question is worked on at a time: each takes every core and holds blocks of records.
+    """
+
+    def __init__(self, *, surveys: SurveyService, segments: SegmentStore) -> None:
+        self._surveys = surveys
+        self._segments = segments
+        self._turn = threading.Lock()
+
+    def estimates(self, row: VersionRow, *, confidence: float = 0.95) -> dict[str, Any]:
+        """Estimate the frequencies of every attribute.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        confidence : float
+            Of the intervals, in (0, 1).
+
+        Raises
+        ------
+        Refused
+            ``not-enough-reports``.
+        """
+        self._require_batch(row)
+        published = self._surveys.published(row)
+        with self._turn:
+            found = frequencies(published, self._blocks(row), confidence=confidence)
+        return {
+            **_heading(row),
+            "n": found[0].n,
+            "confidence": confidence,
+            "attributes": [one.to_dict() for one in found],
+        }
+
+    def cross_table(
+        self, row: VersionRow, a: str, b: str, *, confidence: float = 0.95
+    ) -> dict[str, Any]:
+        """Estimate the cross-table of two attributes.
+
+        Raises
+        ------
+        InvalidParameter
+            Unknown attribute, the same twice, or a table too large to read.
+        Refused
+            ``not-enough-reports``.
+        """
+        published = self._surveys.published(row)
+        pair(published, a, b)
+        self._require_batch(row)
+        with self._turn:
+            table = cross_table(published, self._blocks(row), a, b, confidence=confidence)
+        return {**_heading(row), **table.to_dict()}
+
+    def export(self, row: VersionRow) -> Export:
+        """Return a file of every record, in an order that means nothing and without ids.
+
+        Raises
+        ------
+        Refused
+            ``not-enough-reports``.
+        """
+        self._require_batch(row)
+        header = pack_records_header(self._surveys.published(row))
+        records = np.concatenate(list(self._blocks(row)))
+        order = permutation(len(records))
+
+        def blocks() -> Iterator[bytes]:
+            yield header
+            for start in range(0, len(order), ROWS_PER_BLOCK):
+                yield records[order[start : start + ROWS_PER_BLOCK]].tobytes()
+
+        return Export(len(header) + records.nbytes, blocks())
+
+    def _blocks(self, row: VersionRow) -> Iterator[np.ndarray[Any, np.dtype[np.uint8]]]:
+        return self._segments.blocks(row.id, row.record_size)
+
+    def _require_batch(self, row: VersionRow) -> None:
+        there = self._segments.count(row.id)
+        if there < row.minimum_batch:
+            raise Refused(
+                "not-enough-reports",
+                f"{row.name} version {row.version} has {there} reports, fewer than its minimum "
+                f"batch of {row.minimum_batch}; nothing is computed from so few: wait for more",
+                reports=there,
+                minimum_batch=row.minimum_batch,
+            )
+
+
+def _heading(row: VersionRow) -> dict[str, Any]:
+    return {"survey": row.name, "version": row.version, "digest": row.digest}

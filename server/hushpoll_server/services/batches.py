@@ -1,0 +1,156 @@
+"""Taking a batch of reports in: one bad report never fails its neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.surveys import SurveyService
+from hushpoll_server.services.writer import Writer
+from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_shared.batch import malformed_many, unpack_rows
+
+
+@dataclass(frozen=True, order=True)
+class Rejection:
+    """One report of a batch that was not taken.
+
+    Parameters
+    ----------
+    index : int
+        Its place in the batch, from 0.
+    code : str
+        Code of the problem table.
+    field : str or None
+        Field or attribute at fault.
+    reason : str or None
+        Of a malformed record.
+    """
+
+    index: int
+    code: str
+    field: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """What became of a batch; accepted + duplicate + len(rejected) is its size."""
+
+    accepted: int
+    duplicate: int
+    rejected: tuple[Rejection, ...]
+
+
+class BatchIngest:
+    """Checks a batch with array kernels and hands it to the writer as one group."""
+
+    def __init__(
+        self,
+        *,
+        ingest: Ingest,
+        surveys: SurveyService,
+        reports: ReportStore,
+        writer: Writer,
+        max_reports: int,
+    ) -> None:
+        self._ingest = ingest
+        self._surveys = surveys
+        self._reports = reports
+        self._writer = writer
+        self._max_reports = max_reports
+
+    def take(self, name: str, body: bytes) -> BatchOutcome:
+        """Take a batch in its binary form, durably, as one group.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        body : bytes
+            Header and n rows of id and record; see ``hushpoll_shared.wire``.
+
+        Raises
+        ------
+        InvalidParameter
+            The header is wrong, or the rest is no whole number of reports.
+        Refused
+            ``unknown-survey``, ``unknown-digest``, ``forbidden`` (a token survey),
+            ``payload-too-large``, ``survey-not-open`` and ``survey-closed`` (unless every report
+            is in already), ``unavailable``.
+        """
+        digest, ids, records = unpack_rows(
+            body, lambda digest: self._surveys.by_digest(name, digest).record_size
+        )
+        row = self._surveys.by_digest(name, digest)
+        self._check(row, len(records))
+        bad, malformed = malformed_many(self._surveys.published(row), records)
+        rejected = [
+            Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
+        ]
+        good = np.flatnonzero(~bad)
+        outcomes = self._store(row, _arrivals(row, ids, records, good))
+        rejected += [
+            Rejection(index, outcome.value, "id")
+            for index, outcome in zip(good.tolist(), outcomes, strict=True)
+            if outcome is Outcome.CONFLICT
+        ]
+        self._count(row, rejected, outcomes.count(Outcome.DUPLICATE))
+        return BatchOutcome(
+            accepted=outcomes.count(Outcome.ACCEPTED),
+            duplicate=outcomes.count(Outcome.DUPLICATE),
+            rejected=tuple(sorted(rejected, key=lambda one: one.index)),
+        )
+
+    def _check(self, row: VersionRow, reports: int) -> None:
+        if self._surveys.published(row).submission == "token":
+            raise Refused(
+                "forbidden",
+                f"{row.name} takes one single-use token per report, so it takes no batches; "
+                "submit each report by itself, as JSON, with its token",
+                field="Content-Type",
+            )
+        if reports > self._max_reports:
+            raise Refused(
+                "payload-too-large",
+                f"the batch has {reports} reports, more than {self._max_reports}; "
+                "split it into several requests",
+                field="body",
+            )
+
+    def _store(self, row: VersionRow, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+        if self._ingest.takes(row):
+            return self._writer.submit(arrivals) if arrivals else []
+        # The retry of a batch that is in already is never refused.
+        known = [one for one in self._reports.look_up(arrivals) if one is not None]
+        if len(known) < len(arrivals) or not arrivals:
+            raise self._ingest.refusal(row)
+        return known
+
+    def _count(self, row: VersionRow, rejected: Sequence[Rejection], duplicates: int) -> None:
+        counts = Counter(
+            one.code if one.reason is None else f"{one.code}:{one.reason}" for one in rejected
+        )
+        counts[Outcome.DUPLICATE.value] += duplicates
+        for outcome, number in counts.items():
+            if number:
+                self._ingest.count(row, outcome, number)
+
+
+def _arrivals(
+    row: VersionRow,
+    ids: npt.NDArray[np.uint8],
+    records: npt.NDArray[np.uint8],
+    chosen: npt.NDArray[np.intp],
+) -> list[Arrival]:
+    return [
+        Arrival(row.id, report_id.tobytes(), record.tobytes())
+        for report_id, record in zip(ids[chosen], records[chosen], strict=True)
+    ]
