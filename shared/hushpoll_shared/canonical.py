@@ -63,7 +63,8 @@ def sha256_hex(data: bytes) -> str:
 def parse_json(data: bytes | bytearray | str) -> Any:
     """Read one JSON value, refusing what two readers could read differently.
 
-    Numbers are one type, as in ECMAScript: ``1.0`` and ``1e0`` read as the integer 1.
+    Numbers are one type, as in ECMAScript: ``1.0`` and ``1e0`` read as the integer 1, and beyond
+    ±2^53 the one spelling of a double reads as that double.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def parse_json(data: bytes | bytearray | str) -> Any:
     ------
     InvalidJson
         If `data` is not UTF-8 or not JSON, repeats a key, holds a lone surrogate, NaN, an infinity,
-        an integer outside ±2^53, or nests deeper than 64.
+        another integer outside ±2^53, or nests deeper than 64.
     """
     try:
         text = data if isinstance(data, str) else bytes(data).decode("utf-8")
@@ -102,7 +103,7 @@ def parse_json(data: bytes | bytearray | str) -> Any:
 
 
 def _write(value: object, parts: list[str], depth: int) -> None:
-    if depth > _DEPTH:
+    if depth == _DEPTH and isinstance(value, list | tuple | Mapping):
         raise InvalidParameter(f"JSON nested deeper than {_DEPTH}; flatten it", field="json")
     if value is None:
         parts.append("null")
@@ -203,16 +204,18 @@ def _refuse_constant(literal: str) -> NoReturn:
     raise InvalidJson(f"{literal} is not JSON; write a finite number or a string")
 
 
-def _integer(literal: str) -> int:
-    # 17 characters hold every integer up to 2^53 with its sign; longer ones are not converted,
-    # because converting takes time quadratic in the length.
-    value = int(literal) if len(literal) <= 17 else LARGEST_INTEGER + 1
-    if abs(value) > LARGEST_INTEGER:
-        raise InvalidJson(
-            "a JSON integer is outside ±2^53, where readers round it differently; "
-            "write it as a string"
-        )
-    return value
+def _integer(literal: str) -> int | float:
+    # 22 characters hold every integer that a double is spelled as (below 10^21, and a sign);
+    # longer ones are not converted, because converting takes time quadratic in the length.
+    if len(literal) <= 22:
+        value = int(literal)
+        if abs(value) <= LARGEST_INTEGER:
+            return value
+        if _float(float(value)) == literal:
+            return float(value)
+    raise InvalidJson(
+        "a JSON integer is outside ±2^53, where readers round it differently; write it as a string"
+    )
 
 
 def _number(literal: str) -> int | float:
@@ -225,7 +228,7 @@ def _number(literal: str) -> int | float:
 
 
 def _check_read(value: object, depth: int) -> None:
-    if depth > _DEPTH:
+    if depth == _DEPTH and isinstance(value, list | dict):
         raise InvalidJson(f"JSON nested deeper than {_DEPTH}; flatten it")
     if isinstance(value, str):
         if _SURROGATE.search(value):

@@ -29,7 +29,11 @@ _FORBIDDEN: Final = re.compile(
 
 def show(value: object) -> str:
     """Return `value` as it may stand in a message: its repr, cut to 80 characters."""
-    shown = ascii(value) if isinstance(value, str) and _FORBIDDEN.search(value) else repr(value)
+    try:
+        shown = ascii(value) if isinstance(value, str) and _FORBIDDEN.search(value) else repr(value)
+    except ValueError:
+        # Python refuses to spell an integer of more than 4300 digits.
+        return f"a {type(value).__name__} too large to show"
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from hushpoll_shared import Manifest, Published
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from hushpoll_protocols import InvalidParameter, MalformedRecord, SecureBits
 from hushpoll_shared import Published, Report, batch, new_report_id, wire
 
