@@ -7,16 +7,16 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
 from flask import Flask, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
 CODE_OF_STATUS: Mapping[int, str] = {

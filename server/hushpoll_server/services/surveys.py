@@ -11,11 +11,14 @@ from functools import lru_cache
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
 from hushpoll_server.services.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.surveys import SurveyStore, VersionRow
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
+
+log = get_logger(__name__)
 
 # How long a row may be served from memory: another process may have closed the version. The grace
 # period is far longer.
@@ -108,6 +111,8 @@ class SurveyService:
                 f"published version never changes; publish this as version {row.version + 1}",
                 field="version",
             )
+        if created:
+            log.info("published", survey=row.name, version=row.version, digest=row.digest)
         return Publication(row, published, publishing_warnings(published), created)
 
     def all(self) -> list[VersionRow]:
@@ -198,6 +203,7 @@ class SurveyService:
         grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
         self._store.close(row.id, closed_at=now, accepts_until=now + grace)
         self._rows.pop(row.digest, None)
+        log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)
         return self._store.by_id(row.id)
 
     def now(self) -> int:

@@ -18,8 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import structlog
-
+from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
@@ -27,7 +26,7 @@ from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_server.store.tallies import TallyStore
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
 

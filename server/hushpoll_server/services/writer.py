@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import structlog
-
 from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
 from hushpoll_server.store.reports import Arrival, Outcome
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 RETRY_AFTER_SECONDS = 1
 # A request gives up waiting after this; its report may still be stored, and the retry finds it.

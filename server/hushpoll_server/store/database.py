@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from sqlalchemy.exc import ArgumentError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.store import sqlite
+
+LOGGING_NAME = "hushpoll"
 
 
 class Database:
@@ -87,9 +90,16 @@ def _open(url: str, pool_size: int) -> Engine:
             field="DATABASE_URL",
         )
     sqlite.check_url(parsed)
-    # hide_parameters: an exception of the driver would otherwise print reports into the log.
+    sqlite.create_private(parsed)
+    # An exception of the driver would otherwise print reports into the log, and the engine's own
+    # log, where an embedding application has turned on DEBUG for everything, the rows of answers.
+    logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}").setLevel(logging.WARNING)
     engine = create_engine(
-        parsed, pool_size=pool_size, max_overflow=pool_size, hide_parameters=True
+        parsed,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        hide_parameters=True,
+        logging_name=LOGGING_NAME,
     )
     sqlite.install(engine)
     return engine

@@ -5,6 +5,7 @@ No other module of the package contains SQL that a second database would not acc
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from typing import Any
 
@@ -46,6 +47,27 @@ def check_url(url: URL) -> None:
             "the promise that an acknowledged report survives; name a file: sqlite:///path.sqlite",
             field="DATABASE_URL",
         )
+
+
+def create_private(url: URL) -> None:
+    """Create the database file readable by its owner only; the log inherits that.
+
+    Raises
+    ------
+    InvalidParameter
+        The file cannot be made or opened.
+    """
+    path = str(url.database)
+    if path.startswith("file:"):
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InvalidParameter(
+            f"DATABASE_URL names the file {path!r}, which cannot be opened for writing "
+            f"({error.strerror}); name a file in a directory that you may write to",
+            field="DATABASE_URL",
+        ) from error
 
 
 def install(engine: Engine) -> None:

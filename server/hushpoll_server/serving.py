@@ -1,0 +1,144 @@
+"""gunicorn with one worker process and many threads, under the name ``hushpoll serve``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # none exist
+from gunicorn.glogging import Logger  # type: ignore[import-untyped]  # none exist
+
+from hushpoll_server.http.application import build
+from hushpoll_server.services.collector import EXTENSION, Collector
+from hushpoll_server.settings import Settings
+
+# Together under the 15 seconds in which a supervisor wants an answer to SIGTERM: the worker's time
+# for requests in flight, then its own clean-up, before the arbiter ends it by force.
+REQUEST_SECONDS = 7
+ARBITER_SECONDS = 12
+KEEPALIVE_SECONDS = 15
+BACKLOG = 1024
+
+
+class PrivateLogger(Logger):  # type: ignore[misc]  # its base has no types
+    """gunicorn's log without what it knows of a client: address, path, headers."""
+
+    def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
+        """Log a warning; a malformed request without its address and content."""
+        if str(msg).startswith("Invalid request"):
+            msg, args, kwargs = "Invalid request", (), {}
+        super().warning(msg, *args, **kwargs)
+
+    def exception(self, *_args: Any, **_kwargs: Any) -> None:
+        """Log that something failed, without the request and the exception's text."""
+        super().error("Error handling a request")
+
+    def debug(self, *_args: Any, **_kwargs: Any) -> None:
+        """Log nothing."""
+
+    def access(self, *_args: Any, **_kwargs: Any) -> None:
+        """Log nothing: there is no access log."""
+
+
+class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
+    """The application on a listening socket.
+
+    Parameters
+    ----------
+    settings : Settings
+        The whole configuration.
+    host : str
+        Address to listen on.
+    port : int
+        Port, 0..65535; 0 takes a free one.
+    threads : int
+        Requests worked on at a time.
+    ready : callable
+        Told the URL once the socket listens.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        host: str,
+        port: int,
+        threads: int,
+        ready: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._host = host
+        self._port = port
+        self._threads = threads
+        self._ready = ready
+        self._app: Flask | None = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Give gunicorn its settings; no file, environment or command line is read."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        for name, value in {
+            "bind": f"{host}:{self._port}",
+            "workers": 1,
+            "worker_class": "gthread",
+            "threads": self._threads,
+            "keepalive": KEEPALIVE_SECONDS,
+            "backlog": BACKLOG,
+            "graceful_timeout": ARBITER_SECONDS,
+            "accesslog": None,
+            "loglevel": "warning",
+            "logger_class": PrivateLogger,
+            "control_socket_disable": True,
+            "when_ready": self._when_ready,
+            "post_fork": self._post_fork,
+            "post_worker_init": self._post_worker_init,
+            "worker_exit": self._worker_exit,
+        }.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """Build the application, in the worker process."""
+        self._app = build(self._settings)
+        return self._app
+
+    def _when_ready(self, arbiter: Any) -> None:
+        host, port = arbiter.LISTENERS[0].sock.getsockname()[:2]
+        self._ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    def _post_fork(self, _arbiter: Any, worker: Any) -> None:
+        # In the worker's copy of the configuration alone.
+        worker.cfg.set("graceful_timeout", REQUEST_SECONDS)
+
+    def _post_worker_init(self, _worker: Any) -> None:
+        self._collector().start()
+
+    def _worker_exit(self, _arbiter: Any, _worker: Any) -> None:
+        if self._app is not None:
+            self._collector().stop()
+
+    def _collector(self) -> Collector:
+        if self._app is None:
+            raise RuntimeError("the worker has not loaded the application")
+        found: Collector = self._app.extensions[EXTENSION]
+        return found
+
+
+def prepare(settings: Settings) -> str | None:
+    """Bring the database up to date before any worker starts.
+
+    Returns
+    -------
+    str or None
+        The admin token, if this is the first start.
+
+    Raises
+    ------
+    InvalidParameter, NotDurable, SchemaRefused
+        The database cannot be used.
+    """
+    collector = Collector(settings)
+    try:
+        return collector.access.first_admin()
+    finally:
+        collector.stop()
