@@ -33,7 +33,7 @@ def _now() -> datetime:
 class Pacing:
     """Time as a retry loop sees it; tests put their own in its place."""
 
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], object] = time.sleep
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = _now
     uniform: Callable[[float, float], float] = _uniform

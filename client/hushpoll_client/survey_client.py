@@ -18,6 +18,7 @@ from hushpoll_protocols.errors import (
     InvalidParameter,
     TransportError,
 )
+from hushpoll_shared.problems import problem_from
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import check_name
 from hushpoll_shared.wire import check_digest
@@ -46,7 +47,9 @@ class ReportNotSent(TransportError):
                 str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
             )
         else:
-            super().__init__(str(cause), retryable=False)
+            # Told apart by the table's code, where the exception has no place for it.
+            problem = problem_from(cause)
+            super().__init__(str(cause), retryable=False, status=problem["status"], problem=problem)
         self.report = report
 
 

@@ -8,7 +8,7 @@ exactly over every combination of categories, not counted from a draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
@@ -144,14 +144,6 @@ class Population:
         return np.transpose(joint, order)
 
 
-def answers_of(attributes: Sequence[Attribute], codes: Codes) -> Iterator[dict[str, str | None]]:
-    """Turn codes into one mapping from attribute to category per respondent."""
-    domains = [attribute.domain for attribute in attributes]
-    names = [attribute.name for attribute in attributes]
-    for row in zip(*(codes[name].tolist() for name in names), strict=True):
-        yield {name: domain[code] for name, domain, code in zip(names, domains, row, strict=True)}
-
-
 def _ancestors(wanted: set[int], parents: Sequence[Sequence[int]]) -> list[int]:
     found: set[int] = set()
     waiting = list(wanted)
@@ -180,9 +172,7 @@ def _multiply(
 
 
 def _draw(table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw one code per row index: inverse of the cumulative distribution, all rows in one
-    search.
-    """
+    """Draw one code per row index by inverting all rows' cumulative sums in one search."""
     height, k = table.shape
     cumulative = np.cumsum(table, axis=1)
     cumulative /= cumulative[:, -1:]

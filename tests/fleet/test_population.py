@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from hushpoll_fleet.population import Population, answers_of
+from hushpoll_fleet.population import Population
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.attributes import Attribute
 
@@ -97,15 +97,6 @@ def test_sample_is_reproducible_and_takes_any_size(population):
     assert all(
         len(column) == 0 for column in population.sample(0, np.random.default_rng(1)).values()
     )
-
-
-def test_answers_are_categories(population):
-    codes = {name: np.array([0, 1]) for name in ("gender", "education", "income")}
-    codes["region"] = np.array([3, 2])
-    assert list(answers_of(ATTRIBUTES, codes)) == [
-        {"gender": "Female", "region": "unknown", "education": "school", "income": "low"},
-        {"gender": "Male", "region": "west", "education": "college", "income": "high"},
-    ]
 
 
 def test_a_category_of_weight_zero_at_the_end_is_never_drawn():

@@ -1,0 +1,247 @@
+"""The analyst's side of the API: publish, list, close, estimates, export, bulk upload.
+
+It needs the base install only. Answers are returned as the server's JSON; published manifests are
+checked like on a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.endpoint import Endpoint
+from hushpoll_client.transport import Answer, Transport
+from hushpoll_protocols.errors import ManifestRefused, TransportError
+from hushpoll_shared.canonical import canonical_json
+from hushpoll_shared.published import Published
+from hushpoll_shared.text import check_name
+from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE, check_digest
+
+if TYPE_CHECKING:
+    import requests
+
+    from hushpoll_client.retry import Pacing
+
+# Estimates of many large domains are longer than anything a device reads.
+_CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BulkReceipt:
+    """The server's account of one batch.
+
+    Attributes
+    ----------
+    accepted, duplicate : int
+        Reports that were new, and that were there before.
+    rejected : tuple of mapping
+        Per refused report: ``index`` in the batch, ``code`` of the problem table, ``field``.
+    """
+
+    accepted: int
+    duplicate: int
+    rejected: tuple[Mapping[str, Any], ...]
+
+
+class AnalystClient:
+    """Bearer-token access to a server.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server; https, or http for this machine alone.
+    token : str or None
+        Bearer token with the scopes that the calls need.
+    config : ClientConfig
+        Timeouts, retries, largest answer.
+    session : requests.Session or None
+        Session to send with; the caller closes it.
+    pacing : Pacing or None
+        Source of time and jitter, for tests.
+
+    Raises
+    ------
+    InvalidParameter
+        If the address or the token cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        config: ClientConfig = _CONFIG,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self._transport = Transport(
+            Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
+        )
+
+    def __repr__(self) -> str:
+        return f"AnalystClient({self._transport.endpoint.base!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close the client's own connections."""
+        self._transport.close()
+
+    def publish(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Publish a draft.
+
+        Returns
+        -------
+        dict
+            ``name``, ``version``, ``digest``, ``warnings`` and the published ``manifest``.
+
+        Raises
+        ------
+        InvalidParameter, ManifestRefused
+            If the draft is refused, naming the field.
+        TransportError
+            If the version exists with other content, the token does not allow it, or no answer
+            came.
+        """
+        return self._post(manifest, "surveys")
+
+    def surveys(self) -> list[dict[str, Any]]:
+        """List all versions of all surveys."""
+        return _items(self._transport.get("surveys"), "surveys")
+
+    def show(self, name: str, version: int | None = None) -> Published:
+        """Fetch a published survey and check it; the newest version unless one is given."""
+        path = ["surveys", check_name(name, field="survey")]
+        if version is not None:
+            path += ["versions", str(version)]
+        published = Published.from_json(self._transport.get(*path, token=False).body)
+        if published.name != name or version not in (None, published.version):
+            raise ManifestRefused(
+                f"the server answered with survey {published.name!r} version {published.version} "
+                "for "
+                f"{name!r}; check its address",
+                field="name",
+            )
+        return published
+
+    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> dict[str, Any]:
+        """Close a version.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        grace_seconds : int or None
+            For how long reports of offline devices are still taken, at least 0; the server's
+            setting by default.
+        """
+        body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
+        return self._post(body, *_version(name, version), "close")
+
+    def mint_tokens(self, name: str, count: int) -> list[str]:
+        """Make single-use respondent tokens for a token survey. Not retried."""
+        answer = self._transport.post(
+            "surveys",
+            check_name(name, field="survey"),
+            "tokens",
+            body=canonical_json({"count": count}),
+            media_type=JSON_MEDIA_TYPE,
+            retry=False,
+        )
+        return _items(answer, "tokens")
+
+    def estimates(self, name: str, version: int) -> dict[str, Any]:
+        """Fetch estimates of every attribute's categories."""
+        return _object(self._transport.get(*_version(name, version), "estimates"))
+
+    def cross_table(self, name: str, version: int, a: str, b: str) -> dict[str, Any]:
+        """Fetch the joint frequencies of two attributes."""
+        path = (*_version(name, version), "cross-tables")
+        return _object(self._transport.get(*path, params={"a": a, "b": b}))
+
+    def export(self, name: str, version: int, write: Callable[[bytes], object]) -> int:
+        """Fetch the records file piece by piece.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        write : callable
+            Called with each piece of bytes, such as a file's ``write``.
+
+        Returns
+        -------
+        int
+            Bytes received.
+        """
+        return self._transport.download(*_version(name, version), "records", write=write)
+
+    def submit_bulk(self, name: str, body: bytes) -> BulkReceipt:
+        """Upload one batch, the same bytes again until it is acknowledged or refused.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        body : bytes
+            What `hushpoll_shared.wire.pack_reports` or `hushpoll_shared.batch.pack_rows` made.
+        """
+        answer = _object(
+            self._transport.post(
+                "surveys",
+                check_name(name, field="survey"),
+                "reports",
+                body=body,
+                media_type=REPORTS_MEDIA_TYPE,
+            )
+        )
+        accepted, duplicate, rejected = (
+            answer.get(key) for key in ("accepted", "duplicate", "rejected")
+        )
+        if not (type(accepted) is type(duplicate) is int and isinstance(rejected, list)):
+            raise _unexpected("accepted, duplicate and rejected")
+        return BulkReceipt(accepted, duplicate, tuple(rejected))
+
+    def find(self, digest: str) -> dict[str, Any] | None:
+        """Return the list's entry of the version with this digest, or None."""
+        check_digest(digest)
+        return next((item for item in self.surveys() if item.get("digest") == digest), None)
+
+    def _post(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
+        # Publishing and closing again change nothing, so both may be repeated.
+        return _object(
+            self._transport.post(*path, body=canonical_json(document), media_type=JSON_MEDIA_TYPE)
+        )
+
+
+def _version(name: str, version: int) -> Iterable[str]:
+    return ("surveys", check_name(name, field="survey"), "versions", str(version))
+
+
+def _object(answer: Answer) -> dict[str, Any]:
+    document = answer.json()
+    if not isinstance(document, dict):
+        raise _unexpected("an object")
+    return document
+
+
+def _items(answer: Answer, key: str) -> list[Any]:
+    items = _object(answer).get(key)
+    if not isinstance(items, list):
+        raise _unexpected(key)
+    return items
+
+
+def _unexpected(what: str) -> TransportError:
+    return TransportError(
+        f"the server's answer has no {what}; check that the address is a hushpoll server's and "
+        "that "
+        "both sides have the same version",
+        retryable=False,
+    )

@@ -1,0 +1,143 @@
+"""``hushpoll estimate`` and ``hushpoll export``: what an analyst gets out of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, cast
+
+import click
+
+from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.options import analyst, token_option, url_option, version_option
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_shared.records_file import read_records_header
+from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@click.option("--attribute", "attributes", multiple=True, help="Only this one; may be repeated.")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def estimate(
+    name: str,
+    version: int | None,
+    attributes: tuple[str, ...],
+    url: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Show how often each answer of the survey NAME was given.
+
+    Estimates are unbiased, so a rare answer's can lie below 0; the interval covers the truth of the
+    population in 95 of 100 surveys.
+    """
+    with analyst(url, token) as client:
+        number = _version(client, name, version)
+        answer = client.estimates(name, number)
+    found = [entry for entry in answer.get("attributes", []) if isinstance(entry, dict)]
+    known = [entry.get("name") for entry in found]
+    for attribute in attributes:
+        if attribute not in known:
+            raise InvalidParameter(
+                f"--attribute is {attribute!r}, which survey {name!r} does not ask; its attributes "
+                f"are {', '.join(map(str, known))}",
+                field="attribute",
+            )
+    if attributes:
+        answer["attributes"] = found = [item for item in found if item.get("name") in attributes]
+    emit(answer, lambda: _tables(answer, found), as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write; replaced only once all has arrived.",
+)
+@url_option
+@token_option
+@json_option
+@reports_errors
+def export(
+    name: str, version: int | None, out: Path, url: str, token: str | None, as_json: bool
+) -> None:
+    """Save the records of the survey NAME, with its manifest, in random order and without ids."""
+    with (
+        analyst(url, token) as client,
+        NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target,
+    ):
+        try:
+            number = _version(client, name, version)
+            with progress(f"records of {name}") as advance:
+                size = client.export(
+                    name, number, lambda piece: (target.write(piece), advance(len(piece)))
+                )
+            target.seek(0)
+            published = read_records_header(cast("BinaryIO", target))
+            count, rest = divmod(size - target.tell(), published.layout.record_size)
+            if rest or published.name != name:
+                raise ManifestRefused(
+                    f"the server sent no whole records of survey {name!r}; try again",
+                    field="records",
+                )
+            Path(target.name).replace(out)
+        except BaseException:
+            Path(target.name).unlink(missing_ok=True)
+            raise
+    document = {
+        "survey": name,
+        "version": published.version,
+        "digest": published.digest,
+        "records": count,
+        "file": str(out),
+    }
+    emit(
+        document,
+        f"{count} records of {name} version {published.version} in {out}",
+        as_json=as_json,
+    )
+
+
+def _version(client: AnalystClient, name: str, version: int | None) -> int:
+    return client.show(name).version if version is None else version
+
+
+def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+
+    buffer = StringIO()
+    console = Console(file=buffer, width=100, color_system=None)
+    console.print(
+        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports",
+        highlight=False,
+    )
+    level = f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
+    for attribute in attributes:
+        how = "in clear"
+        if attribute.get("protocol"):
+            how = f"{attribute['protocol']}, epsilon {attribute.get('epsilon')}"
+        table = Table(title=f"{attribute.get('name')} ({how})", title_justify="left")
+        table.add_column("category", overflow="fold")
+        for heading in ("estimate", "std. error", level):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in attribute.get("categories", []):
+            table.add_row(
+                str(row["category"]),
+                f"{row['frequency']:.4f}",
+                f"{row['standard_error']:.4f}",
+                f"{row['lower']:.4f} to {row['upper']:.4f}",
+            )
+        console.print(table)
+    return buffer.getvalue().rstrip("\n")

@@ -1,0 +1,85 @@
+"""Root of the ``hushpoll`` command, the one place that knows both sides.
+
+A command is a row of `COMMANDS`, and its module is imported when it is called: the command line of
+a device does not load a server. The base install has this module and no click, and says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_protocols.errors import MissingExtra
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command.
+
+    Attributes
+    ----------
+    target : str
+        ``"module:attribute"`` of the click command.
+    extra : str
+        Extra of the distribution that brings what the module imports.
+    summary : str
+        One line for ``hushpoll --help``, which imports none of the modules.
+    """
+
+    target: str
+    extra: str
+    summary: str
+
+
+COMMANDS: Final[dict[str, Row]] = {
+    "demo": Row(
+        "hushpoll_fleet.demo_command:demo",
+        "train,server",
+        "Play a whole survey on this machine, from publishing to a fairness table.",
+    ),
+    "estimate": Row(
+        "hushpoll_client.analyst_commands:estimate",
+        "cli",
+        "Show estimates and intervals of every attribute.",
+    ),
+    "export": Row(
+        "hushpoll_client.analyst_commands:export", "cli", "Save a survey's records to a file."
+    ),
+    "predict": Row(
+        "hushpoll_training.commands:predict", "train", "Predict with a model that train saved."
+    ),
+    "serve": Row("hushpoll_server.commands:serve", "server", "Run the collecting server."),
+    "simulate": Row(
+        "hushpoll_fleet.commands:simulate", "cli", "Play respondents from a file or a population."
+    ),
+    "survey": Row(
+        "hushpoll_client.survey_commands:survey", "cli", "Publish, show, list and close surveys."
+    ),
+    "train": Row(
+        "hushpoll_training.commands:train", "train", "Train on records and measure the fairness."
+    ),
+}
+"""Every command by name."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        Arguments after the program's name; those of the process by default.
+
+    Raises
+    ------
+    SystemExit
+        Always; with 0 done, 1 refused or failed, 2 usage, 3 an extra is missing, 4 network.
+    """
+    try:
+        from hushpoll_client.command_group import run
+    except MissingExtra as error:
+        sys.stderr.write(f"Error: {error}\n")
+        raise SystemExit(3) from None
+    raise SystemExit(run(arguments))

@@ -1,0 +1,52 @@
+"""Options that several commands share: the server's address and the analyst's token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.config import ClientConfig
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+# Somebody is waiting at the terminal: one more try, then the message.
+_INTERACTIVE = ClientConfig(
+    attempts=2, connect_timeout=3.0, read_timeout=120.0, max_response_bytes=2**28
+)
+
+
+def url_option(command: _Command) -> _Command:
+    """Add ``--url``, passed to the command as `url`."""
+    return click.option(
+        "--url",
+        envvar="HUSHPOLL_URL",
+        required=True,
+        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
+    )(command)
+
+
+def token_option(command: _Command) -> _Command:
+    """Add ``--token``, passed to the command as `token`."""
+    return click.option(
+        "--token",
+        envvar="HUSHPOLL_TOKEN",
+        help="Analyst's bearer token. Other users of this machine can read a command line: prefer "
+        "the variable.  [env: HUSHPOLL_TOKEN]",
+    )(command)
+
+
+def version_option(command: _Command) -> _Command:
+    """Add ``--version``, passed to the command as `version`."""
+    return click.option(
+        "--version",
+        type=click.IntRange(min=1),
+        help="Version of the survey; by default the newest that is open.",
+    )(command)
+
+
+def analyst(url: str, token: str | None) -> AnalystClient:
+    """Return a client that gives up soon."""
+    return AnalystClient(url, token, config=_INTERACTIVE)

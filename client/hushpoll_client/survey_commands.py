@@ -1,0 +1,115 @@
+"""``hushpoll survey``: publish, show, list, close."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_client.options import analyst, token_option, url_option, version_option
+from hushpoll_client.preview import build_preview
+from hushpoll_shared.manifest import load_manifest
+from hushpoll_shared.terminal import emit, json_option, reports_errors
+
+
+@click.group()
+def survey() -> None:
+    """Publish, show, list and close surveys."""
+
+
+@survey.command()
+@click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@url_option
+@token_option
+@click.option("--dry-run", is_flag=True, help="Check and resolve the manifest, publish nothing.")
+@json_option
+@reports_errors
+def publish(manifest: Path, url: str, token: str | None, dry_run: bool, as_json: bool) -> None:
+    """Publish the survey that MANIFEST (.json, .yaml) describes.
+
+    A published version never changes; publishing the same content again does nothing.
+    """
+    draft = load_manifest(manifest)
+    resolved = draft.resolve()
+    if dry_run:
+        emit(resolved.to_dict(), lambda: str(build_preview(resolved, None)), as_json=as_json)
+        return
+    with analyst(url, token) as client:
+        answer = client.publish(draft.to_dict())
+    emit(answer, lambda: _published(answer), as_json=as_json)
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@url_option
+@json_option
+@reports_errors
+def show(name: str, version: int | None, url: str, as_json: bool) -> None:
+    """Show what the survey NAME collects in clear and what it randomises, and how well."""
+    with analyst(url, None) as client:
+        found = client.show(name, version)
+    emit(found.to_dict(), lambda: str(build_preview(found, None)), as_json=as_json)
+
+
+@survey.command("list")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def list_surveys(url: str, token: str | None, as_json: bool) -> None:
+    """List all versions of all surveys; with a token, how many reports each has."""
+    with analyst(url, token) as client:
+        found = client.surveys()
+    emit({"surveys": found}, lambda: _listed(found), as_json=as_json)
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@click.option(
+    "--grace",
+    type=click.IntRange(min=0),
+    metavar="SECONDS",
+    help="For how long reports of offline devices are still taken.",
+)
+@url_option
+@token_option
+@json_option
+@reports_errors
+def close(
+    name: str, version: int | None, grace: int | None, url: str, token: str | None, as_json: bool
+) -> None:
+    """Close the survey NAME."""
+    with analyst(url, token) as client:
+        number = client.show(name).version if version is None else version
+        answer = client.close(name, number, grace_seconds=grace)
+    emit(
+        answer,
+        lambda: (
+            f"{answer.get('name')} version {answer.get('version')} is {answer.get('state')}; "
+            "reports "
+            f"are taken until {answer.get('accepts_until')}"
+        ),
+        as_json=as_json,
+    )
+
+
+def _published(answer: dict[str, Any]) -> str:
+    lines = [f"{answer.get('name')} version {answer.get('version')} is published"]
+    lines.append(f"digest: {answer.get('digest')}")
+    lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
+    return "\n".join(lines)
+
+
+def _listed(surveys: list[dict[str, Any]]) -> str:
+    if not surveys:
+        return "No survey is published."
+    lines = []
+    for entry in surveys:
+        line = f"{entry.get('name')} v{entry.get('version')}  {entry.get('state')}"
+        if entry.get("reports") is not None:
+            line += f"  {entry['reports']} reports"
+        lines.append(f"{line}  {entry.get('title')}  sha256={entry.get('digest')}")
+    return "\n".join(lines)

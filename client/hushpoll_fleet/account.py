@@ -1,0 +1,84 @@
+"""The final account of a simulation: every respondent is in exactly one column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def unwatched(steps: int) -> None:
+    """Take a simulation's progress and show nothing."""
+
+
+@dataclass(slots=True)
+class Account:
+    """Counts that reconcile.
+
+    ``respondents = sent + unsent`` and ``sent = accepted + duplicate + rejected + pending``.
+
+    Attributes
+    ----------
+    respondents : int
+        Respondents of the simulation.
+    accepted, duplicate : int
+        Reports that the server acknowledged, as new and as known.
+    rejected : Counter of str
+        Reports that the server refused for good, by code of the problem table.
+    pending : int
+        Reports that were randomised and sent, and that nobody has acknowledged or refused.
+    seconds : float
+        Duration.
+    """
+
+    respondents: int
+    accepted: int = 0
+    duplicate: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    pending: int = 0
+    seconds: float = 0.0
+
+    @property
+    def sent(self) -> int:
+        """Reports sent at least once."""
+        return self.accepted + self.duplicate + self.rejected.total() + self.pending
+
+    @property
+    def unsent(self) -> int:
+        """Respondents whose turn did not come, because the simulation was ended before."""
+        return self.respondents - self.sent
+
+    @property
+    def complete(self) -> bool:
+        """Whether every respondent's report counts."""
+        return self.accepted + self.duplicate == self.respondents
+
+    @property
+    def rate(self) -> float:
+        """Reports per second; 0 for a simulation that took no time."""
+        return self.sent / self.seconds if self.seconds > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account as JSON."""
+        return {
+            "respondents": self.respondents,
+            "sent": self.sent,
+            "accepted": self.accepted,
+            "duplicate": self.duplicate,
+            "rejected": self.rejected.total(),
+            "rejected_by_code": dict(sorted(self.rejected.items())),
+            "pending": self.pending,
+            "unsent": self.unsent,
+            "seconds": round(self.seconds, 3),
+            "reports_per_second": round(self.rate, 1),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.respondents} respondents: {self.sent} sent, {self.unsent} not sent "
+            f"({self.seconds:.1f} s, {self.rate:.0f} reports/s)",
+            f"{self.sent} sent = {self.accepted} accepted + {self.duplicate} duplicate + "
+            f"{self.rejected.total()} rejected + {self.pending} pending",
+        ]
+        lines += [f"  rejected, {code}: {count}" for code, count in self.rejected.most_common()]
+        return "\n".join(lines)
