@@ -1,0 +1,105 @@
+"""From unbiased estimates to frequencies: non-negative and summing to one (extra ``kernels``).
+
+A projection lowers the error of a whole histogram and makes each estimate biased, so it is a step
+that the analyst takes by name and never part of the estimator.
+"""
+
+from __future__ import annotations
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+
+try:
+    import numpy as np
+    import numpy.typing as npt
+except ImportError as error:
+    raise MissingExtra("kernels", "projection") from error
+
+
+def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the nearest point of the probability simplex in Euclidean distance.
+
+    Duchi, Shalev-Shwartz, Singer and Chandra (ICML 2008), figure 1: max(f_v - theta, 0) with the
+    one theta that makes the sum 1.
+
+    Parameters
+    ----------
+    frequency : float array, shape (k,)
+        Finite; k at least 1.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        In [0, 1], summing to 1 up to rounding.
+
+    Raises
+    ------
+    InvalidParameter
+        Not one-dimensional, empty, or not finite.
+    """
+    given = _checked(frequency)
+    # Moving all by one constant moves theta with them, and keeps large common offsets from
+    # swallowing the differences in the running sum.
+    centred = given - given.max()
+    descending = np.sort(centred)[::-1]
+    ranks = np.arange(1, len(given) + 1)
+    thetas = (np.cumsum(descending) - 1) / ranks
+    kept = int(np.flatnonzero(descending > thetas)[-1])
+    projected: npt.NDArray[np.float64] = np.maximum(centred - thetas[kept], 0)
+    return projected
+
+
+def norm_sub(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Set negative estimates to 0 and shift the positive ones equally, until the sum is one.
+
+    Norm-Sub of Wang et al., "Locally differentially private frequency estimation with consistency"
+    (NDSS 2020). Where the positive estimates sum to at least 1 it agrees with
+    :func:`project_simplex`. Where they sum to less, it raises the positive ones only, while the
+    Euclidean projection may raise negative ones above 0.
+
+    Parameters
+    ----------
+    frequency : float array, shape (k,)
+        Finite; k at least 1. Where no estimate is positive the procedure has nothing to raise, and
+        the largest ones are raised as by :func:`project_simplex`.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        In [0, 1], summing to 1 up to rounding.
+
+    Raises
+    ------
+    InvalidParameter
+        Not one-dimensional, empty, or not finite.
+    """
+    given = _checked(frequency)
+    positive = given > 0
+    if not positive.any():
+        return project_simplex(given)
+    # Each round starts from the given estimates, so that shifts do not accumulate rounding.
+    while True:
+        base = given[positive]
+        centred = base - base.max()
+        shifted = centred + (1 - centred.sum()) / len(base)
+        if (shifted > 0).all():
+            break
+        positive[np.flatnonzero(positive)[shifted <= 0]] = False
+    result = np.zeros_like(given)
+    result[positive] = shifted
+    return result
+
+
+def _checked(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    given = np.array(frequency, dtype=np.float64)
+    if given.ndim != 1 or not given.size:
+        raise InvalidParameter(
+            f"frequency has shape {given.shape}; give one estimate per value, shape (k,)",
+            field="frequency",
+        )
+    finite = np.isfinite(given)
+    if not finite.all():
+        at = int((~finite).argmax())
+        raise InvalidParameter(
+            f"frequency[{at}] is {given[at]}; give finite estimates", field="frequency"
+        )
+    return given
