@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hushpoll_shared
+
+PUBLIC = {
+    "Attribute",
+    "BudgetExhausted",
+    "Clock",
+    "Codes",
+    "Field",
+    "FixedClock",
+    "HushpollError",
+    "InvalidJson",
+    "InvalidParameter",
+    "Layout",
+    "MalformedRecord",
+    "Manifest",
+    "ManifestRefused",
+    "MissingExtra",
+    "PROBLEMS",
+    "PROBLEM_MEDIA_TYPE",
+    "Problem",
+    "Protected",
+    "Published",
+    "PublishedAttribute",
+    "RECORDS_MEDIA_TYPE",
+    "REPORTS_MEDIA_TYPE",
+    "Report",
+    "Split",
+    "SystemClock",
+    "TransportError",
+    "b64decode",
+    "b64encode",
+    "canonical_json",
+    "encode_report_json",
+    "exception_from",
+    "load_manifest",
+    "new_report_id",
+    "pack_records_header",
+    "pack_reports",
+    "parse_json",
+    "parse_report_json",
+    "problem_document",
+    "problem_from",
+    "read_records",
+    "split_budget",
+    "unpack_reports",
+}
+OPTIONAL = {"batch": {"numpy"}, "records_file": {"numpy"}, "yaml_reader": {"yaml"}}
+OPTIONAL["terminal"] = {"click", "rich"}
+FOLDER = Path(hushpoll_shared.__file__).parent
+
+
+def test_public_names() -> None:
+    assert set(hushpoll_shared.__all__) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(hushpoll_shared, name) is not None
+
+
+def test_importing_loads_the_standard_library_and_the_protocols_alone() -> None:
+    script = (
+        "import sys, hushpoll_shared\n"
+        "for name in sorted({name.partition('.')[0] for name in sys.modules}):\n"
+        "    if name not in sys.stdlib_module_names: print(name)"
+    )
+    before = "import sys\n" + script.split("\n", 1)[1]
+    loaded, bare = (
+        set(
+            subprocess.run(
+                [sys.executable, "-c", code], check=True, capture_output=True, text=True
+            ).stdout.split()
+        )
+        for code in (script, before)
+    )
+    assert loaded - bare == {"hushpoll_protocols", "hushpoll_shared"}
+
+
+@pytest.mark.parametrize("module", [one.name for one in pkgutil.iter_modules([str(FOLDER)])])
+def test_optional_imports_stay_in_their_modules(module: str) -> None:
+    tree = ast.parse((FOLDER / f"{module}.py").read_text())
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {one.name.partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add(str(node.module).partition(".")[0])
+    foreign = imported - set(sys.stdlib_module_names) - {"hushpoll_protocols", "hushpoll_shared"}
+    assert foreign == OPTIONAL.get(module, set())
+
+
+def test_without_numpy_the_array_side_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "hushpoll_shared.batch", raising=False)
+    with pytest.raises(hushpoll_shared.MissingExtra) as caught:
+        importlib.import_module("hushpoll_shared.batch")
+    assert caught.value.extra == "kernels"

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hushpoll_protocols import (
+    BudgetExhausted,
+    HushpollError,
+    InvalidParameter,
+    MalformedRecord,
+    ManifestRefused,
+    TransportError,
+)
+from hushpoll_shared import PROBLEMS, InvalidJson, exception_from, problem_document, problem_from
+
+# What other parts, other languages and the documentation rely on: a change here breaks them.
+TABLE = {
+    "invalid-json": (400, False),
+    "invalid-request": (422, False),
+    "malformed-report": (422, False),
+    "manifest-refused": (422, False),
+    "unauthorized": (401, False),
+    "forbidden": (403, False),
+    "survey-not-open": (403, False),
+    "unknown-survey": (404, False),
+    "unknown-digest": (404, False),
+    "not-found": (404, False),
+    "method-not-allowed": (405, False),
+    "report-conflict": (409, False),
+    "version-exists": (409, False),
+    "not-enough-reports": (409, False),
+    "survey-closed": (410, False),
+    "payload-too-large": (413, False),
+    "unsupported-media-type": (415, False),
+    "rate-limited": (429, True),
+    "internal": (500, True),
+    "unavailable": (503, True),
+}
+
+
+def test_the_table() -> None:
+    assert {code: (one.status, one.retryable) for code, one in PROBLEMS.items()} == TABLE
+    for code, one in PROBLEMS.items():
+        assert one.code == code
+        assert one.urn == f"urn:hushpoll:problem:{code}"
+        assert one.title
+        assert one.remedy.endswith(".")
+
+
+def test_a_document_is_problem_json() -> None:
+    document = problem_document("malformed-report", detail="age: no", field="age", reason="range")
+    assert document == {
+        "type": "urn:hushpoll:problem:malformed-report",
+        "title": "The report is malformed",
+        "status": 422,
+        "detail": "age: no",
+        "code": "malformed-report",
+        "remedy": PROBLEMS["malformed-report"].remedy,
+        "retryable": False,
+        "field": "age",
+        "reason": "range",
+    }
+    assert "field" not in problem_document("not-found", detail="nothing")
+
+
+def test_an_extra_member_does_not_replace_one_of_the_table() -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        problem_document("not-found", detail="nothing", status=200)
+    assert caught.value.field == "status"
+
+
+ERRORS: list[tuple[HushpollError, str]] = [
+    (InvalidJson("not JSON"), "invalid-json"),
+    (InvalidParameter("name is 'X'", field="name"), "invalid-request"),
+    (MalformedRecord("age: no", reason="padding", field="age"), "malformed-report"),
+    (MalformedRecord("33 bytes", reason="length"), "malformed-report"),
+    (ManifestRefused("it lies", field="epsilon"), "manifest-refused"),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS)
+def test_an_exception_travels_to_the_other_side(error: HushpollError, code: str) -> None:
+    document = json.loads(json.dumps(problem_from(error)))
+    assert document["code"] == code
+    arrived = exception_from(document, document["status"])
+    assert isinstance(error, type(arrived))
+    assert str(error) in str(arrived)
+    assert getattr(arrived, "reason", None) == getattr(error, "reason", None)
+    if code != "invalid-json":
+        assert getattr(arrived, "field", None) == getattr(error, "field", None)
+
+
+@pytest.mark.parametrize("error", [BudgetExhausted("secret"), HushpollError("secret")])
+def test_an_error_without_a_row_is_internal_and_says_nothing(error: HushpollError) -> None:
+    document = problem_from(error)
+    assert document["code"] == "internal"
+    assert "secret" not in json.dumps(document)
+
+
+@pytest.mark.parametrize("code", TABLE)
+def test_every_problem_becomes_an_exception_of_ours(code: str) -> None:
+    document = problem_document(code, detail="what happened", field="f")
+    error = exception_from(document, document["status"])
+    message = str(error)
+    assert PROBLEMS[code].title in message
+    assert "what happened" in message
+    assert PROBLEMS[code].remedy in message
+    assert "field f" in message
+    if isinstance(error, TransportError):
+        assert (error.status, error.retryable) == TABLE[code]
+        assert error.problem == document
+    else:
+        assert TABLE[code][0] in {400, 422}
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "retryable"),
+    [
+        (None, 503, True),
+        (None, 502, True),
+        (None, 404, False),
+        (None, 418, False),
+        ([], 500, True),
+        ("<html>", 400, False),
+        ({"type": "urn:other:thing", "title": "Other"}, 429, True),
+        ({"type": 3, "title": None, "detail": ["x"], "field": {}}, 403, False),
+    ],
+)
+def test_what_is_no_problem_of_ours_is_judged_by_its_status(
+    document: object, status: int, retryable: bool
+) -> None:
+    error = exception_from(document, status)
+    assert isinstance(error, TransportError)
+    assert (error.status, error.retryable) == (status, retryable)
+    assert f"HTTP {status}" in str(error)
+
+
+def test_a_servers_text_is_cut_and_cannot_move_the_cursor() -> None:
+    error = exception_from(
+        {"type": "urn:hushpoll:problem:not-found", "detail": "\x1b[2J\r\n" + "x" * 10_000}, 404
+    )
+    assert str(error).isprintable()
+    assert len(str(error)) < 1000
