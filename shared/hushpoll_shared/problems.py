@@ -217,7 +217,9 @@ def exception_from(document: object, status: int) -> HushpollError:
         case "malformed-report":
             reason = _text(problem.get("reason")) or "range"
             return MalformedRecord(message, reason=reason, field=field)
-        case "invalid-request" | "invalid-json":
+        case "invalid-json":
+            return InvalidJson(message)
+        case "invalid-request":
             return InvalidParameter(message, field=field or "request")
     return TransportError(
         message,

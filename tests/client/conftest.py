@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import socket
 import struct
@@ -14,6 +15,63 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from hushpoll_client.retry import Pacing
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.published import Published
+
+DRAFT = {
+    "name": "work-and-health",
+    "version": 1,
+    "title": "Work and health",
+    "epsilon": "4.0",
+    "split": {"weights": {"gender": 2, "age": 1, "country": 1}},
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "gender",
+            "role": "sensitive",
+            "categories": ["Female", "Male"],
+            "missing": "Prefer not to say",
+            "question": "Your gender?",
+        },
+        {"name": "age", "role": "sensitive", "range": [17, 90]},
+        {
+            "name": "country",
+            "role": "sensitive",
+            "protocol": "OLH",
+            "categories": ["Chile", "India", "Norway", "Peru"],
+        },
+        {"name": "education", "role": "plain", "categories": ["school", "college"]},
+        {
+            "name": "income",
+            "role": "target",
+            "categories": ["<=26000", ">26000"],
+            "positive": ">26000",
+        },
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+}
+ANSWERS = {
+    "gender": "Female",
+    "age": "44",
+    "country": "Norway",
+    "education": "college",
+    "income": ">26000",
+}
+
+
+@pytest.fixture
+def draft() -> dict:
+    return copy.deepcopy(DRAFT)
+
+
+@pytest.fixture
+def published() -> Published:
+    return Manifest.from_dict(DRAFT).resolve()
+
+
+@pytest.fixture
+def answers() -> dict[str, str]:
+    return dict(ANSWERS)
 
 
 @dataclass(frozen=True)
