@@ -135,7 +135,7 @@ def estimate_proportion(
     # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
     whole = math.floor(expected)
     rest = float(expected - whole)
-    excess: npt.NDArray[np.float64] = (counts - whole) - rest
+    excess = (counts - whole).astype(np.float64) - rest
 
     hits = counts.astype(np.float64)
     misses = (n - counts).astype(np.float64)
