@@ -31,6 +31,8 @@ from hushpoll_protocols.oracle import FrequencyOracle
 from hushpoll_protocols.projection import project_simplex
 
 _CELLS_PER_BLOCK = 1 << 21
+_MOST_BLOCKS = 64
+"""Each block has k sums of its own, added in order: the result does not depend on the threads."""
 
 _FLATTEST = 1e-16
 """Curvature below which a direction counts as flat; at epsilon 1e-6 it is about 1e-12."""
@@ -131,7 +133,9 @@ class _Likelihood:
 
     def multipliers(self, frequency: Floats) -> tuple[Floats, float]:
         """Return m, shape (k,), and L(frequency)."""
-        blocks = list(spans(len(self._supports), _CELLS_PER_BLOCK // self.k))
+        groups = len(self._supports)
+        rows_each = max(_CELLS_PER_BLOCK // self.k, -(-groups // _MOST_BLOCKS))
+        blocks = list(spans(groups, rows_each))
         sums = np.zeros((len(blocks), self.k + 2))
         prior = read_only(frequency)
 

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import Lock
 from typing import cast
 
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
@@ -157,19 +158,18 @@ def support_counts(
     """
     rows_of = _checked_records(oracle, records)
     kernel = _kernel(oracle)
-    counted: list[npt.NDArray[np.int64]] = []
+    total = np.zeros(oracle.k, np.int64)
+    adding = Lock()
 
     def block(rows: slice) -> None:
         held = read_only(rows_of[rows])
         _refuse_malformed(oracle, kernel, held, rows.start)
         counts = np.zeros(oracle.k, np.int64)
         kernel.support_counts(oracle, held, counts)
-        counted.append(counts)
+        with adding:
+            np.add(total, counts, out=total)
 
     run(partial(block, rows) for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.k))
-    total = np.zeros(oracle.k, np.int64)
-    for counts in counted:
-        total += counts
     return total
 
 

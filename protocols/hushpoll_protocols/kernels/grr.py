@@ -15,7 +15,11 @@ _ONE = np.uint64(1)
 
 @njit
 def respond(value: np.uint64, word: np.uint64, limit: np.uint64, lie: np.uint64) -> np.uint64:
-    """Apply randomized response with one word; `limit` is others * lie, below 2^64."""
+    """Apply randomized response with one word; `limit` is others * lie, below 2^64.
+
+    Local hashing's kernel calls this too, and numba's cache on disk watches the caller's file only:
+    after a change here, touch that file as well.
+    """
     if word < limit:
         other = word // lie
         return other if other < value else other + _ONE
@@ -51,10 +55,10 @@ def _support_counts(records: Bytes, counts: Counts) -> None:
 
 
 @njit
-def _malformed(records: Bytes, k: int, reasons: Bytes) -> None:
+def _malformed(records: Bytes, k: int, reason: int, reasons: Bytes) -> None:
     for i in range(records.shape[0]):
         if _code(records, i) >= k:
-            reasons[i] = RANGE
+            reasons[i] = reason
 
 
 def words_per_record(oracle: GRR) -> int:  # noqa: ARG001 (the interface's signature)
@@ -94,4 +98,4 @@ def support_counts(
 
 def malformed(oracle: GRR, records: Bytes, reasons: Bytes) -> None:
     """Mark codes outside [0, k)."""
-    _malformed(records, oracle.k, reasons)
+    _malformed(records, oracle.k, RANGE, reasons)

@@ -103,10 +103,10 @@ def _support_counts(records: Bytes, mixed: Multipliers, g: np.uint64, counts: Co
 
 
 @njit
-def _malformed(records: Bytes, g: int, reasons: Bytes) -> None:
+def _malformed(records: Bytes, g: int, reason: int, reasons: Bytes) -> None:
     for i in range(records.shape[0]):
         if (np.int64(records[i, 16]) | (np.int64(records[i, 17]) << 8)) >= g:
-            reasons[i] = RANGE
+            reasons[i] = reason
 
 
 def words_per_record(oracle: LocalHashing) -> int:  # noqa: ARG001 (the interface's signature)
@@ -139,4 +139,4 @@ def support_counts(oracle: LocalHashing, records: Bytes, counts: Counts) -> None
 
 def malformed(oracle: LocalHashing, records: Bytes, reasons: Bytes) -> None:
     """Mark buckets outside [0, g)."""
-    _malformed(records, oracle.g, reasons)
+    _malformed(records, oracle.g, RANGE, reasons)
