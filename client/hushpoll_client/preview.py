@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hushpoll_client.randomize import Answers
+    from hushpoll_client.randomization import Answers
     from hushpoll_shared.published import Published
 
 

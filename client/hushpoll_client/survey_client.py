@@ -10,7 +10,7 @@ from hushpoll_client.config import ClientConfig
 from hushpoll_client.limits import Limits
 from hushpoll_client.pin import check_pin
 from hushpoll_client.preview import Preview, build_preview
-from hushpoll_client.randomize import Answers, randomize
+from hushpoll_client.randomization import Answers, randomize
 from hushpoll_client.report import Report
 from hushpoll_protocols.errors import (
     BudgetExhausted,

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from hushpoll_client import commandline
+from hushpoll_client.commandline import COMMANDS, main
+
+# A finder that hides packages, as an environment without an extra does.
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hidden())
+from hushpoll_client.commandline import main
+main({arguments!r})
+"""
+
+
+def without(hidden: set[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = HIDE.format(hidden=hidden, arguments=list(arguments))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return caught.value.code, out, err
+
+
+def test_help_lists_every_command_and_exit_code(capsys):
+    code, out, err = call(capsys, "--help")
+    assert (code, err) == (0, "")
+    for name, row in COMMANDS.items():
+        assert f"  {name} " in out
+        assert row.summary.split()[0] in out
+    for number in range(5):
+        assert f"    {number}  " in out
+
+
+def test_help_imports_no_command():
+    code = (
+        "import sys\nfrom hushpoll_client.commandline import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print('|', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stdout.partition("|")[2].split())
+    assert "hushpoll_client.command_group" in loaded
+    targets = {row.target.partition(":")[0] for row in COMMANDS.values()}
+    assert not loaded & (targets | {"numpy", "flask", "requests", "lightgbm"})
+
+
+def test_version(capsys):
+    code, out, _ = call(capsys, "--version")
+    assert (code, out) == (0, "hushpoll, version 0.1.0\n")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help(capsys, name):
+    code, out, _ = call(capsys, name, "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: hushpoll {name} ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], "No such command 'nothing'"),
+        (["--nothing"], "No such option"),
+        (["survey", "show"], "Missing argument 'NAME'"),
+        (["simulate", "--url", "x"], "Missing option '--manifest'"),
+        (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
+    ],
+)
+def test_wrong_usage_is_2(capsys, arguments, words):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_a_refusal_is_1_in_one_line(capsys):
+    code, out, err = call(capsys, "survey", "list", "--url", "http://example.org")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: url 'http://example.org' would send reports unencrypted")
+    assert err.count("\n") == 1
+
+
+def test_no_network_is_4(capsys, monkeypatch):
+    from hushpoll_client import options
+    from hushpoll_client.config import ClientConfig
+
+    monkeypatch.setattr(options, "_INTERACTIVE", ClientConfig(attempts=1))
+    code, out, err = call(capsys, "survey", "list", "--url", "http://127.0.0.1:9")
+    assert (code, out) == (4, "")
+    assert "cannot be reached" in err
+
+
+def test_the_base_install_names_the_extra_cli():
+    done = without({"click"}, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "needs the optional extra 'cli'" in done.stderr
+    assert "pip install 'hushpoll[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hidden", "command", "extra"),
+    [
+        ({"flask", "flask_openapi3", "sqlalchemy"}, "serve", "server"),
+        ({"lightgbm", "pandas", "numpy"}, "train", "train"),
+        ({"lightgbm", "pandas", "numpy"}, "predict", "train"),
+    ],
+)
+def test_a_missing_extra_is_3_and_named(hidden, command, extra):
+    done = without(hidden, command, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"needs the optional extra '{extra}'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):
+    import json
+
+    draft["population"] = {}
+    file = tmp_path / "survey.json"
+    file.write_text(json.dumps(draft))
+    done = without({"numpy"}, "simulate", "--manifest", str(file), "--dry-run")
+    assert done.returncode == 3
+    assert "'kernels'" in done.stderr
+
+
+def test_yaml_without_its_library_names_the_extra_cli(tmp_path):
+    file = tmp_path / "survey.yaml"
+    file.write_text("name: x")
+    done = without({"yaml"}, "survey", "publish", str(file), "--dry-run", "--url", "http://[::1]")
+    assert done.returncode == 3
+    assert "'cli'" in done.stderr
+
+
+def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
+    monkeypatch.setitem(
+        commandline.COMMANDS, "broken", commandline.Row("json:loads", "cli", "Not a command.")
+    )
+    with pytest.raises(TypeError, match="not a click command"):
+        main(["broken"])

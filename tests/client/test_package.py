@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hushpoll_client
+
+HEAVY = {"numpy", "numba", "flask", "pydantic", "requests", "urllib3", "click", "rich", "yaml"}
+
+
+def run(code: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, **options
+    )
+
+
+def loaded_by(code: str) -> set[str]:
+    done = run(f"import sys\n{code}\nprint(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_public_names():
+    assert hushpoll_client.__all__ == [
+        "BudgetExhausted",
+        "ClearLine",
+        "ClientConfig",
+        "HushpollError",
+        "InvalidParameter",
+        "MalformedRecord",
+        "ManifestRefused",
+        "MissingExtra",
+        "PerturbedLine",
+        "Preview",
+        "Published",
+        "Receipt",
+        "Report",
+        "ReportNotSent",
+        "SurveyClient",
+        "TransportError",
+        "randomize",
+    ]
+    for name in hushpoll_client.__all__:
+        assert getattr(hushpoll_client, name).__name__ == name
+        assert name in dir(hushpoll_client)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        hushpoll_client.Nothing  # noqa: B018
+
+
+def test_no_module_hides_a_public_name():
+    for path in Path(hushpoll_client.__file__).parent.glob("*.py"):
+        assert path.stem not in hushpoll_client.__all__
+
+
+def test_importing_and_randomising_load_nothing_heavy():
+    assert not loaded_by("import hushpoll_client") & HEAVY
+    names = ", ".join(hushpoll_client.__all__)
+    assert not loaded_by(f"from hushpoll_client import {names}") & HEAVY
+    assert not loaded_by("import hushpoll_client.analyst, hushpoll_client.commandline") & HEAVY
+
+
+def test_a_client_loads_requests_only_when_it_sends():
+    code = "from hushpoll_client import SurveyClient\nSurveyClient('https://example.org', 's')"
+    assert not loaded_by(code) & HEAVY
+
+
+def test_import_costs_under_60_milliseconds():
+    def cost(code: str) -> float:
+        began = time.perf_counter()
+        assert run(code).returncode == 0
+        return time.perf_counter() - began
+
+    # Alternating, so that other work on the machine meets both; the least of each meets least of
+    # it.
+    pairs = [(cost("pass"), cost("import hushpoll_client")) for _ in range(9)]
+    bare, with_client = (min(column) for column in zip(*pairs, strict=True))
+    assert with_client - bare < 0.060
+
+
+def test_no_thread_is_started_at_import():
+    code = "import threading, hushpoll_client.analyst, hushpoll_client.survey_client\n"
+    assert run(f"{code}assert threading.active_count() == 1").returncode == 0
+
+
+def test_the_client_side_imports_nothing_of_the_server_side():
+    names = [path.stem for path in Path(hushpoll_client.__file__).parent.glob("*.py")]
+    modules = ", ".join(f"hushpoll_client.{name}" for name in names if name != "__init__")
+    loaded = loaded_by(f"import {modules}")
+    assert "hushpoll_client" in loaded
+    assert not loaded & {"hushpoll_server", "hushpoll_training", "hushpoll_analysis", "flask"}
+
+
+def test_every_module_can_be_imported_alone():
+    for path in Path(hushpoll_client.__file__).parent.glob("*.py"):
+        importlib.import_module(f"hushpoll_client.{path.stem}".removesuffix(".__init__"))
