@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from hushpoll_shared import Manifest, Published
+from hushpoll_shared import Manifest
 
 SENSITIVE = ("gender", "race", "native-country", "age")
+# One of each family, for figures that should not hang on a single protocol.
+MIXED = dict(zip(SENSITIVE, ("GRR", "SS", "OLH", "OUE"), strict=True))
 
 
 def load_codes(path: Path) -> pd.DataFrame:
@@ -15,28 +18,33 @@ def load_codes(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype="int64")
 
 
-def publish(codes: pd.DataFrame, *, protocol: str, split: str, epsilon: str = "4") -> Published:
-    """Resolve the manifest of Adult's codes: k = largest code + 1, income 1 is positive."""
-    attributes = []
+def draft(codes: pd.DataFrame, *, protocols: dict[str, str], split: str) -> dict[str, Any]:
+    """Describe Adult's codes at epsilon 4: k = largest code + 1, income 1 is positive."""
+    attributes: list[dict[str, Any]] = []
     for name in codes.columns:
-        role = "target" if name == "income" else "sensitive" if name in SENSITIVE else "plain"
-        attribute = {
+        attribute: dict[str, Any] = {
             "name": name,
-            "role": role,
             "categories": [str(code) for code in range(int(codes[name].max()) + 1)],
         }
-        if role == "target":
-            attribute["positive"] = "1"
+        if name == "income":
+            attribute |= {"role": "target", "positive": "1"}
+        elif name in SENSITIVE:
+            attribute |= {"role": "sensitive", "protocol": protocols[name]}
+        else:
+            attribute |= {"role": "plain"}
         attributes.append(attribute)
-    return Manifest.from_dict(
-        {
-            "name": "adult",
-            "version": 1,
-            "title": "Adult",
-            "epsilon": epsilon,
-            "split": split,
-            "protocol": protocol,
-            "attributes": attributes,
-            "protected": {"attribute": "gender", "privileged": "1", "unprivileged": "0"},
-        }
-    ).resolve()
+    return {
+        "name": "adult",
+        "version": 1,
+        "title": "Adult",
+        "epsilon": "4",
+        "split": split,
+        "attributes": attributes,
+        "protected": {"attribute": "gender", "privileged": "1", "unprivileged": "0"},
+    }
+
+
+def resolve(codes: pd.DataFrame, *, protocol: str, split: str) -> Any:
+    """Return Adult's published survey with one protocol for every sensitive attribute."""
+    protocols = dict.fromkeys(SENSITIVE, protocol)
+    return Manifest.from_dict(draft(codes, protocols=protocols, split=split)).resolve()

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.adult import load_codes, publish
+from benchmarks.adult import load_codes, resolve
 from benchmarks.harness import Figure, against, announced
 from hushpoll_protocols import PROTOCOLS, SecureBits
 
@@ -49,11 +49,13 @@ def importing() -> list[Figure]:
 def randomising(data: Path) -> list[Figure]:
     """One Adult record, four sensitive attributes, secure randomness: median, mean of the protocols."""
     codes = load_codes(data / "adult_26k.csv")
-    answers = [{name: int(v) for name, v in row.items()} for row in codes.head(2000).to_dict("records")]
+    answers = [
+        {name: int(v) for name, v in row.items()} for row in codes.head(2000).to_dict("records")
+    ]
     medians = []
     for protocol in PROTOCOLS:
         with announced(f"randomise one Adult record, {protocol}"):
-            layout = publish(codes, protocol=protocol, split="k-based").layout
+            layout = resolve(codes, protocol=protocol, split="k-based").layout
             bits, times = SecureBits(), []
             for answer in answers:
                 start = time.perf_counter_ns()

@@ -107,7 +107,14 @@ def report(figures: list[Figure], path: Path | None) -> bool:
             "machine": platform.machine(),
             "versions": {
                 name: metadata.version(name)
-                for name in ("hushpoll", "numpy", "numba", "multi-freq-ldpy", "pure-ldp", "lightgbm")
+                for name in (
+                    "hushpoll",
+                    "numpy",
+                    "numba",
+                    "multi-freq-ldpy",
+                    "pure-ldp",
+                    "lightgbm",
+                )
                 if _installed(name)
             },
             "figures": [asdict(figure) | {"reached": figure.reached} for figure in figures],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +51,8 @@ def _pure_ldp(k: int, ours_n: int, peer_n: int) -> list[Figure]:
     try:
         from pure_ldp.frequency_oracles.local_hashing.lh_client import LHClient
         from pure_ldp.frequency_oracles.local_hashing.lh_server import LHServer
-    except ImportError:
-        print("pure-LDP is not installed; its comparison is left out")
+    except ImportError as error:
+        print(f"pure-LDP cannot be imported ({error}); its comparison is left out")
         return []
     with announced("support counts, OLH, against pure-LDP"):
         client = LHClient(1.0, k, use_olh=True)
@@ -83,7 +84,7 @@ def encoding(data: Path, scale: float) -> list[Figure]:
     codes = load_codes(data / "adult_26k.csv")
     rows = int(len(codes) * 0.8)
     domains = {name: int(codes[name].max()) + 1 for name in SENSITIVE}
-    parts = split_budget("k-based", "4", domains)
+    parts = split_budget(Decimal(4), domains, "k-based")
     values = {name: codes[name].to_numpy(np.int64)[:rows] for name in SENSITIVE}
     peer_rows = max(20, int(400 * scale))
     sample = {name: values[name][:peer_rows].tolist() for name in SENSITIVE}

@@ -33,10 +33,7 @@ def _subset(values: np.ndarray, k: int) -> np.ndarray:
 def _hashed(report: tuple[int, int], k: int, g: int) -> np.ndarray:
     bucket, seed = report
     return np.array(
-        [
-            1 if bucket == (xxhash.xxh32(str(v), seed=seed).intdigest() % g) else 0
-            for v in range(k)
-        ]
+        [1 if bucket == (xxhash.xxh32(str(v), seed=seed).intdigest() % g) else 0 for v in range(k)]
     )
 
 
