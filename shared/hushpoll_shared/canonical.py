@@ -7,7 +7,6 @@ refuses what readers disagree about: duplicate keys, lone surrogates, NaN, integ
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -57,6 +56,10 @@ def canonical_json(value: object) -> bytes:
 
 def sha256_hex(data: bytes) -> str:
     """Return the SHA-256 of `data` as 64 lower-case hexadecimal digits."""
+    # Imported here because OpenSSL takes milliseconds to load, and an app that embeds the client may
+    # start without ever seeing a manifest.
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 

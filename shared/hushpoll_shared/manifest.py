@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.attributes import PublishedAttribute, check_protocol
@@ -16,6 +15,9 @@ from hushpoll_shared.drafts import check_keys, read_attribute
 from hushpoll_shared.published import Published
 from hushpoll_shared.terms import DEFAULT_BATCH, Terms, read_protected
 from hushpoll_shared.text import normalized, show
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _REQUIRED: Final = ("name", "version", "title", "epsilon", "attributes")
 _KEYS: Final = frozenset(
@@ -204,6 +206,9 @@ def load_manifest(path: str | Path) -> Manifest:
     OSError
         If the file cannot be read.
     """
+    # A device that is handed its manifest as bytes does not pay for importing pathlib.
+    from pathlib import Path
+
     path = Path(path)
     match path.suffix.lower():
         case ".json":

@@ -6,13 +6,14 @@ the canonical manifest, then n rows of L bytes. No ids, and no order that means 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused, MissingExtra
 from hushpoll_shared.published import Published
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -104,6 +105,7 @@ def read_records(source: str | Path | bytes) -> tuple[Published, NDArray[np.uint
     except ImportError:
         raise MissingExtra("kernels", "reading records into an array") from None
     from io import BytesIO
+    from pathlib import Path
 
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
         published = read_records_header(stream)

@@ -1,0 +1,26 @@
+"""Write every file of vectors: ``python -m vector_builders [--out FOLDER]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from vector_builders import budgets, hashes, manifests, records, refusals, thresholds, wire
+
+BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire)
+
+
+def main() -> None:
+    """Parse the arguments and write the files."""
+    parser = argparse.ArgumentParser(description="Write the golden vectors.")
+    default = Path(__file__).resolve().parent.parent / "vectors"
+    parser.add_argument(
+        "--out", type=Path, default=default, help="folder, tests/vectors by default"
+    )
+    folder = parser.parse_args().out
+    folder.mkdir(parents=True, exist_ok=True)
+    for builder in BUILDERS:
+        builder.build(folder)
+
+
+main()

@@ -1,0 +1,298 @@
+"""Manifests and answers that must be refused, as changes to a sound one."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+from hushpoll_protocols import InvalidParameter, ManifestRefused, create
+from hushpoll_shared import Manifest, Published
+from hushpoll_shared.attributes import hex_thresholds
+from vector_builders.document import Group, write
+from vector_builders.surveys import SMALL
+
+REMOVE = object()
+Change = tuple[list[str | int], Any]
+
+PUBLISHED: list[tuple[str, str, list[Change]]] = [
+    ("another format", "format", [(["format"], 2)]),
+    ("no format", "format", [(["format"], REMOVE)]),
+    ("unknown key", "population", [(["population"], {})]),
+    ("no title", "title", [(["title"], REMOVE)]),
+    ("null for nothing", "description", [(["description"], None)]),
+    ("name", "name", [(["name"], "Small")]),
+    ("version zero", "version", [(["version"], 0)]),
+    ("version too large", "version", [(["version"], 2**31)]),
+    ("total not canonical", "epsilon", [(["epsilon"], "3.0")]),
+    ("total a number", "epsilon", [(["epsilon"], 3)]),
+    ("total out of range", "epsilon", [(["epsilon"], "65")]),
+    ("total under the parts", "epsilon", [(["epsilon"], "2.999999999999")]),
+    ("total over the split", "attributes[colour].epsilon", [(["epsilon"], "4")]),
+    ("another split", "attributes[colour].epsilon", [(["split"], "uniform")]),
+    ("unknown split", "split", [(["split"], "fair")]),
+    ("weight not canonical", "split.weights[age]", [(["split", "weights", "age"], "1.0")]),
+    ("weight a number", "split.weights[age]", [(["split", "weights", "age"], 1)]),
+    ("weight missing", "split.weights[age]", [(["split", "weights", "age"], REMOVE)]),
+    ("weight of nothing", "split.weights[town]", [(["split", "weights", "town"], "1")]),
+    ("submission", "submission", [(["submission"], "post")]),
+    ("minimum batch", "minimum_batch", [(["minimum_batch"], 0)]),
+    ("opens", "opens", [(["opens"], "2026-02-30T00:00:00Z")]),
+    (
+        "closes before opens",
+        "closes",
+        [(["opens"], "2026-02-01T00:00:00Z"), (["closes"], "2026-01-01T00:00:00Z")],
+    ),
+    ("attributes no list", "attributes", [(["attributes"], {})]),
+    ("no attributes", "attributes", [(["attributes"], [])]),
+    ("attribute no object", "attributes[1]", [(["attributes", 1], "age")]),
+    ("attribute without a name", "attributes[1].name", [(["attributes", 1, "name"], REMOVE)]),
+    ("two of one name", "attributes[age].name", [(["attributes", 2, "name"], "age")]),
+    ("unknown role", "attributes[town].role", [(["attributes", 2, "role"], "secret")]),
+    ("two targets", "attributes[happy].role", [(["attributes", 2, "role"], "target")]),
+    ("range left in", "attributes[age].range", [(["attributes", 1, "range"], [17, 21])]),
+    ("k mismatch", "attributes[age].thresholds", [(["attributes", 1, "categories", 4], REMOVE)]),
+    (
+        "k mismatch by a missing category",
+        "attributes[age].thresholds",
+        [(["attributes", 1, "missing"], "none")],
+    ),
+    ("k = 1", "attributes[town].categories", [(["attributes", 2, "categories", 1], REMOVE)]),
+    (
+        "a category twice",
+        "attributes[town].categories",
+        [(["attributes", 2, "categories", 1], "Qu\u00e9bec")],
+    ),
+    (
+        "missing listed",
+        "attributes[colour].missing",
+        [(["attributes", 0, "missing"], "red")],
+    ),
+    (
+        "not in normal form",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "Que\u0301bec")],
+    ),
+    (
+        "control character",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "a\u0000b")],
+    ),
+    (
+        "directional override",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "a\u202eb")],
+    ),
+    (
+        "empty category",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "")],
+    ),
+    (
+        "space at the end",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "Oslo ")],
+    ),
+    (
+        "category too long",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], "x" * 201)],
+    ),
+    (
+        "category a number",
+        "attributes[town].categories[0]",
+        [(["attributes", 2, "categories", 0], 1)],
+    ),
+    ("unknown protocol", "attributes[age].protocol", [(["attributes", 1, "protocol"], "RR")]),
+    ("another protocol", "attributes[age].thresholds", [(["attributes", 1, "protocol"], "OUE")]),
+    ("no protocol", "attributes[age].protocol", [(["attributes", 1, "protocol"], REMOVE)]),
+    (
+        "perturbed declared plain",
+        "attributes[age].protocol",
+        [(["attributes", 1, "role"], "plain")],
+    ),
+    (
+        "clear with an epsilon",
+        "attributes[town].epsilon",
+        [(["attributes", 2, "epsilon"], "1")],
+    ),
+    ("part not canonical", "attributes[age].epsilon", [(["attributes", 1, "epsilon"], "1.0")]),
+    ("part zero", "attributes[age].epsilon", [(["attributes", 1, "epsilon"], "0")]),
+    (
+        "part too small",
+        "attributes[age].epsilon",
+        [(["attributes", 1, "epsilon"], "0.000000999999")],
+    ),
+    (
+        "part of 13 places",
+        "attributes[age].epsilon",
+        [(["attributes", 1, "epsilon"], "0.9999999999999")],
+    ),
+    (
+        "thresholds of another epsilon",
+        "attributes[age].thresholds",
+        [(["attributes", 1, "epsilon"], "0.999999999999")],
+    ),
+    (
+        "threshold in upper case",
+        "attributes[colour].thresholds",
+        [(["attributes", 0, "thresholds", "P"], "FFFFFFFFFFFFFFFF")],
+    ),
+    (
+        "threshold a number",
+        "attributes[age].thresholds",
+        [(["attributes", 1, "thresholds", "R"], 1)],
+    ),
+    ("no threshold", "attributes[age].thresholds", [(["attributes", 1, "thresholds"], {})]),
+    ("no thresholds", "attributes[age].thresholds", [(["attributes", 1, "thresholds"], REMOVE)]),
+    (
+        "omega of another law",
+        "attributes[colour].thresholds",
+        [(["attributes", 0, "parameters", "omega"], 2)],
+    ),
+    (
+        "omega out of range",
+        "attributes[colour].parameters.omega",
+        [(["attributes", 0, "parameters", "omega"], 4)],
+    ),
+    (
+        "omega missing",
+        "attributes[colour].parameters",
+        [(["attributes", 0, "parameters"], {})],
+    ),
+    (
+        "a parameter of another protocol",
+        "attributes[age].parameters",
+        [(["attributes", 1, "parameters"], {"omega": 1})],
+    ),
+    ("positive unknown", "attributes[happy].positive", [(["attributes", 3, "positive"], "maybe")]),
+    ("protected undeclared", "protected.attribute", [(["protected", "attribute"], "sex")]),
+    ("protected target", "protected.attribute", [(["protected", "attribute"], "happy")]),
+    ("protected category", "protected.privileged", [(["protected", "privileged"], ["pink"])]),
+    ("protected empty", "protected.privileged", [(["protected", "privileged"], [])]),
+    ("protected overlap", "protected.unprivileged", [(["protected", "privileged"], ["blue"])]),
+    ("protected no list", "protected", [(["protected", "privileged"], "red")]),
+]
+
+DRAFT: list[tuple[str, str, list[Change]]] = [
+    ("epsilon zero", "epsilon", [(["epsilon"], 0)]),
+    ("epsilon negative", "epsilon", [(["epsilon"], "-1")]),
+    ("epsilon nan", "epsilon", [(["epsilon"], "nan")]),
+    ("epsilon infinite", "epsilon", [(["epsilon"], "inf")]),
+    ("epsilon 65", "epsilon", [(["epsilon"], 65)]),
+    ("epsilon of 13 places", "epsilon", [(["epsilon"], "0.1000000000001")]),
+    ("part under 1e-6", "attributes[age].epsilon", [(["epsilon"], "0.000002")]),
+    ("unknown key", "epsilom", [(["epsilom"], 1)]),
+    ("no protocol", "attributes[age].protocol", [(["attributes", 1, "protocol"], REMOVE)]),
+    ("range of one", "attributes[age].range", [(["attributes", 1, "range"], [17, 17])]),
+    ("range too long", "attributes[age].range", [(["attributes", 1, "range"], [0, 65536])]),
+    ("range of decimals", "attributes[age].range", [(["attributes", 1, "range"], [0, 1.5])]),
+    (
+        "range and categories",
+        "attributes[age].categories",
+        [(["attributes", 1, "categories"], ["a", "b"])],
+    ),
+    ("neither", "attributes[age].categories", [(["attributes", 1, "range"], REMOVE)]),
+    ("weight zero", "split.weights[age]", [(["split", "weights", "age"], 0)]),
+    (
+        "twice after normalising",
+        "attributes[town].categories",
+        [(["attributes", 2, "categories", 1], "Que\u0301bec")],
+    ),
+    (
+        "nothing perturbed",
+        "attributes",
+        [
+            (["attributes", 0], REMOVE),
+            (["attributes", 0], REMOVE),
+            (["split"], "uniform"),
+            (["protected"], REMOVE),
+        ],
+    ),
+    ("population no mapping", "population", [(["population"], [])]),
+]
+
+ANSWERS: list[tuple[str, str, dict[str, Any]]] = [
+    ("unknown category", "colour", {"colour": "pink"}),
+    ("absent without a missing category", "age", {"age": None}),
+    ("an extra answer", "sex", {"sex": "x"}),
+    ("a category of another attribute", "town", {"town": "yes"}),
+    ("an answer in another case", "town", {"town": "oslo"}),
+]
+
+
+def build(folder: Path) -> None:
+    """Write refusals.json."""
+    published = Manifest.from_dict(SMALL).resolve()
+    changes = "list of [path, value]; a path alone removes what is there"
+    fields = {"what": "what is wrong", "field": "path of the field at fault", "changes": changes}
+    lies = Group("published", "Changes to the sound published manifest; each is refused.", fields)
+    for what, field, applied in [*PUBLISHED, _overspent()]:
+        document = change(published.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        lies.add(what=what, field=field, changes=_listed(applied))
+    drafts = Group("drafts", "Changes to the sound draft; each is refused.", fields)
+    for what, field, applied in DRAFT:
+        document = change(SMALL, applied)
+        _expect(
+            InvalidParameter,
+            field,
+            lambda document=document: Manifest.from_dict(document).resolve(),
+        )
+        drafts.add(what=what, field=field, changes=_listed(applied))
+    answers = Group(
+        "answers",
+        "Answers to the sound survey that are refused; the message must not show the answer.",
+        {"what": "what is wrong", "field": "attribute or key at fault", "answers": "the answers"},
+    )
+    sound = {"colour": "red", "age": "18", "town": "Oslo", "happy": "yes"}
+    published.layout.code_answers(sound)
+    for what, field, changed in ANSWERS:
+        given = {**sound, **changed}
+        _expect(InvalidParameter, field, lambda given=given: published.layout.code_answers(given))
+        answers.add(what=what, field=field, answers=given)
+    write(
+        folder / "refusals.json",
+        "Manifests and answers that must be refused, and the field that the error names.",
+        [lies, drafts, answers],
+        sound_published=published.to_dict(),
+        sound_draft=SMALL,
+    )
+
+
+def change(document: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
+    """Return the document with the changes made in order."""
+    changed = copy.deepcopy(document)
+    for path, value in changes:
+        inner: Any = changed
+        for step in path[:-1]:
+            inner = inner[step]
+        if value is REMOVE:
+            del inner[path[-1]]
+        else:
+            inner[path[-1]] = value
+    return changed
+
+
+def _overspent() -> tuple[str, str, list[Change]]:
+    """Spend ten times the budget on one attribute, with the thresholds that it would have."""
+    oracle = create("GRR", k=5, epsilon=10)
+    changes: list[Change] = [
+        (["attributes", 1, "epsilon"], "10"),
+        (["attributes", 1, "thresholds"], hex_thresholds(oracle)),
+    ]
+    return "parts over the total", "epsilon", changes
+
+
+def _listed(changes: list[Change]) -> list[list[Any]]:
+    return [[path] if value is REMOVE else [path, value] for path, value in changes]
+
+
+def _expect(kind: type[InvalidParameter | ManifestRefused], field: str, call: Any) -> None:
+    try:
+        call()
+    except kind as error:
+        if error.field == field:
+            return
+        raise AssertionError(f"{error.field} instead of {field}: {error}") from error
+    raise AssertionError(f"{field} is not refused")

@@ -1,0 +1,110 @@
+"""The drafts that the vectors resolve: every protocol, split, role and rule of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hushpoll_protocols import PROTOCOLS
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "version": 3,
+    "title": "Small",
+    "epsilon": "3",
+    "split": {"weights": {"colour": 2, "age": 1}},
+    "attributes": [
+        {
+            "name": "colour",
+            "role": "sensitive",
+            "protocol": "SS",
+            "categories": ["red", "green", "blue"],
+            "missing": "no answer",
+        },
+        {"name": "age", "role": "sensitive", "protocol": "GRR", "range": [17, 21]},
+        {"name": "town", "role": "plain", "categories": ["Qu\u00e9bec", "Oslo"]},
+        {"name": "happy", "role": "target", "categories": ["no", "yes"], "positive": "yes"},
+    ],
+    "protected": {"attribute": "colour", "privileged": ["red"], "unprivileged": ["green", "blue"]},
+    "submission": "open",
+    "minimum_batch": 100,
+}
+
+WHOLE: dict[str, Any] = {
+    "name": "work-and-health",
+    "version": 1,
+    "title": "Work and health",
+    "description": 'First line\nsecond line, with "quotes", a \\ and \u20ac',
+    "opens": "2026-01-31T09:00:00Z",
+    "closes": "2026-02-28T09:00:00Z",
+    "epsilon": 4.0,
+    "split": {"weights": {"gender": 2, "age": "1.50", "country": 0.5, "income": 1}},
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "gender",
+            "role": "sensitive",
+            "categories": ["Female", "Male"],
+            "missing": "Prefer not to say",
+            "question": "Your gender?",
+        },
+        {"name": "age", "role": "sensitive", "range": [17, 90]},
+        {
+            "name": "country",
+            "role": "sensitive",
+            "protocol": "OLH",
+            # The first is typed decomposed; the last needs a surrogate pair in UTF-16.
+            "categories": ["Que\u0301bec", "\u65e5\u672c", "\u00d6sterreich", "\U0001f3dd island"],
+        },
+        {"name": "education", "role": "plain", "categories": ["none", "school", "university"]},
+        {"name": "postcode", "role": "plain", "range": [1, 300], "missing": "unknown"},
+        {
+            "name": "income",
+            "role": "target",
+            "protocol": "GRR",
+            "categories": ["<=26000", ">26000"],
+            "positive": ">26000",
+        },
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+    "submission": "token",
+    "minimum_batch": 1,
+    "population": {"anything": [0.5, None]},
+}
+
+
+def every_protocol(split: str, epsilon: str) -> dict[str, Any]:
+    """Return a survey that uses all seven protocols."""
+    return {
+        "name": f"every_protocol-{split}",
+        "version": 2147483647,
+        "title": "Every protocol",
+        "epsilon": epsilon,
+        "split": split,
+        "attributes": [
+            {
+                "name": name.lower(),
+                "role": "sensitive",
+                "protocol": name,
+                "range": [-1, 2 * position + 1],
+            }
+            for position, name in enumerate(PROTOCOLS)
+        ],
+    }
+
+
+DRAFTS: tuple[dict[str, Any], ...] = (
+    SMALL,
+    WHOLE,
+    every_protocol("uniform", "7"),
+    every_protocol("k-based", "0.25"),
+    every_protocol("uniform", "64"),
+    {
+        "name": "a",
+        "version": 1,
+        "title": "The smallest survey",
+        "epsilon": "0.000001",
+        "attributes": [
+            {"name": "b", "role": "sensitive", "protocol": "OUE", "categories": ["c", "d"]}
+        ],
+    },
+)
