@@ -1,0 +1,76 @@
+"""The law of every protocol: enumerated over every record, and derived from the code that draws."""
+
+from __future__ import annotations
+
+import pytest
+from conformance import check_epsilon, check_law, check_other_support, check_randomize, prefix_size
+
+from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
+
+EPSILONS = ["0.000001", "0.3", "1", "3.7", "6", "64"]
+
+
+def _small(name: str, epsilon: str) -> list[FrequencyOracle]:
+    oracles = [create(name, k=k, epsilon=epsilon) for k in (2, 3, 4, 5)]
+    # With a hash, a record's law has as many entries as buckets (here up to 65536) at any k.
+    return oracles if prefix_size(oracles[0]) == 0 else oracles[1:2]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_probability_over_every_record_is_the_law_of_p_q_and_epsilon(
+    name: str, epsilon: str
+) -> None:
+    for oracle in _small(name, epsilon):
+        check_law(oracle)
+        check_epsilon(oracle)
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "3.7"])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_probability_over_every_record_of_nine_values(name: str, epsilon: str) -> None:
+    oracle = create(name, k=9, epsilon=epsilon)
+    check_law(oracle, seeds=4)
+    check_epsilon(oracle)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_randomize_draws_from_probability_exactly(name: str, epsilon: str) -> None:
+    for oracle in _small(name, epsilon):
+        buckets = oracle.parameters.get("g", 2)
+        check_randomize(oracle, None if buckets != 65536 else [oracle.k - 1])
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_randomize_draws_from_probability_exactly_over_nine_values(name: str) -> None:
+    # Both ends of the domain and the first bit of the second byte.
+    check_randomize(create(name, k=9, epsilon="0.3"), [0, 7, 8])
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "parameters"),
+    [
+        ("SS", 5, {"omega": 1}),
+        ("SS", 5, {"omega": 4}),
+        ("SS", 6, {"omega": 3}),
+        ("OLH", 3, {"g": 2}),
+        ("OLH", 3, {"g": 7}),
+        ("THE", 3, {"theta": "0.5001"}),
+        ("THE", 3, {"theta": "0.9999"}),
+    ],
+)
+def test_law_holds_for_parameters_that_a_manifest_chose(
+    name: str, k: int, parameters: dict[str, object]
+) -> None:
+    for epsilon in ("0.000001", "1.5", "64"):
+        oracle = create(name, k=k, epsilon=epsilon, **parameters)
+        check_law(oracle)
+        check_epsilon(oracle)
+        check_randomize(oracle)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_other_values_are_supported_with_q_over_hash_seeds(name: str) -> None:
+    for k in (2, 5):
+        check_other_support(create(name, k=k, epsilon="1"))
