@@ -56,8 +56,8 @@ def canonical_json(value: object) -> bytes:
 
 def sha256_hex(data: bytes) -> str:
     """Return the SHA-256 of `data` as 64 lower-case hexadecimal digits."""
-    # Imported here because OpenSSL takes milliseconds to load, and an app that embeds the client may
-    # start without ever seeing a manifest.
+    # OpenSSL takes milliseconds to load, and an app that embeds the client may start without ever
+    # seeing a manifest.
     import hashlib
 
     return hashlib.sha256(data).hexdigest()

@@ -52,7 +52,7 @@ _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "paramete
 _PERTURBED_KEYS: Final = _CLEAR_KEYS | frozenset(_PERTURBED_REQUIRED)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Published(Terms):
     """A published survey: `Terms` with every perturbed attribute's oracle.
 
@@ -65,6 +65,9 @@ class Published(Terms):
     """
 
     attributes: tuple[PublishedAttribute, ...]
+
+    def __repr__(self) -> str:
+        return f"<survey {self.name} version {self.version}, digest {self.digest}>"
 
     @classmethod
     def from_json(cls, value: bytes | str | Mapping[str, Any]) -> Published:
@@ -279,7 +282,11 @@ def _with_oracle(
 
 def _difference(given: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     """Name the first top-level field in which two documents differ."""
-    for key in sorted({*given, *published}):
-        if key not in given or key not in published or given[key] != published[key]:
-            return key
-    return "manifest"
+    return next(
+        (
+            key
+            for key in sorted({*given, *published})
+            if key not in given or key not in published or given[key] != published[key]
+        ),
+        "manifest",
+    )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -33,6 +34,17 @@ def test_the_canonical_form_reads_back(published: Published) -> None:
 def test_the_digest_is_sha_256_of_the_canonical_form(published: Published) -> None:
     assert published.digest == hashlib.sha256(published.canonical).hexdigest()
     assert Published.from_json(published.canonical).digest == published.digest
+
+
+def test_it_shows_as_its_name_version_and_digest(published: Published) -> None:
+    assert repr(published) == f"<survey work-and-health version 1, digest {published.digest}>"
+
+
+def test_it_is_a_value(published: Published) -> None:
+    again = pickle.loads(pickle.dumps(published))
+    assert again == published
+    assert hash(again) == hash(published)
+    assert again.digest == published.digest
 
 
 def test_whitespace_and_key_order_do_not_change_the_digest(published: Published) -> None:
