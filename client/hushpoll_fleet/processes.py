@@ -1,0 +1,168 @@
+"""Real ``hushpoll`` processes: a server that is always ended, and commands whose output is read.
+
+The client side does not import the server side, so it runs the command instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+from hushpoll_protocols.errors import HushpollError
+
+_HUSHPOLL: Final = (sys.executable, "-m", "hushpoll_client")
+_LISTENING: Final = "listening on "
+# The server promises to end within 15 s of SIGTERM.
+_GRACE_SECONDS: Final = 20.0
+
+
+class CommandFailed(HushpollError):
+    """A ``hushpoll`` command that ended with another code than 0.
+
+    Attributes
+    ----------
+    code : int
+        Its exit code.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Server:
+    """``hushpoll serve`` on a free loopback port, for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    directory : Path
+        Where its database, admin token and log go.
+    options : sequence of str
+        Further options of the command.
+    seconds : float
+        How long the start may take.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        The command after ``hushpoll``.
+    url : str
+        Address, once started.
+    token : str
+        The admin token, once started.
+    """
+
+    def __init__(
+        self, directory: Path, *, options: Sequence[str] = (), seconds: float = 60.0
+    ) -> None:
+        self._token_file = directory / "admin-token"
+        self._log_file = directory / "server.log"
+        self._seconds = seconds
+        self._process: subprocess.Popen[str] | None = None
+        database = f"sqlite:///{directory / 'hushpoll.sqlite'}"
+        self.arguments = (
+            *("serve", "--port", "0", "--database-url", database),
+            *("--admin-token-file", str(self._token_file), *options),
+        )
+        self.url = ""
+        self.token = ""
+
+    def __enter__(self) -> Self:
+        with self._log_file.open("w", encoding="utf-8") as log:
+            # Its own process group: Ctrl-C reaches this process alone, which then ends the server
+            # in order.
+            self._process = subprocess.Popen(  # noqa: S603  # this program, no shell
+                [*_HUSHPOLL, *self.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+        try:
+            self.url = self._await_url(self._process)
+            self.token = self._token_file.read_text(encoding="utf-8").strip()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the server: by SIGTERM, and by force after 20 s."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+
+    def _await_url(self, process: subprocess.Popen[str]) -> str:
+        stdout = process.stdout
+        assert stdout is not None  # noqa: S101  # it was asked for as a pipe
+        deadline = time.monotonic() + self._seconds
+        while (line := _line_before(stdout, deadline)) is not None:
+            if line.startswith(_LISTENING):
+                return line.removeprefix(_LISTENING).strip()
+        log = self._log_file.read_text(encoding="utf-8", errors="replace").strip()
+        code = process.poll()
+        state = "did not start in time" if code is None else f"ended with code {code}"
+        raise CommandFailed(f"hushpoll serve {state}: {log[-2000:]}", code or 1)
+
+
+def run_json(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Run a ``hushpoll`` command with ``--json`` and return its document.
+
+    Its standard error, where progress is drawn, goes through.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        After ``hushpoll``, without ``--json``.
+    environment : mapping
+        Variables on top of this process's own.
+
+    Raises
+    ------
+    CommandFailed
+        If it ends with another code than 0.
+    """
+    done = subprocess.run(  # noqa: S603  # this program, no shell
+        [*_HUSHPOLL, *arguments, "--json"],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise CommandFailed(
+            f"hushpoll {arguments[0]} ended with code {done.returncode}; its message is above",
+            done.returncode,
+        )
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _line_before(stream: IO[str], deadline: float) -> str | None:
+    """Read one line, or None at the end of the stream or of the time."""
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([stream], [], [], left)[0]:
+            return stream.readline() or None
+    return None

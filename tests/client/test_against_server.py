@@ -1,0 +1,331 @@
+"""The client against the real server, started as a user starts it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hushpoll_client import (
+    ClientConfig,
+    InvalidParameter,
+    ManifestRefused,
+    Report,
+    ReportNotSent,
+    SurveyClient,
+    TransportError,
+    randomize,
+)
+from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.commandline import main
+from hushpoll_fleet.processes import Server
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.wire import Report as Row
+from hushpoll_shared.wire import new_report_id, pack_reports
+
+HASTY = ClientConfig(attempts=1)
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def real_server(tmp_path_factory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("server"), options=("--close-grace", "0")) as server:
+        yield server
+
+
+@pytest.fixture
+def analyst(real_server) -> Iterator[AnalystClient]:
+    with AnalystClient(real_server.url, real_server.token, config=HASTY) as client:
+        yield client
+
+
+@pytest.fixture
+def survey(analyst, draft):
+    """A freshly published survey of its own per test."""
+    draft["name"] = f"survey-{next(NUMBERS)}"
+    draft["minimum_batch"] = 10
+    analyst.publish(draft)
+    return Manifest.from_dict(draft).resolve()
+
+
+def respondent(real_server, survey, **options) -> SurveyClient:
+    return SurveyClient(real_server.url, survey.name, config=HASTY, **options)
+
+
+def refused(send) -> ReportNotSent:
+    with pytest.raises(ReportNotSent) as caught:
+        send()
+    return caught.value
+
+
+def test_publish_fetch_answer(real_server, survey, answers):
+    with respondent(real_server, survey, digest=survey.digest, max_epsilon=4) as client:
+        receipt = client.submit(answers)
+        assert receipt.status == "accepted"
+        assert client.send(receipt.report).status == "duplicate"
+
+
+def test_the_same_id_with_other_bytes_is_a_conflict(real_server, survey, answers):
+    with respondent(real_server, survey) as client:
+        report = client.submit(answers).report
+        other = Report(report.digest, report.id, randomize(survey, answers).record)
+        assert other.record != report.record
+        error = refused(lambda: client.send(other))
+    assert (error.status, error.problem["code"]) == (409, "report-conflict")
+
+
+def test_one_report_sent_by_many_at_once_counts_once(real_server, survey, answers, analyst):
+    report = randomize(survey, answers)
+
+    def send(_: int) -> str:
+        with respondent(real_server, survey) as client:
+            return client.send(report).status
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(send, range(16)))
+    assert outcomes == ["accepted"] + ["duplicate"] * 15
+    assert analyst.find(survey.digest)["reports"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "status"),
+    [
+        (lambda r: r[:-1], "malformed-report", 422),
+        (lambda r: r + b"\0", "malformed-report", 422),
+        (lambda r: r[:-1] + b"\x02", "malformed-report", 422),
+    ],
+)
+def test_malformed_records_are_refused(real_server, survey, answers, change, code, status):
+    good = randomize(survey, answers)
+    bad = Report(good.digest, good.id, change(good.record))
+    with respondent(real_server, survey) as client:
+        error = refused(lambda: client.send(bad))
+        assert (error.problem["code"], error.status) == (code, status)
+        assert client.send(good).status == "accepted"
+
+
+def test_an_unknown_digest_is_refused(real_server, survey, answers):
+    good = randomize(survey, answers)
+    with respondent(real_server, survey) as client:
+        error = refused(lambda: client.send(Report("0" * 64, good.id, good.record)))
+    assert error.problem["code"] == "unknown-digest"
+
+
+def test_an_unknown_survey_is_refused(real_server):
+    with (
+        SurveyClient(real_server.url, "nobody-asks-this", config=HASTY) as client,
+        pytest.raises(TransportError, match="nobody-asks-this") as caught,
+    ):
+        client.fetch()
+    assert caught.value.status == 404
+
+
+def test_a_closed_survey_is_refused(real_server, survey, answers, analyst):
+    assert analyst.close(survey.name, 1)["state"] == "closed"
+    assert analyst.close(survey.name, 1)["state"] == "closed"
+    with respondent(real_server, survey) as client:
+        error = refused(lambda: client.submit(answers))
+    assert (error.problem["code"], error.status) == ("survey-closed", 410)
+    assert error.report.digest == survey.digest
+
+
+def test_a_new_version_does_not_move_a_pinned_client(real_server, survey, draft, analyst, answers):
+    analyst.publish(draft | {"version": 2, "title": "Work, health and leisure"})
+    with (
+        respondent(real_server, survey, digest=survey.digest) as client,
+        pytest.raises(ManifestRefused, match="version 2"),
+    ):
+        client.fetch()
+    with respondent(real_server, survey, digest=survey.digest, version=1) as client:
+        assert client.submit(answers).status == "accepted"
+    with (
+        respondent(real_server, survey, published=survey) as client,
+        pytest.raises(ManifestRefused, match="title: 'Work and health' became 'Work, health"),
+    ):
+        client.fetch()
+
+
+def test_token_surveys(real_server, draft, analyst, answers):
+    draft |= {"name": "by-token", "submission": "token"}
+    analyst.publish(draft)
+    survey = Manifest.from_dict(draft).resolve()
+    first, second = analyst.mint_tokens("by-token", 2)
+    with respondent(real_server, survey, token=first) as client:
+        report = client.submit(answers).report
+        assert client.send(report).status == "duplicate"
+    with respondent(real_server, survey, token=first) as thief:
+        assert refused(lambda: thief.submit(answers)).status == 401
+    with respondent(real_server, survey, token=second) as client:
+        assert client.submit(answers).status == "accepted"
+
+
+def test_bulk_upload_rejects_one_by_one(survey, answers, analyst):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(5)]
+    bad = Row(new_report_id(), rows[0].record[:-1] + b"\x09")
+    body = pack_reports(survey.digest, [*rows[:2], bad, *rows[2:], rows[0]])
+    receipt = analyst.submit_bulk(survey.name, body)
+    assert (receipt.accepted, receipt.duplicate) == (5, 1)
+    (rejected,) = receipt.rejected
+    assert (rejected["index"], rejected["code"], rejected["field"]) == (
+        2,
+        "malformed-report",
+        "income",
+    )
+
+
+def test_estimates_cross_tables_and_export(survey, answers, analyst, tmp_path):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(50)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    estimates = analyst.estimates(survey.name, 1)
+    assert estimates["n"] == 50
+    education = next(one for one in estimates["attributes"] if one["name"] == "education")
+    assert [row["frequency"] for row in education["categories"]] == [0.0, 1.0]
+    table = analyst.cross_table(survey.name, 1, "education", "income")
+    assert table["survey"] == survey.name
+    out = tmp_path / "records.bin"
+    with out.open("wb") as stream:
+        size = analyst.export(survey.name, 1, stream.write)
+    from hushpoll_shared.records_file import read_records
+
+    exported, records = read_records(out)
+    assert out.stat().st_size == size
+    assert exported.digest == survey.digest
+    assert sorted(map(bytes, records)) == sorted(row.record for row in rows)
+
+
+def test_publishing_other_content_under_a_version_is_refused(survey, draft, analyst):
+    assert analyst.publish(draft)["digest"] == survey.digest
+    with pytest.raises(TransportError) as caught:
+        analyst.publish(draft | {"title": "Other"})
+    assert caught.value.problem["code"] == "version-exists"
+
+
+def test_a_wrong_token_is_refused(real_server, draft):
+    with (
+        AnalystClient(real_server.url, "hp_0000000000000000_" + "x" * 43, config=HASTY) as client,
+        pytest.raises(TransportError) as caught,
+    ):
+        client.publish(draft)
+    assert (caught.value.status, caught.value.retryable) == (401, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": 65}, "epsilon"),
+        ({"protected": {"attribute": "sex", "privileged": "a", "unprivileged": "b"}}, "sex"),
+    ],
+)
+def test_the_server_refuses_a_wrong_draft_by_field(analyst, draft, change, words):
+    with pytest.raises((InvalidParameter, ManifestRefused), match=words):
+        analyst.publish(draft | change)
+
+
+# ---- the commands
+
+
+@pytest.fixture
+def hushpoll(real_server, capsys, monkeypatch):
+    monkeypatch.setenv("HUSHPOLL_URL", real_server.url)
+    monkeypatch.setenv("HUSHPOLL_TOKEN", real_server.token)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        out, err = capsys.readouterr()
+        return caught.value.code, out, err
+
+    return call
+
+
+def write(path: Path, document: object) -> str:
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_survey_commands(hushpoll, draft, tmp_path):
+    draft["name"] = "by-command"
+    file = write(tmp_path / "survey.json", draft)
+    digest = Manifest.from_dict(draft).resolve().digest
+    code, out, _ = hushpoll("survey", "publish", file)
+    assert code == 0
+    assert f"by-command version 1 is published\ndigest: {digest}\n" in out
+    assert "warning: education" in out
+    code, out, _ = hushpoll("survey", "publish", file, "--json")
+    assert (code, json.loads(out)["digest"]) == (0, digest)
+    code, out, _ = hushpoll("survey", "show", "by-command")
+    assert code == 0
+    assert out.index("education") < out.index("gender") < out.index(digest)
+    code, out, _ = hushpoll("survey", "show", "by-command", "--version", "1", "--json")
+    assert json.loads(out)["name"] == "by-command"
+    code, out, _ = hushpoll("survey", "list")
+    assert f"by-command v1  open  0 reports  Work and health  sha256={digest}" in out
+    code, out, _ = hushpoll("survey", "close", "by-command", "--grace", "0")
+    assert (code, "by-command version 1 is closed" in out) == (0, True)
+    code, out, _ = hushpoll("survey", "list", "--json")
+    states = {one["name"]: one["state"] for one in json.loads(out)["surveys"]}
+    assert states["by-command"] == "closed"
+
+
+def test_a_dry_run_publishes_nothing(hushpoll, draft, tmp_path):
+    draft["name"] = "dry"
+    file = write(tmp_path / "survey.json", draft)
+    code, out, _ = hushpoll("survey", "publish", file, "--dry-run")
+    assert code == 0
+    assert "Sent in clear" in out
+    code, _, err = hushpoll("survey", "show", "dry")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "dry" in err
+
+
+def test_a_wrong_manifest_file_is_refused_by_field(hushpoll, draft, tmp_path):
+    draft["attributes"][0]["categories"] = ["Female", "Female"]
+    code, out, err = hushpoll("survey", "publish", write(tmp_path / "survey.json", draft))
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: attributes[gender] has the category 'Female' twice")
+
+
+def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_path):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    code, out, _ = hushpoll("estimate", survey.name, "--attribute", "education")
+    assert code == 0
+    assert "40 reports" in out
+    assert "95 % interval" in out
+    assert "gender" not in out
+    line = next(line for line in out.splitlines() if "college" in line)
+    assert "1.0000" in line
+    code, out, _ = hushpoll("estimate", survey.name, "--json")
+    assert [one["name"] for one in json.loads(out)["attributes"]] == list(answers)
+    code, _, err = hushpoll("estimate", survey.name, "--attribute", "shoes")
+    assert code == 1
+    assert "'shoes'" in err
+    out_file = tmp_path / "records.bin"
+    code, out, _ = hushpoll("export", survey.name, "--out", str(out_file), "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "survey": survey.name,
+        "version": 1,
+        "digest": survey.digest,
+        "records": 40,
+        "file": str(out_file),
+    }
+    assert list(tmp_path.iterdir()) == [out_file]
+
+
+def test_too_few_reports_for_an_estimate(hushpoll, survey):
+    code, _, err = hushpoll("estimate", survey.name)
+    assert code == 1
+    assert "reports" in err
+
+
+def test_a_failed_export_leaves_no_file(hushpoll, tmp_path):
+    code, _, err = hushpoll("export", "nobody-asks-this", "--out", str(tmp_path / "r.bin"))
+    assert code == 1
+    assert "nobody-asks-this" in err
+    assert list(tmp_path.iterdir()) == []
