@@ -106,7 +106,7 @@ def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> N
 def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on standard error while a long piece of work runs.
 
-    Nothing is drawn where standard error is no terminal.
+    It shows the rate and the time left. Nothing is drawn where standard error is no terminal.
 
     Parameters
     ----------
@@ -122,9 +122,28 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
     """
     # Only long commands pay for importing it.
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(description, total=total)
-        yield lambda steps: bar.update(task, advance=steps)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(description, total=total, rate="")
+
+        def advance(steps: int) -> None:
+            bar.update(task, advance=steps, rate=f"{bar.tasks[0].speed or 0:,.0f}/s")
+
+        yield advance
