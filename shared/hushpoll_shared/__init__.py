@@ -27,9 +27,9 @@ from hushpoll_shared.problems import (
     problem_document,
     problem_from,
 )
+from hushpoll_shared.protected import Protected
 from hushpoll_shared.published import Published
 from hushpoll_shared.records_file import RECORDS_MEDIA_TYPE, pack_records_header, read_records
-from hushpoll_shared.terms import Protected
 from hushpoll_shared.wire import (
     REPORTS_MEDIA_TYPE,
     Report,

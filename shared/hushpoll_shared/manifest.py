@@ -12,8 +12,9 @@ from hushpoll_shared.attributes import PublishedAttribute, check_protocol
 from hushpoll_shared.budget import Split, split_budget
 from hushpoll_shared.canonical import canonical_json, parse_json
 from hushpoll_shared.drafts import check_keys, read_attribute
+from hushpoll_shared.protected import read_protected
 from hushpoll_shared.published import Published
-from hushpoll_shared.terms import DEFAULT_BATCH, Terms, read_protected
+from hushpoll_shared.terms import DEFAULT_BATCH, Terms
 from hushpoll_shared.text import normalized, show
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +11,7 @@ from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
 from hushpoll_shared.attributes import Attribute
 from hushpoll_shared.budget import UNIFORM, Split
 from hushpoll_shared.clock import parse_timestamp
+from hushpoll_shared.protected import Protected
 from hushpoll_shared.text import DESCRIPTION_LENGTH, TITLE_LENGTH, check_name, check_text, show
 
 SUBMISSIONS: Final = ("open", "token")
@@ -19,31 +19,6 @@ LARGEST_VERSION: Final = 2**31 - 1
 LARGEST_BATCH: Final = 10**9
 MOST_ATTRIBUTES: Final = 256
 DEFAULT_BATCH: Final = 100
-
-
-@dataclass(frozen=True)
-class Protected:
-    """The attribute whose groups a fairness report compares.
-
-    Parameters
-    ----------
-    attribute : str
-        Name of a declared attribute other than the target.
-    privileged, unprivileged : tuple of str
-        Categories of the two groups; disjoint, neither empty.
-    """
-
-    attribute: str
-    privileged: tuple[str, ...]
-    unprivileged: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the groups as JSON."""
-        return {
-            "attribute": self.attribute,
-            "privileged": list(self.privileged),
-            "unprivileged": list(self.unprivileged),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +82,7 @@ class Terms:
         self._check_attributes()
         self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
         if self.protected is not None:
-            self._check_protected(self.protected)
+            self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
             raise InvalidParameter(
                 f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
@@ -162,47 +137,6 @@ class Terms:
                 field="attributes",
             )
 
-    def _check_protected(self, protected: Protected) -> None:
-        named = {one.name: one for one in self.attributes}
-        attribute = named.get(protected.attribute)
-        if attribute is None:
-            raise InvalidParameter(
-                f"protected.attribute is {show(protected.attribute)}, which is not declared; "
-                f"the attributes are {', '.join(named)}: name one of them",
-                field="protected.attribute",
-            )
-        if attribute.role == "target":
-            raise InvalidParameter(
-                f"protected.attribute is {attribute.name}, the target; "
-                "groups are compared on another attribute: name that one",
-                field="protected.attribute",
-            )
-        for group, categories in (
-            ("privileged", protected.privileged),
-            ("unprivileged", protected.unprivileged),
-        ):
-            path = f"protected.{group}"
-            if not categories or len(set(categories)) != len(categories):
-                raise InvalidParameter(
-                    f"{path} is {show(list(categories))}; it lists one or more different "
-                    f"categories of {attribute.name}",
-                    field=path,
-                )
-            for category in categories:
-                if category not in attribute.domain:
-                    raise InvalidParameter(
-                        f"{path} has {show(category)}, which is no category of {attribute.name}; "
-                        "name its categories as they are declared",
-                        field=path,
-                    )
-        both = set(protected.privileged) & set(protected.unprivileged)
-        if both:
-            raise InvalidParameter(
-                f"protected has {show(min(both))} in both groups; "
-                "the groups are disjoint: remove it from one",
-                field="protected.unprivileged",
-            )
-
     def _terms_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {
             "name": self.name,
@@ -221,33 +155,6 @@ class Terms:
         if self.protected is not None:
             document["protected"] = self.protected.to_dict()
         return document
-
-
-def read_protected(value: object, *, canonical: bool = False) -> Protected | None:
-    """Read the protected groups; a single category may stand for a list of one unless `canonical`.
-
-    Raises
-    ------
-    InvalidParameter
-        If `value` is neither None nor such a mapping.
-    """
-    if value is None:
-        return None
-    groups: dict[str, tuple[str, ...]] = {}
-    if isinstance(value, Mapping) and set(value) == {"attribute", "privileged", "unprivileged"}:
-        for key in ("privileged", "unprivileged"):
-            group = value[key]
-            if isinstance(group, str) and not canonical:
-                group = [group]
-            if isinstance(group, list | tuple) and all(isinstance(item, str) for item in group):
-                groups[key] = tuple(group)
-        if len(groups) == 2 and isinstance(value["attribute"], str):
-            return Protected(value["attribute"], **groups)
-    raise InvalidParameter(
-        f"protected is {show(value)}; it has exactly the keys attribute (a name), privileged and "
-        "unprivileged (lists of categories)",
-        field="protected",
-    )
 
 
 def _check_integer(value: object, *, field: str, largest: int) -> None:

@@ -6,7 +6,6 @@ exactly one JSON form.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.base64url import b64decode, b64encode
 from hushpoll_shared.drafts import check_keys
 from hushpoll_shared.records_file import (
     RECORDS_MEDIA_TYPE,
@@ -31,7 +31,6 @@ REPORTS_VERSION: Final = 1
 REPORTS_HEADER_SIZE: Final = 4 + 1 + 32
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*")
 _REPORT_KEYS: Final = ("digest", "id", "record")
 
 
@@ -64,37 +63,6 @@ class Report:
 def new_report_id() -> bytes:
     """Draw the 16 random bytes of a new report from the operating system."""
     return os.urandom(ID_SIZE)
-
-
-def b64encode(data: bytes) -> str:
-    """Write bytes as base64url without padding (RFC 4648, section 5)."""
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
-def b64decode(text: object, *, field: str) -> bytes:
-    """Read base64url without padding, in its one spelling.
-
-    Raises
-    ------
-    InvalidParameter
-        For padding, another alphabet, whitespace, an impossible length, or bits set after the last
-        byte. The text is not shown: it may hold answers in clear.
-    """
-    if not isinstance(text, str):
-        raise InvalidParameter(
-            f"{field} is of type {type(text).__name__}; it must be a base64url string", field=field
-        )
-    if _BASE64URL.fullmatch(text) and len(text) % 4 != 1:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        # Bits after the last byte decode to nothing: only writing again tells whether they were
-        # zero.
-        if b64encode(data) == text:
-            return data
-    raise InvalidParameter(
-        f"{field} is not canonical base64url ({len(text)} characters given); use the alphabet "
-        "A-Z a-z 0-9 - _ without padding or whitespace, and leave unused bits zero",
-        field=field,
-    )
 
 
 def check_digest(value: object, *, field: str = "digest") -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
 from hushpoll_shared import InvalidJson, Manifest, load_manifest
-from hushpoll_shared.terms import Protected
+from hushpoll_shared.protected import Protected
 
 Document = dict[str, Any]
 
