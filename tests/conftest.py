@@ -21,7 +21,9 @@ def data_is_required() -> bool:
 def data_dir() -> Path:
     """Folder of the real data sets (HUSHPOLL_DATA, by default ../shared/data)."""
     if not (DATA / "adult_26k.csv").is_file():
-        message = f"{DATA_SKIP}: no adult_26k.csv in {DATA}; set HUSHPOLL_DATA to the folder that has it"
+        message = (
+            f"{DATA_SKIP}: no adult_26k.csv in {DATA}; set HUSHPOLL_DATA to the folder that has it"
+        )
         if data_is_required():
             pytest.fail(message)
         pytest.skip(message)

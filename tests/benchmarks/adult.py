@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
 from hushpoll_shared import Manifest
 
 SENSITIVE = ("gender", "race", "native-country", "age")

@@ -47,7 +47,7 @@ def importing() -> list[Figure]:
 
 
 def randomising(data: Path) -> list[Figure]:
-    """One Adult record, four sensitive attributes, secure randomness: median, mean of the protocols."""
+    """One Adult record, secure randomness: the median, and its mean over the protocols."""
     codes = load_codes(data / "adult_26k.csv")
     answers = [
         {name: int(v) for name, v in row.items()} for row in codes.head(2000).to_dict("records")

@@ -1,7 +1,7 @@
 """Timing and reporting shared by the benchmarks.
 
-Machines are noisy, so nothing here is an absolute promise: ours and the peer are timed alternately in one
-process, at least five times each, and the figure is the ratio of the medians.
+Machines are noisy, so nothing here is an absolute promise: ours and the peer are timed alternately
+in one process, at least five times each, and the figure is the ratio of the medians.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.adult import SENSITIVE, load_codes
 from benchmarks.harness import REPEATS, Figure, against, alternate, announced, seconds
 from benchmarks.rowwise import encoder
@@ -80,7 +81,7 @@ def _pure_ldp(k: int, ours_n: int, peer_n: int) -> list[Figure]:
 
 
 def encoding(data: Path, scale: float) -> list[Figure]:
-    """Perturb and encode the training part of Adult: mean cost per respondent over the protocols."""
+    """Perturb and encode the training part of Adult: mean cost a respondent of the protocols."""
     codes = load_codes(data / "adult_26k.csv")
     rows = int(len(codes) * 0.8)
     domains = {name: int(codes[name].max()) + 1 for name in SENSITIVE}

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import REPEATS, Figure, against, announced
 
@@ -60,7 +61,7 @@ def reading(data: Path, scale: float) -> list[Figure]:
 
 
 def fill(database: Path, data: Path, rows: int) -> None:
-    """Publish Adult, another protocol for each attribute, and upload respondents drawn from its rows."""
+    """Publish Adult, another protocol an attribute; upload respondents drawn from its rows."""
     from hushpoll_server import create_app
     from hushpoll_shared import Manifest
     from hushpoll_shared.batch import encode_many, pack_rows
@@ -90,7 +91,7 @@ def fill(database: Path, data: Path, rows: int) -> None:
 
 
 def measure(database: Path) -> dict[str, float]:
-    """Decode every record into indicators and estimate every attribute, as the server reads them."""
+    """Decode every record into indicators and estimate every attribute."""
     from hushpoll_analysis.counts import Counts
     from hushpoll_analysis.decode import decode
     from hushpoll_analysis.frequencies import frequencies_from_counts

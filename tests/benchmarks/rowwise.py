@@ -1,7 +1,8 @@
 """The peers: the row-by-row way of the paper's code, and pure-LDP where it is installed.
 
-The paper's code perturbs with multi-freq-ldpy's clients one respondent at a time and builds one indicator
-vector per respondent in Python. That is reproduced here with the same calls, no slower and no faster.
+The paper's code perturbs with multi-freq-ldpy's clients one respondent at a time and builds one
+indicator vector per respondent in Python. That is reproduced here with the same calls, no slower
+and no faster.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def encoder(protocol: str, k: int, epsilon: float) -> Callable[[int], np.ndarray
     if protocol == "BLH":
         return lambda v: _hashed(LH_Client(v, k, epsilon, False), k, 2)
     if protocol == "OLH":
-        g = int(round(np.exp(epsilon))) + 1
+        g = round(float(np.exp(epsilon))) + 1
         return lambda v: _hashed(LH_Client(v, k, epsilon, True), k, g)
     if protocol == "RAPPOR":
         return lambda v: UE_Client(v, k, epsilon, False)
