@@ -19,13 +19,13 @@ _INTERACTIVE = ClientConfig(
 
 
 def url_option(command: _Command) -> _Command:
-    """Add ``--url``, passed to the command as `url`."""
-    return click.option(
-        "--url",
-        envvar="HUSHPOLL_URL",
-        required=True,
-        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
-    )(command)
+    """Add ``--url``, passed to the command as `url`: a string."""
+    return _url(required=True)(command)
+
+
+def optional_url_option(command: _Command) -> _Command:
+    """Add ``--url`` for a command that can do without: `url` may be None."""
+    return _url(required=False)(command)
 
 
 def token_option(command: _Command) -> _Command:
@@ -45,6 +45,22 @@ def version_option(command: _Command) -> _Command:
         type=click.IntRange(min=1),
         help="Version of the survey; by default the newest that is open.",
     )(command)
+
+
+def needed(url: str | None) -> str:
+    """Return `url`, or end the command as wrong usage, saying what would do without."""
+    if url is None:
+        raise click.UsageError("Missing option '--url'; or give --dry-run to send nothing.")
+    return url
+
+
+def _url(*, required: bool) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--url",
+        envvar="HUSHPOLL_URL",
+        required=required,
+        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
+    )
 
 
 def analyst(url: str, token: str | None) -> AnalystClient:

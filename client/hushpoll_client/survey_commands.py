@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from hushpoll_client.options import analyst, token_option, url_option, version_option
+from hushpoll_client.options import (
+    analyst,
+    needed,
+    optional_url_option,
+    token_option,
+    url_option,
+    version_option,
+)
 from hushpoll_client.preview import build_preview
 from hushpoll_shared.manifest import load_manifest
 from hushpoll_shared.terminal import emit, json_option, reports_errors
@@ -20,12 +27,14 @@ def survey() -> None:
 
 @survey.command()
 @click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@url_option
+@optional_url_option
 @token_option
 @click.option("--dry-run", is_flag=True, help="Check and resolve the manifest, publish nothing.")
 @json_option
 @reports_errors
-def publish(manifest: Path, url: str, token: str | None, dry_run: bool, as_json: bool) -> None:
+def publish(
+    manifest: Path, url: str | None, token: str | None, dry_run: bool, as_json: bool
+) -> None:
     """Publish the survey that MANIFEST (.json, .yaml) describes.
 
     A published version never changes; publishing the same content again does nothing.
@@ -35,7 +44,7 @@ def publish(manifest: Path, url: str, token: str | None, dry_run: bool, as_json:
     if dry_run:
         emit(resolved.to_dict(), lambda: str(build_preview(resolved, None)), as_json=as_json)
         return
-    with analyst(url, token) as client:
+    with analyst(needed(url), token) as client:
         answer = client.publish(draft.to_dict())
     emit(answer, lambda: _published(answer), as_json=as_json)
 

@@ -12,7 +12,7 @@ import click
 
 from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.options import token_option
+from hushpoll_client.options import needed, optional_url_option, token_option
 from hushpoll_client.pin import check_pin
 from hushpoll_fleet.account import Account
 from hushpoll_fleet.bulk import play_bulk
@@ -45,7 +45,7 @@ _MOST_TOKENS = 10_000
 @click.option("--bad-rows", type=_FILE, help="Write every bad value of --data to this CSV.")
 @click.option("--write-answers", type=_FILE, help="Write the true answers to this CSV.")
 @click.option("--dry-run", is_flag=True, help="Draw or check the respondents, send nothing.")
-@click.option("--url", envvar="HUSHPOLL_URL", help="Address of the server.  [env: HUSHPOLL_URL]")
+@optional_url_option
 @token_option
 @click.option(
     "--tokens",
@@ -98,8 +98,8 @@ def simulate(
         raise click.UsageError("--respondents is for drawing; with --data every row is played")
     if seeded_noise and seed is None:
         raise click.UsageError("--seeded-noise needs --seed")
-    if url is None and not dry_run:
-        raise click.UsageError("give --url, or --dry-run to send nothing")
+    if not dry_run:
+        needed(url)
     manifest = load_manifest(manifest_file)
     if data is not None:
         roster = _checked(data, manifest, ignore, bad_rows)

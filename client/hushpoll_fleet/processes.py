@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -121,6 +122,9 @@ class Server:
             if line.startswith(_LISTENING):
                 return line.removeprefix(_LISTENING).strip()
         log = self._log_file.read_text(encoding="utf-8", errors="replace").strip()
+        # The end of its output comes a moment before the end of the process.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(min(1.0, max(0.0, deadline - time.monotonic())))
         code = process.poll()
         state = "did not start in time" if code is None else f"ended with code {code}"
         raise CommandFailed(f"hushpoll serve {state}: {log[-2000:]}", code or 1)
