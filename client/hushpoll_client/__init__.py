@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.preview import ClearLine, PerturbedLine, Preview
     from hushpoll_client.randomization import randomize
+    from hushpoll_client.receipt import Receipt, ReportNotSent
     from hushpoll_client.report import Report
-    from hushpoll_client.survey_client import Receipt, ReportNotSent, SurveyClient
+    from hushpoll_client.survey_client import SurveyClient
     from hushpoll_protocols.errors import (
         BudgetExhausted,
         HushpollError,
@@ -59,9 +60,9 @@ _HOME = {
     "PerturbedLine": "hushpoll_client.preview",
     "Preview": "hushpoll_client.preview",
     "Published": "hushpoll_shared.published",
-    "Receipt": "hushpoll_client.survey_client",
+    "Receipt": "hushpoll_client.receipt",
     "Report": "hushpoll_client.report",
-    "ReportNotSent": "hushpoll_client.survey_client",
+    "ReportNotSent": "hushpoll_client.receipt",
     "SurveyClient": "hushpoll_client.survey_client",
     "TransportError": "hushpoll_protocols.errors",
     "randomize": "hushpoll_client.randomization",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hushpoll_client.config import ClientConfig
@@ -11,14 +10,13 @@ from hushpoll_client.limits import Limits
 from hushpoll_client.pin import check_pin
 from hushpoll_client.preview import Preview, build_preview
 from hushpoll_client.randomization import Answers, randomize
+from hushpoll_client.receipt import Receipt, ReportNotSent
 from hushpoll_client.report import Report
 from hushpoll_protocols.errors import (
     BudgetExhausted,
     HushpollError,
     InvalidParameter,
-    TransportError,
 )
-from hushpoll_shared.problems import problem_from
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import check_name
 from hushpoll_shared.wire import check_digest
@@ -29,44 +27,6 @@ if TYPE_CHECKING:
     from hushpoll_client.retry import Pacing
 
 _DEFAULT_CONFIG = ClientConfig()
-
-
-class ReportNotSent(TransportError):
-    """A report that did not reach the server, or that it refused.
-
-    Attributes
-    ----------
-    report : Report
-        The report. Send these same bytes again (`SurveyClient.send`) if ``retryable``; never
-        randomise the answers a second time.
-    """
-
-    def __init__(self, cause: HushpollError, report: Report) -> None:
-        if isinstance(cause, TransportError):
-            super().__init__(
-                str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
-            )
-        else:
-            # Told apart by the table's code, where the exception has no place for it.
-            problem = problem_from(cause)
-            super().__init__(str(cause), retryable=False, status=problem["status"], problem=problem)
-        self.report = report
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The server's acknowledgement, given once the report is durable.
-
-    Attributes
-    ----------
-    status : {"accepted", "duplicate"}
-        Whether these bytes were new. Both mean that the report counts, once.
-    report : Report
-        What was sent.
-    """
-
-    status: Literal["accepted", "duplicate"]
-    report: Report
 
 
 class SurveyClient:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from hushpoll_client.config import ClientConfig
 from hushpoll_client.endpoint import Endpoint
 from hushpoll_client.retry import Pacing, RetryHint, with_retries
+from hushpoll_client.sessions import Sessions
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, exception_from
 
@@ -26,22 +25,6 @@ if TYPE_CHECKING:
     import requests
 
 _log = logging.getLogger("hushpoll_client")
-
-
-def new_session() -> requests.Session:
-    """Return a keep-alive session that accepts no cookies."""
-    import requests
-
-    session = requests.Session()
-    refuse_cookies(session)
-    return session
-
-
-def refuse_cookies(session: requests.Session) -> None:
-    """Make ``session`` keep no cookie of any server: a cookie would link one report to the next."""
-    from http.cookiejar import DefaultCookiePolicy
-
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +83,7 @@ class Transport:
         self._config = config
         self._pacing = pacing or Pacing()
         self._authorization = None if token is None else f"Bearer {_checked_token(token)}"
-        self._given = session
-        self._own = threading.local()
+        self._sessions = Sessions(session)
         # Requests would send traffic for this machine through HTTP_PROXY, off this machine.
         self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
 
@@ -132,22 +114,7 @@ class Transport:
 
     def close(self) -> None:
         """Close this thread's own session; a later request opens a new one."""
-        session = getattr(self._own, "session", None)
-        if session is not None:
-            self._own.session = None
-            session.close()
-
-    def _session(self) -> requests.Session:
-        if self._given is not None:
-            return self._given
-        # A child of a fork must not write into its parent's connections.
-        if getattr(self._own, "pid", None) != os.getpid():
-            self._own.session = None
-            self._own.pid = os.getpid()
-        session: requests.Session | None = self._own.session
-        if session is None:
-            session = self._own.session = new_session()
-        return session
+        self._sessions.close()
 
     def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
         return with_retries(
@@ -181,7 +148,7 @@ class Transport:
         if media_type is not None:
             headers["Content-Type"] = media_type
         try:
-            return self._session().request(
+            return self._sessions.current().request(
                 method,
                 self.endpoint.url(*segments),
                 data=body,
@@ -229,7 +196,8 @@ class Transport:
         base = self.endpoint.base
         if isinstance(error, requests.exceptions.SSLError):
             raise TransportError(
-                f"the certificate of {base} is not trusted; nothing was sent", retryable=False
+                f"{base} offers no TLS connection that can be trusted; nothing was sent",
+                retryable=False,
             ) from error
         if isinstance(error, requests.Timeout):
             message = f"{base} did not answer in time"

@@ -18,15 +18,15 @@ effect applies to each.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, prod
-from typing import Any, Final
+from math import prod
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hushpoll_fleet.keys import claim, codes_of, finite
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.attributes import Attribute
 from hushpoll_shared.text import show
@@ -35,8 +35,6 @@ Table = NDArray[np.float64]
 
 OTHERS: Final = "*"
 LARGEST_TABLE: Final = 5_000_000
-
-_RUN: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +140,8 @@ def _fill(
     for key, inner in weights.items():
         if key == OTHERS and OTHERS not in parent.domain:
             continue
-        codes = _codes(parent, key, where)
-        _claim(codes, left, parent, key, where)
+        codes = codes_of(parent, key, where)
+        claim(codes, left, parent, key, where)
         for code in codes:
             _fill(table[code], attribute, parents[1:], inner, f"{where}[{key}]")
     if left and OTHERS not in weights:
@@ -168,9 +166,9 @@ def _weights(attribute: Attribute, weights: object, where: str) -> Table:
     row = np.zeros(attribute.k)
     left = set(range(attribute.k))
     for key, value in weights.items():
-        codes = _codes(attribute, key, where)
-        _claim(codes, left, attribute, key, where)
-        weight = _number(value, f"{where}[{key}]")
+        codes = codes_of(attribute, key, where)
+        claim(codes, left, attribute, key, where)
+        weight = finite(value, f"{where}[{key}]")
         if weight < 0:
             raise InvalidParameter(
                 f"{where}[{key}] is {show(value)}; a weight is 0 or greater",
@@ -210,7 +208,7 @@ def _logit(
             f"{', '.join(attribute.domain)}",
             field=f"{where}.category",
         )
-    code = _codes(attribute, category, f"{where}.category")[0]
+    code = codes_of(attribute, category, f"{where}.category")[0]
     effects = model["effects"]
     if not isinstance(effects, Mapping):
         raise InvalidParameter(
@@ -219,7 +217,7 @@ def _logit(
         )
     parents = _parents(list(effects), earlier, f"{where}.effects") if effects else ()
     table = _empty_table(attribute, parents, where)
-    odds = np.full(table.shape[:-1], _number(model["intercept"], f"{where}.intercept"))
+    odds = np.full(table.shape[:-1], finite(model["intercept"], f"{where}.intercept"))
     for axis, parent in enumerate(parents):
         effect = _effects(parent, effects[parent.name], f"{where}.effects[{parent.name}]")
         odds = odds + effect.reshape([-1 if other == axis else 1 for other in range(len(parents))])
@@ -240,49 +238,7 @@ def _effects(parent: Attribute, effects: object, where: str) -> Table:
     row = np.zeros(parent.k)
     left = set(range(parent.k))
     for key, value in effects.items():
-        codes = _codes(parent, key, where)
-        _claim(codes, left, parent, key, where)
-        row[codes] = _number(value, f"{where}[{key}]")
+        codes = codes_of(parent, key, where)
+        claim(codes, left, parent, key, where)
+        row[codes] = finite(value, f"{where}[{key}]")
     return row
-
-
-def _codes(attribute: Attribute, key: object, where: str) -> list[int]:
-    text = str(key) if type(key) is int else key
-    if isinstance(text, str):
-        if text in attribute.domain:
-            return [attribute.domain.index(text)]
-        run = _RUN.fullmatch(text)
-        if run is not None:
-            low, high = int(run[1]), int(run[2])
-            positions = {category: code for code, category in enumerate(attribute.domain)}
-            codes = [
-                positions.get(str(number)) for number in range(low, min(high, low + 65536) + 1)
-            ]
-            if codes and None not in codes:
-                return [code for code in codes if code is not None]
-    raise InvalidParameter(
-        f"{where} names {show(key)}, which is no category of {attribute.name} and no run of its "
-        "integer "
-        f"categories; its categories are {show(', '.join(attribute.domain))}",
-        field=where,
-    )
-
-
-def _claim(codes: list[int], left: set[int], attribute: Attribute, key: object, where: str) -> None:
-    if not left.issuperset(codes):
-        raise InvalidParameter(
-            f"{where} names a category of {attribute.name} twice, the second time in {show(key)}; "
-            "name each once",
-            field=where,
-        )
-    left.difference_update(codes)
-
-
-def _number(value: Any, where: str) -> float:
-    try:
-        number = float(value) if isinstance(value, int | float | str) else float("nan")
-    except (ValueError, OverflowError):
-        number = float("nan")
-    if isinstance(value, bool) or not isfinite(number):
-        raise InvalidParameter(f"{where} is {show(value)}; give a finite number", field=where)
-    return number

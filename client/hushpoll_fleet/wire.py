@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from hushpoll_client import ClientConfig, Published, Report, ReportNotSent, SurveyClient, randomize
 from hushpoll_client.retry import Pacing
-from hushpoll_client.transport import new_session
+from hushpoll_client.sessions import new_session
 from hushpoll_fleet.account import Account, unwatched
 from hushpoll_protocols.errors import InvalidParameter
 

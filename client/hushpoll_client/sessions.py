@@ -1,0 +1,60 @@
+"""Keep-alive sessions: one per thread and process, without cookies."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import requests
+
+
+def new_session() -> requests.Session:
+    """Return a keep-alive session that accepts no cookies."""
+    import requests
+
+    session = requests.Session()
+    refuse_cookies(session)
+    return session
+
+
+def refuse_cookies(session: requests.Session) -> None:
+    """Make ``session`` keep no cookie of any server: a cookie would link one report to the next."""
+    from http.cookiejar import DefaultCookiePolicy
+
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+
+class Sessions:
+    """Each thread's and each process's own session, opened when first used.
+
+    Parameters
+    ----------
+    given : requests.Session or None
+        A session to use instead everywhere; its owner closes it and keeps it to one thread.
+    """
+
+    def __init__(self, given: requests.Session | None = None) -> None:
+        self._given = given
+        self._own = threading.local()
+
+    def current(self) -> requests.Session:
+        """Return the session of this thread in this process."""
+        if self._given is not None:
+            return self._given
+        # A child of a fork must not write into its parent's connections.
+        if getattr(self._own, "pid", None) != os.getpid():
+            self._own.session = None
+            self._own.pid = os.getpid()
+        session: requests.Session | None = self._own.session
+        if session is None:
+            session = self._own.session = new_session()
+        return session
+
+    def close(self) -> None:
+        """Close this thread's own session; `current` then opens a new one."""
+        session = getattr(self._own, "session", None)
+        if session is not None:
+            self._own.session = None
+            session.close()
