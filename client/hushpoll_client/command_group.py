@@ -24,6 +24,7 @@ Exit codes:
   2  wrong usage of the command line
   3  an optional extra is not installed: the message names it
   4  network: the server could not be reached, or is busy
+  130  interrupted
 """
 
 

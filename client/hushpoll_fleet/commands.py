@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,10 +19,14 @@ from hushpoll_fleet.account import Account
 from hushpoll_fleet.bulk import play_bulk
 from hushpoll_fleet.roster import Roster
 from hushpoll_fleet.source import BadRows, read_respondents
+from hushpoll_fleet.truth import marginals
 from hushpoll_fleet.wire import LARGEST_CONCURRENCY, WireOptions, play
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.manifest import Manifest, load_manifest
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
+
+if TYPE_CHECKING:
+    from hushpoll_fleet.population import Population
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _MOST_TOKENS = 10_000
@@ -44,6 +49,11 @@ _MOST_TOKENS = 10_000
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave out a column of --data.")
 @click.option("--bad-rows", type=_FILE, help="Write every bad value of --data to this CSV.")
 @click.option("--write-answers", type=_FILE, help="Write the true answers to this CSV.")
+@click.option(
+    "--write-truth",
+    type=_FILE,
+    help="Write the true shares, of the population and of those drawn, to this JSON file.",
+)
 @click.option("--dry-run", is_flag=True, help="Draw or check the respondents, send nothing.")
 @optional_url_option
 @token_option
@@ -76,6 +86,7 @@ def simulate(
     ignore: tuple[str, ...],
     bad_rows: Path | None,
     write_answers: Path | None,
+    write_truth: Path | None,
     dry_run: bool,
     url: str | None,
     token: str | None,
@@ -102,11 +113,13 @@ def simulate(
         needed(url)
     manifest = load_manifest(manifest_file)
     if data is not None:
-        roster = _checked(data, manifest, ignore, bad_rows)
+        population, roster = None, _checked(data, manifest, ignore, bad_rows)
     else:
-        roster = _drawn(manifest, respondents or 1000, seed)
+        population, roster = _drawn(manifest, respondents or 1000, seed)
     if write_answers is not None:
         roster.write_csv(write_answers)
+    if write_truth is not None:
+        write_truth.write_text(json.dumps(marginals(roster, population), indent=2) + "\n")
     account = Account(len(roster))
     if url is None or dry_run:
         emit(
@@ -152,11 +165,12 @@ def _checked(
         raise
 
 
-def _drawn(manifest: Manifest, count: int, seed: int | None) -> Roster:
+def _drawn(manifest: Manifest, count: int, seed: int | None) -> tuple[Population, Roster]:
     rng = _rng(seed, 0)
     from hushpoll_fleet.population import Population
 
-    return Roster(manifest.attributes, Population.from_manifest(manifest).sample(count, rng))
+    population = Population.from_manifest(manifest)
+    return population, Roster(manifest.attributes, population.sample(count, rng))
 
 
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:

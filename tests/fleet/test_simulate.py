@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
+import time
 from io import BytesIO
 
 import numpy as np
@@ -158,6 +162,50 @@ def test_bad_rows_stop_the_simulation_before_anything_is_sent(
         (bad,) = csv.DictReader(stream)
     assert (bad["row"], bad["column"], bad["value"]) == ("151", "age", "12")
     assert analyst.find(published["digest"])["reports"] == 0
+
+
+def test_the_truth_is_written_exactly(hushpoll, manifest_file, manifest, people, tmp_path):
+    file = tmp_path / "truth.json"
+    code, _, _ = hushpoll(
+        "simulate", "--manifest", manifest_file, "--respondents", 400, "--seed", 2, "--dry-run",
+        "--write-truth", file,
+    )  # fmt: skip
+    assert code == 0
+    truth = {one["name"]: one["categories"] for one in json.loads(file.read_text())}
+    assert list(truth) == [one.name for one in manifest.attributes]
+    gender = {one["category"]: one["population"] for one in truth["gender"]}
+    assert gender == pytest.approx({"Female": 0.51, "Male": 0.47, "Prefer not to say": 0.02})
+    for categories in truth.values():
+        assert sum(one["population"] for one in categories) == pytest.approx(1)
+        assert sum(one["drawn"] for one in categories) == pytest.approx(1)
+        assert all(one["drawn"] == round(400 * one["drawn"]) / 400 for one in categories)
+    code, _, _ = hushpoll(
+        "simulate", "--manifest", manifest_file, "--data", people, "--dry-run",
+        "--write-truth", file,
+    )  # fmt: skip
+    assert code == 0
+    first = json.loads(file.read_text())[0]["categories"][0]
+    assert (first["category"], first["population"]) == ("Female", None)
+    assert first["drawn"] == round(150 * first["drawn"]) / 150
+
+
+def test_an_interrupted_simulation_accounts_for_everybody(real_server, published, manifest_file):
+    command = [sys.executable, "-m", "hushpoll_client", "simulate", "--json", "--manifest"]
+    process = subprocess.Popen(
+        [*command, str(manifest_file), "--respondents", "50000", "--url", real_server.url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert err.strip().endswith("Interrupted.")
+    account = json.loads(out)
+    assert account["pending"] == 0
+    assert account["respondents"] == 50_000 == account["sent"] + account["unsent"]
+    assert 0 < account["sent"] == account["accepted"] < 50_000
 
 
 def test_a_survey_that_is_not_published_is_named(hushpoll, manifest_file, draft):
