@@ -1,1 +1,1 @@
-"""hushpoll_analysis."""
+"""What records say about their population."""

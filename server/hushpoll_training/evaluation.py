@@ -1,0 +1,127 @@
+"""Scoring a model on clear rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.published import Published
+from hushpoll_training.groups import groups
+from hushpoll_training.metric import Metric
+from hushpoll_training.metrics import NEITHER, measure
+from hushpoll_training.model import Codes, Model, fit_clear, take
+from hushpoll_training.target import THRESHOLD, Target
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Metrics and the rows behind them.
+
+    Attributes
+    ----------
+    metrics : mapping of str to Metric
+        In the order of :data:`hushpoll_training.metrics.METRICS`.
+    rows : mapping of str to int
+        ``tested``; ``unanswered`` (no target, so left out); ``privileged``, ``unprivileged`` and
+        ``neither``, where a protected attribute is declared.
+    """
+
+    metrics: Mapping[str, Metric]
+    rows: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return metrics and rows as JSON."""
+        return {
+            "metrics": {name: metric.to_json() for name, metric in self.metrics.items()},
+            "rows": dict(self.rows),
+        }
+
+
+def evaluate(model: Model, codes: Codes, *, threads: int = 1) -> Evaluation:
+    """Score a model on clear rows.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted to other rows.
+    codes : mapping of str to int64[n]
+        Every attribute of the survey, the target included, in clear.
+    threads : int
+        For scoring.
+
+    Raises
+    ------
+    InvalidParameter
+        If no row has a target.
+    """
+    raw = model.raw_scores(codes, threads=threads)
+    # ranked before correction: clipping would tie scores that the model tells apart
+    predicted = model.target.correct(raw) > THRESHOLD
+    return _evaluate(model.published, codes, raw, predicted.astype(np.int64))
+
+
+def cross_validate(
+    published: Published,
+    codes: Codes,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int = 1,
+    folds: int = FOLDS,
+) -> Evaluation:
+    """Score the baseline on every row by models that were fitted to the other folds.
+
+    The folds' predictions are pooled and scored once, so that a small panel's groups are not cut
+    into folds without positives.
+
+    Raises
+    ------
+    InvalidParameter
+        If a class has fewer rows than there are folds.
+    """
+    label, answered = Target.clear(published).labels(codes[Target.clear(published).name])
+    rare = min(int(label[answered].sum()), int((1 - label[answered]).sum()))
+    if rare < folds:
+        raise InvalidParameter(
+            f"the panel has {rare} rows of its rarer class; cross-validation in {folds} folds "
+            f"needs at least {folds}: give a larger panel, or the option baseline",
+            field="panel",
+        )
+    known = take(codes, answered)
+    raw = np.zeros(len(label[answered]))
+    cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for inside, outside in cutter.split(raw, label[answered]):
+        model = fit_clear(published, take(known, inside), parameters, seed=seed, threads=threads)
+        raw[outside] = model.raw_scores(take(known, outside), threads=threads)
+    found = _evaluate(published, known, raw, (raw > THRESHOLD).astype(np.int64))
+    return Evaluation(found.metrics, {**found.rows, "unanswered": int((~answered).sum())})
+
+
+def _evaluate(
+    published: Published,
+    codes: Codes,
+    raw: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.int64],
+) -> Evaluation:
+    target = Target.clear(published)
+    label, answered = target.labels(codes[target.name])
+    if not answered.any():
+        raise InvalidParameter(
+            f"no row to test on has an answer to the target {target.name}; give rows that do",
+            field=target.name,
+        )
+    side = groups(published, codes)
+    rows = {"tested": int(answered.sum()), "unanswered": int((~answered).sum())}
+    if side is not None:
+        side = side[answered]
+        for code, name in ((1, "privileged"), (0, "unprivileged"), (NEITHER, "neither")):
+            rows[name] = int((side == code).sum())
+    return Evaluation(measure(label[answered], predicted[answered], raw[answered], side), rows)
