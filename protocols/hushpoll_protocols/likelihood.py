@@ -40,6 +40,9 @@ _FLATTEST = 1e-16
 _ARMIJO = 1e-4
 """Share of the promised gain that a step must make, the usual one."""
 
+_TRIALS = 4
+"""Lengths tried before EM goes on alone: where the likelihood is far from round, none may do."""
+
 Floats = npt.NDArray[np.float64]
 Supports = npt.NDArray[np.uint8]
 
@@ -74,7 +77,7 @@ def maximum_likelihood(
     records: npt.NDArray[np.uint8],
     *,
     tolerance: float = 1e-4,
-    max_iterations: int = 1_000,
+    max_iterations: int = 2_000,
 ) -> npt.NDArray[np.float64]:
     """Return the frequencies under which the records are likeliest.
 
@@ -130,6 +133,10 @@ class _Likelihood:
         # Both lie in [0, 1] at every epsilon; the second cancels unless it is taken exactly.
         self._outside = float(1 / oracle.likelihood_ratio)
         self._gain = float(1 - 1 / oracle.likelihood_ratio)
+
+    def deficit(self, multipliers: Floats) -> float:
+        """Return the bound n * ln(max m) on the distance to the maximum, in nats."""
+        return self.n * float(np.log(max(multipliers.max(), 1.0)))
 
     def multipliers(self, frequency: Floats) -> tuple[Floats, float]:
         """Return m, shape (k,), and L(frequency)."""
@@ -199,20 +206,19 @@ def _grouped(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[S
 
 
 def _maximise(likelihood: _Likelihood, tolerance: float, cap: int) -> Floats:
-    """Alternate a step of EM with a step of projected gradient ascent.
+    """Alternate a step of EM with a longer step uphill.
 
-    EM alone needs tens of thousands of steps at a small epsilon, where it shrinks a frequency that
-    ends at 0 by a tiny factor at a time. There the likelihood is close to a round quadratic, which
-    is what gradient ascent with spectral steps wants (Birgin, Martinez and Raydan, SIAM J. Optim.
-    2000); at a large epsilon EM is quick where the gradient is not.
+    EM alone needs tens of thousands of passes at a small epsilon. There the likelihood is close to
+    a round quadratic, which suits a projected gradient step of spectral length (Birgin, Martinez
+    and Raydan, SIAM J. Optim. 2000). At a large epsilon it is round in EM's own metric, where the
+    long step is EM's direction, over-relaxed. Which holds is not known, so they take turns; a long
+    step is kept only where it raises the likelihood.
     """
     current = np.full(likelihood.k, 1 / likelihood.k)
     multipliers, _ = likelihood.multipliers(current)
     made = 1
-    while True:
-        deficit = likelihood.n * float(np.log(max(multipliers.max(), 1.0)))
-        if deficit <= tolerance:
-            return current
+    scaled = False
+    while (deficit := likelihood.deficit(multipliers)) > tolerance:
         if made >= cap:
             raise NotConverged(current, deficit, made, tolerance)
         before, slope_before = current, multipliers
@@ -222,15 +228,23 @@ def _maximise(likelihood: _Likelihood, tolerance: float, cap: int) -> Floats:
         made += 1
         # Up to a constant, which the simplex ignores, the multipliers are the gradient of L/n.
         moved, bent = current - before, slope_before - multipliers
-        square = float(moved @ moved)
+        square = float(moved @ (slope_before - 1)) if scaled else float(moved @ moved)
         curvature = float(moved @ bent) / square if square else 0.0
         length = 1 / max(curvature, _FLATTEST)
-        while made < cap:
-            bold = project_simplex(current + length * multipliers)
+        for _ in range(min(_TRIALS, cap - made)):
+            if scaled:
+                bold = current + length * current * (multipliers - 1)
+            else:
+                bold = project_simplex(current + length * multipliers)
+            # EM cannot leave 0, so a frequency nears it by a factor and is never set to it.
+            bold = np.maximum(bold, current / 100)
+            bold /= bold.sum()
             bold_multipliers, bold_reached = likelihood.multipliers(bold)
             made += 1
             promised = likelihood.n * float(multipliers @ (bold - current))
-            if bold_reached >= reached + _ARMIJO * promised:
+            if promised > 0 and bold_reached >= reached + _ARMIJO * promised:
                 current, multipliers = bold, bold_multipliers
                 break
-            length /= 4
+            length /= 8
+        scaled = not scaled
+    return current
