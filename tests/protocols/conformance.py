@@ -174,25 +174,30 @@ def check_randomize(oracle: FrequencyOracle, values: Sequence[int] | None = None
     assert len(opened) == 1, "the public prefix depends on the answer"
 
 
-def check_draws(oracle: FrequencyOracle, value: int, records: Sequence[bytes]) -> None:
-    """A sample of records for one value fits the law: each bit, and chi-squared over records."""
-    n = len(records)
+def check_counts(oracle: FrequencyOracle, value: int, records: Sequence[bytes]) -> None:
+    """In a sample of records for one value, each value is supported as often as p and q say."""
     tally = Counter(records)
-    counts = [0] * oracle.k
     sizes = {len(record) for record in tally}
     assert sizes == {oracle.record_size}, "the record's length depends on the answer"
+    counts = [0] * oracle.k
     for record, times in tally.items():
         assert is_well_formed(oracle, record), "a malformed record was made"
         for v in oracle.support(record):
             counts[v] += times
     for v, count in enumerate(counts):
-        check_count(count, n, oracle.p if v == value else oracle.q)
+        check_count(count, len(records), oracle.p if v == value else oracle.q)
+
+
+def check_draws(oracle: FrequencyOracle, value: int, records: Sequence[bytes]) -> None:
+    """A sample of records for one value, at a small k, fits the law of whole records too."""
+    check_counts(oracle, value, records)
+    tally = Counter(records)
     if prefix_size(oracle):
         _check_ranks(oracle, value, tally)
-        _check_uniform_bits([record[: prefix_size(oracle)] for record in records])
-    elif oracle.k <= 9 or oracle.record_size == 1:
+        _check_uniform_bits([record[: prefix_size(oracle)] for record in records[:3000]])
+    else:
         law = {z: float(oracle.probability(z, value)) for z in suffixes(oracle)}
-        check_chi_squared([(tally[z], n * share) for z, share in law.items()])
+        check_chi_squared([(tally[z], len(records) * share) for z, share in law.items()])
 
 
 def _check_ranks(oracle: FrequencyOracle, value: int, tally: Counter[bytes]) -> None:
@@ -200,13 +205,13 @@ def _check_ranks(oracle: FrequencyOracle, value: int, tally: Counter[bytes]) -> 
     # first" among those of the same prefix; the law of the place is the same for every prefix.
     endings, size = suffixes(oracle), prefix_size(oracle)
     places: Counter[int] = Counter()
-    law: list[Fraction] = []
-    for record, times in islice(tally.items(), 4000):
-        ranked = sorted((-oracle.probability(record[:size] + z, value), z) for z in endings)
+    law: list[float] = []
+    for record in islice(tally, 3000):
+        ranked = sorted((-float(oracle.probability(record[:size] + z, value)), z) for z in endings)
         law = [-minus for minus, _ in ranked]
-        places[[z for _, z in ranked].index(record[size:])] += times
+        places[[z for _, z in ranked].index(record[size:])] += tally[record]
     n = places.total()
-    check_chi_squared([(places[i], n * float(share)) for i, share in enumerate(law)])
+    check_chi_squared([(places[i], n * share) for i, share in enumerate(law)])
 
 
 def check_count(count: int, n: int, chance: Fraction) -> None:
