@@ -51,6 +51,8 @@ class Server:
     seconds : float
         How long the start may take.
 
+    It runs in `directory`, so that the command can name its files without a path.
+
     Attributes
     ----------
     arguments : tuple of str
@@ -68,10 +70,10 @@ class Server:
         self._log_file = directory / "server.log"
         self._seconds = seconds
         self._process: subprocess.Popen[str] | None = None
-        database = f"sqlite:///{directory / 'hushpoll.sqlite'}"
+        self._directory = directory
         self.arguments = (
-            *("serve", "--port", "0", "--database-url", database),
-            *("--admin-token-file", str(self._token_file), *options),
+            *("serve", "--port", "0", "--database-url", "sqlite:///hushpoll.sqlite"),
+            *("--admin-token-file", self._token_file.name, *options),
         )
         self.url = ""
         self.token = ""
@@ -82,6 +84,7 @@ class Server:
             # in order.
             self._process = subprocess.Popen(  # noqa: S603  # this program, no shell
                 [*_HUSHPOLL, *self.arguments],
+                cwd=self._directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -130,7 +133,9 @@ class Server:
         raise CommandFailed(f"hushpoll serve {state}: {log[-2000:]}", code or 1)
 
 
-def run_json(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+def run_json(
+    arguments: Sequence[str], environment: Mapping[str, str], directory: Path
+) -> dict[str, Any]:
     """Run a ``hushpoll`` command with ``--json`` and return its document.
 
     Its standard error, where progress is drawn, goes through.
@@ -141,6 +146,8 @@ def run_json(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[s
         After ``hushpoll``, without ``--json``.
     environment : mapping
         Variables on top of this process's own.
+    directory : Path
+        Where it runs.
 
     Raises
     ------
@@ -150,6 +157,7 @@ def run_json(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[s
     done = subprocess.run(  # noqa: S603  # this program, no shell
         [*_HUSHPOLL, *arguments, "--json"],
         env={**os.environ, **environment},
+        cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

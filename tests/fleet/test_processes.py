@@ -8,11 +8,11 @@ from hushpoll_fleet.processes import CommandFailed, Server, run_json
 
 
 def running(directory) -> list[psutil.Process]:
-    """Processes whose command line names `directory`."""
+    """Processes that run in `directory`."""
     found = []
     for process in psutil.process_iter():
         try:
-            if any(str(directory) in part for part in process.cmdline()):
+            if process.cwd() == str(directory):
                 found.append(process)
         except psutil.Error:
             continue
@@ -52,13 +52,13 @@ def test_a_server_that_takes_too_long_is_ended(tmp_path):
     assert running(tmp_path) == []
 
 
-def test_a_failed_command_carries_its_code(capfd):
+def test_a_failed_command_carries_its_code(capfd, tmp_path):
     with pytest.raises(CommandFailed, match="hushpoll survey ended with code 2") as caught:
-        run_json(["survey", "nothing"], {})
+        run_json(["survey", "nothing"], {}, tmp_path)
     assert caught.value.code == 2
     assert "No such command" in capfd.readouterr().err
 
 
-def test_the_environment_reaches_the_command(real_server):
-    document = run_json(["survey", "list"], {"HUSHPOLL_URL": real_server.url})
+def test_the_environment_reaches_the_command(real_server, tmp_path):
+    document = run_json(["survey", "list"], {"HUSHPOLL_URL": real_server.url}, tmp_path)
     assert set(document) == {"surveys"}
