@@ -26,6 +26,7 @@ except ImportError as error:
 if importlib.util.find_spec("numba") is None:
     raise MissingExtra("kernels", "the array side of the protocols")
 
+from hushpoll_protocols.kernels.arguments import checked_records, checked_values
 from hushpoll_protocols.kernels.blocks import read_only, run, spans
 from hushpoll_protocols.kernels.interface import MALFORMED_REASONS, Kernel
 from hushpoll_protocols.kernels.words import WORDS_PER_BLOCK, GeneratorBits, draw
@@ -67,7 +68,7 @@ def perturb(
         `values` is not a 1-D integer array of codes of the domain (the first index at fault is
         named, never the value: it is an answer), or `rng` is no Generator.
     """
-    codes = _checked_values(oracle, values)
+    codes = checked_values(oracle, values)
     if not isinstance(rng, np.random.Generator):
         raise InvalidParameter(
             f"rng is of type {type(rng).__name__}, not a numpy.random.Generator; "
@@ -119,7 +120,7 @@ def indicators(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.N
     MalformedRecord
         A record is malformed; the first such row is named.
     """
-    rows_of = _checked_records(oracle, records)
+    rows_of = checked_records(oracle, records)
     kernel = _kernel(oracle)
     supported = np.zeros((len(rows_of), oracle.k), np.uint8)
 
@@ -156,7 +157,7 @@ def support_counts(
     MalformedRecord
         A record is malformed; the first such row is named.
     """
-    rows_of = _checked_records(oracle, records)
+    rows_of = checked_records(oracle, records)
     kernel = _kernel(oracle)
     total = np.zeros(oracle.k, np.int64)
     adding = Lock()
@@ -195,7 +196,7 @@ def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.ND
         `records` has another shape or dtype. A wrong length is the whole array's, so it is never a
         row's reason.
     """
-    rows_of = _checked_records(oracle, records)
+    rows_of = checked_records(oracle, records)
     kernel = _kernel(oracle)
     reasons = np.zeros(len(rows_of), np.uint8)
 
@@ -210,46 +211,6 @@ def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.ND
 
 def _kernel(oracle: FrequencyOracle) -> Kernel:
     return cast(Kernel, importlib.import_module(PROTOCOLS[oracle.name].kernel))
-
-
-def _checked_values(oracle: FrequencyOracle, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    codes = np.asarray(values)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise InvalidParameter(
-            f"values has dtype {codes.dtype} and shape {codes.shape}; "
-            "give a one-dimensional integer array of codes",
-            field="values",
-        )
-    outside = (codes < 0) | (codes >= oracle.k)
-    if outside.any():
-        raise InvalidParameter(
-            f"values[{int(outside.argmax())}] is not a code in [0, {oracle.k - 1}]; "
-            "give the index of the answer's category (the value itself is not shown)",
-            field="values",
-        )
-    return read_only(codes.astype(np.int64))
-
-
-def _checked_records(
-    oracle: FrequencyOracle, records: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.uint8]:
-    if (
-        not isinstance(records, np.ndarray)
-        or records.dtype != np.uint8
-        or records.ndim != 2
-        or records.shape[1] != oracle.record_size
-    ):
-        got = (
-            f"dtype {records.dtype} and shape {records.shape}"
-            if isinstance(records, np.ndarray)
-            else f"type {type(records).__name__}"
-        )
-        raise InvalidParameter(
-            f"records has {got}; give a uint8 array of shape (n, {oracle.record_size}), the size "
-            f"of a {oracle.name} record over {oracle.k} values",
-            field="records",
-        )
-    return records
 
 
 def _refuse_malformed(
