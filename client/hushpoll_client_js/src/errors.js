@@ -90,5 +90,7 @@ for (const [name, type] of Object.entries({
  */
 export function shown(value) {
   const text = typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? typeof value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+  // Directional overrides would reorder the message itself.
+  const plain = text.replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
+  return plain.length > 80 ? `${plain.slice(0, 77)}...` : plain;
 }

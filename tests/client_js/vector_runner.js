@@ -1,0 +1,208 @@
+/**
+ * The golden vectors of tests/vectors, run against the SDK: the same code in node and in a page.
+ *
+ * A group's function throws where the SDK does not do exactly what the vector says.
+ */
+
+import { b64decode, b64encode } from "../../client/hushpoll_client_js/src/base64url.js";
+import { parseSplit, splitBudget, weigh } from "../../client/hushpoll_client_js/src/budget.js";
+import { canonicalJson, parseJson } from "../../client/hushpoll_client_js/src/canonical.js";
+import { formatDecimal, parseEpsilon, UNIT } from "../../client/hushpoll_client_js/src/decimals.js";
+import { encloseExp } from "../../client/hushpoll_client_js/src/exponential.js";
+import { bucket, finalise } from "../../client/hushpoll_client_js/src/hashing.js";
+import {
+  create,
+  disclosure,
+  encodeReport,
+  InvalidParameter,
+  MalformedRecord,
+  ManifestRefused,
+  parseReport,
+  Published,
+  ReplayBits,
+} from "../../client/hushpoll_client_js/src/index.js";
+import { errorFrom, RETRYABLE, TERMINAL } from "../../client/hushpoll_client_js/src/problems.js";
+
+/** Files by name, without their ending. */
+export const FILES = ["budgets", "hashes", "manifests", "records", "refusals", "thresholds", "wire"];
+
+/** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
+export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
+
+const GROUPS = {
+  "thresholds.thresholds": (vector) => {
+    const oracle = oracleOf(vector);
+    same(hexThresholds(oracle), vector.thresholds);
+    same(oracle.parameters, vector.parameters);
+    same(oracle.recordSize, vector.record_size);
+    const { bestGuess, largestPosterior } = disclosure(oracle);
+    same([bestGuess, largestPosterior], [vector.best_guess, vector.largest_posterior]);
+    checkRealizedEpsilon(oracle.likelihoodRatio, vector.realized_epsilon);
+  },
+  "hashes.finaliser": ({ input, output }) => {
+    same(finalise(parseInt(input, 16)), parseInt(output, 16));
+  },
+  "hashes.buckets": ({ a, b, code, g, bucket: expected }) => {
+    same(bucket(BigInt(`0x${a}`), BigInt(`0x${b}`), code, g), expected);
+  },
+  "records.records": (vector) => {
+    const oracle = oracleOf(vector);
+    const bits = new ReplayBits(wordsOf(vector));
+    const record = oracle.randomize(vector.value, bits);
+    same([hex(record), bits.consumed], [vector.record, vector.consumed]);
+    oracle.check(record);
+    if (vector.support) same(oracle.support(record), vector.support);
+  },
+  "records.malformed": (vector) => {
+    const oracle = oracleOf(vector);
+    for (const read of [oracle.check, oracle.support]) {
+      same(refusal(MalformedRecord, () => read.call(oracle, bytes(vector.record))).reason, vector.reason);
+    }
+  },
+  "budgets.budgets": ({ epsilon, split, sizes, parts, field }) => {
+    const divide = () => splitBudget(parseEpsilon(epsilon, "epsilon"), weigh(parseSplit(split), sizes));
+    if (!parts) return same(refusal(InvalidParameter, divide).field, field);
+    return same([...divide().values()].map(formatDecimal), parts);
+  },
+  "manifests.numbers": ({ bits, json }) => {
+    same(canonicalJson(new DataView(bytes(bits).buffer).getFloat64(0)), json);
+  },
+  "manifests.texts": ({ text, canonical }) => {
+    same(hex(new TextEncoder().encode(canonicalJson(parseJson(text)))), canonical);
+    same(canonicalJson(parseJson(bytes(canonical))), canonicalJson(parseJson(text)));
+  },
+  "manifests.refused_texts": ({ bytes: text }) => {
+    refusal(InvalidParameter, () => parseJson(bytes(text)));
+  },
+  "manifests.manifests": async (vector) => {
+    for (const given of [vector.published, JSON.stringify(vector.published, null, 2)]) {
+      const published = await Published.fromJson(given);
+      same(published.digest, vector.digest);
+      same(new TextEncoder().encode(published.canonical).length, vector.canonical_size);
+      same(published.layout.recordSize, vector.record_size);
+      same(published.layout.fields.map(({ name, offset, size }) => [name, offset, size]), vector.fields);
+    }
+  },
+  "manifests.surveys": async (vector, { manifests }) => {
+    const { layout } = await Published.fromJson(manifests[vector.manifest].published);
+    const codes = layout.codeAnswers(vector.answers);
+    same(codes, vector.codes);
+    const bits = new ReplayBits(wordsOf(vector));
+    const record = layout.encode(codes, bits);
+    same([hex(record), bits.consumed], [vector.record, vector.consumed]);
+    same(layout.decodeClear(record), vector.clear);
+  },
+  "refusals.published": async ({ changes, field }, { sound_published }) => {
+    const lie = changed(sound_published, changes);
+    const error = await Published.fromJson(lie).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "refusals.answers": async ({ answers, field }, { sound_published }) => {
+    const { layout } = await Published.fromJson(sound_published);
+    const error = refusal(InvalidParameter, () => layout.codeAnswers(answers));
+    same(error.field, field);
+    for (const shown of ["pink", "oslo", '"x"']) if (error.message.includes(shown)) throw new Error("shows an answer");
+  },
+  "wire.base64url": ({ text, bytes: expected }) => {
+    if (expected === null) return refusal(InvalidParameter, () => b64decode(text, "record"));
+    same(b64encode(bytes(expected)), text);
+    return same(hex(b64decode(text, "record")), expected);
+  },
+  "wire.reports": ({ digest, id, record, json }) => {
+    same(JSON.parse(encodeReport({ digest, id: bytes(id), record: bytes(record) })), json);
+    const read = parseReport(json);
+    same([read.digest, hex(read.id), hex(read.record)], [digest, id, record]);
+  },
+  "wire.refused_reports": ({ json, field }) => {
+    // A body that is no object has no field; Python calls it `report`, the reader of objects `manifest`.
+    const { field: found } = refusal(InvalidParameter, () => parseReport(json));
+    same(found === "manifest" ? "report" : found, field);
+  },
+  "wire.problems": ({ code, type, status, retryable }) => {
+    same([TERMINAL.includes(code), RETRYABLE.includes(code)], [!retryable, retryable]);
+    same(errorFrom(status, { type }).retryable, retryable);
+    // The code decides, whatever the status.
+    same(errorFrom(retryable ? 400 : 503, { type }).retryable, retryable);
+  },
+};
+
+/**
+ * Run every group of every file.
+ *
+ * @param {Record<string, any>} documents The parsed files by name.
+ * @returns {Promise<{passed: Record<string, number>, failures: string[]}>}
+ */
+export async function runVectors(documents) {
+  const passed = {};
+  const failures = [];
+  for (const [file, document] of Object.entries(documents)) {
+    for (const group of Object.keys(document.fields)) {
+      const name = `${file}.${group}`;
+      if (NOT_FOR_DEVICES.includes(name)) continue;
+      passed[name] = 0;
+      for (const [place, vector] of document[group].entries()) {
+        try {
+          await GROUPS[name](vector, document);
+          passed[name] += 1;
+        } catch (error) {
+          failures.push(`${name}[${place}]: ${error.stack}`);
+        }
+      }
+    }
+  }
+  return { passed, failures };
+}
+
+/** Fail where `realized` is not ln(ratio) rounded up to 12 places. */
+function checkRealizedEpsilon([inside, outside], realized) {
+  const units = BigInt(realized.replace(".", ""));
+  const [, above] = encloseExp([units - 1n, UNIT], 512n);
+  const [below] = encloseExp([units, UNIT], 512n);
+  const ratio = (inside << 512n) / outside;
+  if (units > 1n && !(above <= ratio)) throw new Error(`realised epsilon is under ${realized}`);
+  if (!(ratio <= below)) throw new Error(`realised epsilon is over ${realized}`);
+}
+
+function oracleOf({ protocol, k, epsilon, parameters }) {
+  return create(protocol, { k, epsilon, ...parameters });
+}
+
+function hexThresholds({ thresholds }) {
+  return Object.fromEntries(
+    Object.entries(thresholds).map(([name, value]) => [name, value.toString(16).padStart(16, "0")]),
+  );
+}
+
+export function changed(document, changes) {
+  const copy = structuredClone(document);
+  for (const [path, ...value] of changes) {
+    const last = path[path.length - 1];
+    const parent = path.slice(0, -1).reduce((inner, key) => inner[key], copy);
+    if (value.length) parent[last] = value[0];
+    else if (Array.isArray(parent)) parent.splice(last, 1);
+    else delete parent[last];
+  }
+  return copy;
+}
+
+const wordsOf = ({ words }) => words.map((word) => BigInt(`0x${word}`));
+
+export const bytes = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+export const hex = (data) => Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function same(given, expected) {
+  const [a, b] = [given, expected].map((value) => canonicalJson(value));
+  if (a !== b) throw new Error(`${a} instead of ${b}`);
+}
+
+function refusal(type, run) {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof type) return error;
+    throw error;
+  }
+  throw new Error("not refused");
+}
