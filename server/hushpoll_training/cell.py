@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from hushpoll_training.model import (
     fit_records,
     take,
 )
+from hushpoll_training.stopwatch import Stopwatch
 from hushpoll_training.target import Target
 
 BASELINE = "NonDP"
@@ -99,7 +99,7 @@ def cell(
         For a bad argument, or data too small to split.
     """
     train, test = split_rows(published, codes, seed, test_size)
-    clock = _Stopwatch()
+    clock = Stopwatch()
     records = encode_many(published, take(codes, train), perturbation(published, seed))
     clock.lap("perturb")
     model = fit_records(
@@ -131,7 +131,7 @@ def baseline_cell(
 ) -> Cell:
     """Train on the same rows as :func:`cell`, in clear: the NonDP baseline."""
     train, test = split_rows(published, codes, seed, test_size)
-    clock = _Stopwatch()
+    clock = Stopwatch()
     clock.lap("perturb")
     model = fit_clear(
         published,
@@ -192,16 +192,3 @@ def protocol_name(published: Published) -> str:
         if one.role == "sensitive" and one.oracle is not None
     }
     return "+".join(names) or "none"
-
-
-class _Stopwatch:
-    """Seconds between laps."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = perf_counter()
-        self.laps[name] = now - self._last
-        self._last = now

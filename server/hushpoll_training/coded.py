@@ -7,19 +7,29 @@ seed to seed, and a domain must not depend on which rows were drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.text import show
+from hushpoll_training.csv_file import Column, read_coded
+
+LARGEST_CODE = 65_535
 
 
-def read_codes(path: Path) -> dict[str, npt.NDArray[np.int64]]:
+def read_codes(path: Path, *, ignored: Collection[str] = ()) -> dict[str, npt.NDArray[np.int64]]:
     """Read a CSV of integer codes, one column per attribute.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, comma-separated, with a header.
+    ignored : collection of str
+        Columns that are not read.
 
     Returns
     -------
@@ -30,28 +40,35 @@ def read_codes(path: Path) -> dict[str, npt.NDArray[np.int64]]:
     ------
     InvalidParameter
         Naming row and column of the first cell that is no code, or two columns of one name.
+    OSError
+        If the file cannot be read.
     """
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    codes: dict[str, npt.NDArray[np.int64]] = {}
-    for column in table.columns:
-        name = attribute_name(column)
-        if name in codes:
-            raise InvalidParameter(
-                f"{path.name}: two columns give the attribute {name}; rename one", field=name
-            )
-        texts = table[column]
-        wrong = ~texts.str.fullmatch("[0-9]{1,5}").to_numpy(dtype=bool)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InvalidParameter(
-                f"{path.name} row {row + 1}, column {column!r}: {texts.iloc[row]!r} is no code in "
-                "[0, 65535]; give codes, or a manifest that lists the categories",
-                field=name,
-            )
-        codes[name] = texts.to_numpy(dtype=np.int64)
-    if not codes or not len(table):
-        raise InvalidParameter(f"{path.name} has no rows; give a file with some", field="data")
-    return codes
+
+    def columns(header: Sequence[str]) -> list[Column]:
+        read = [
+            Column(attribute_name(column), position, _code)
+            for position, column in enumerate(header)
+            if column not in ignored
+        ]
+        names = [one.name for one in read]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidParameter(
+                    f"{path}: two columns give the attribute {name}; rename one", field=name
+                )
+        return read
+
+    return read_coded(path, "data", columns)[0]
+
+
+def _code(text: str) -> int:
+    if re.fullmatch("[0-9]{1,5}", text, re.ASCII) is None or int(text) > LARGEST_CODE:
+        raise InvalidParameter(
+            f"{show(text)} is no code in [0, {LARGEST_CODE}]; give codes, or a manifest that lists "
+            "the categories",
+            field="data",
+        )
+    return int(text)
 
 
 def attribute_name(column: str) -> str:
@@ -78,7 +95,7 @@ def describe_codes(
     Raises
     ------
     InvalidParameter
-        For a name that is no column, or whatever a manifest refuses.
+        For a name that is no column, a sensitive target, or whatever a manifest refuses.
     """
     for field, wanted in (
         ("target", [target]),
@@ -92,6 +109,12 @@ def describe_codes(
                     f"{', '.join(codes)}",
                     field=field,
                 )
+    if target in sensitive:
+        raise InvalidParameter(
+            f"sensitive names {target!r}, the target, whose protocol only a manifest can give; "
+            "leave it out, or give a manifest",
+            field="sensitive",
+        )
     attributes = []
     for column, values in codes.items():
         attribute = {

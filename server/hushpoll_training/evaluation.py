@@ -15,7 +15,7 @@ from hushpoll_shared.published import Published
 from hushpoll_training.groups import groups
 from hushpoll_training.metric import Metric
 from hushpoll_training.metrics import NEITHER, measure
-from hushpoll_training.model import Codes, Model, fit_clear, take
+from hushpoll_training.model import Codes, Model, OnRound, fit_clear, take
 from hushpoll_training.target import THRESHOLD, Target
 
 FOLDS = 5
@@ -76,11 +76,12 @@ def cross_validate(
     seed: int,
     threads: int = 1,
     folds: int = FOLDS,
+    on_round: OnRound | None = None,
 ) -> Evaluation:
     """Score the baseline on every row by models that were fitted to the other folds.
 
     The folds' predictions are pooled and scored once, so that a small panel's groups are not cut
-    into folds without positives.
+    into folds without positives. `on_round` is told the rounds of each fold's model anew.
 
     Raises
     ------
@@ -99,7 +100,14 @@ def cross_validate(
     raw = np.zeros(len(label[answered]))
     cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for inside, outside in cutter.split(raw, label[answered]):
-        model = fit_clear(published, take(known, inside), parameters, seed=seed, threads=threads)
+        model = fit_clear(
+            published,
+            take(known, inside),
+            parameters,
+            seed=seed,
+            threads=threads,
+            on_round=on_round,
+        )
         raw[outside] = model.raw_scores(take(known, outside), threads=threads)
     found = _evaluate(published, known, raw, (raw > THRESHOLD).astype(np.int64))
     return Evaluation(found.metrics, {**found.rows, "unanswered": int((~answered).sum())})

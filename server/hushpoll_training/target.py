@@ -14,6 +14,7 @@ GRR over the other answers at the same ratio p/q.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +106,16 @@ class Target:
         if self.missing_code is not None:
             answered = codes != self.missing_code
         return (codes == self.positive_code).astype(np.int64), answered
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the target as records and models describe it."""
+        return {
+            "name": self.name,
+            "positive": self.positive,
+            "negative": self.negative,
+            "p": self.p,
+            "q": self.q,
+        }
 
     @property
     def perturbed(self) -> bool:

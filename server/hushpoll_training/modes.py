@@ -1,0 +1,135 @@
+"""The two ways of `hushpoll train`: on collected records, and in a simulation on clear rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_shared.terminal import progress
+from hushpoll_training.cell import TEST_SIZE
+from hushpoll_training.collected import train_collected
+from hushpoll_training.evaluation import FOLDS
+from hushpoll_training.inputs import read_coded_data, read_collected, read_described
+from hushpoll_training.outcome import Outcome
+from hushpoll_training.rows import read_rows
+from hushpoll_training.simulation import train_simulated
+
+_OF_RECORDS = ("panel", "baseline")
+_OF_CODES = ("target", "protected", "sensitive")
+_OF_DATA = ("manifest", *_OF_CODES, "protocol", "split", "epsilon", "test_size")
+
+
+def check_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> None:
+    """Refuse options that do not make one of the two ways.
+
+    Parameters
+    ----------
+    records, data : Path or None
+        The options that choose; exactly one of them.
+    given : mapping
+        The options that go with one of them; None where not given.
+
+    Raises
+    ------
+    click.UsageError
+        Naming the option.
+    """
+    if (records is None) == (data is None):
+        raise click.UsageError(
+            "give either --records, collected ones, or --data, clear rows to simulate with"
+        )
+    mode, foreign = ("--records", _OF_DATA) if data is None else ("--data", _OF_RECORDS)
+    for name in foreign:
+        if given[name] is not None:
+            raise click.UsageError(f"{_option(name)} does not go with {mode}; leave it out")
+    if data is None:
+        if given["baseline"] is not None and given["panel"] is None:
+            raise click.UsageError("--baseline needs --panel, clear rows to test on")
+        return
+    if given["manifest"] is not None:
+        for name in _OF_CODES:
+            if given[name] is not None:
+                raise click.UsageError(f"{_option(name)} is the manifest's to say; leave it out")
+        return
+    for name in (*_OF_CODES, "protocol", "epsilon"):
+        if given[name] is None:
+            raise click.UsageError(
+                f"--data without --manifest is a file of codes and needs {_option(name)}"
+            )
+
+
+def from_records(
+    records: Path,
+    given: Mapping[str, Any],
+    ignore: Sequence[str],
+    parameters: Mapping[str, Any],
+    seed: int,
+    threads: int,
+) -> Outcome:
+    """Train on a file of records, with a progress bar."""
+    published, rows = read_collected(records)
+    panel, baseline = (
+        None
+        if given[name] is None
+        else read_rows(given[name], published, option=name, ignored=ignore)
+        for name in _OF_RECORDS
+    )
+    others = 0 if panel is None else FOLDS if baseline is None else 1
+    with progress("boosting rounds", (1 + others) * parameters["n_estimators"]) as advance:
+        return train_collected(
+            published,
+            rows,
+            parameters,
+            seed=seed,
+            threads=threads,
+            panel=panel,
+            baseline=baseline,
+            on_round=_one(advance),
+        )
+
+
+def from_data(
+    data: Path,
+    given: Mapping[str, Any],
+    ignore: Sequence[str],
+    parameters: Mapping[str, Any],
+    seed: int,
+    threads: int,
+) -> Outcome:
+    """Train in a simulation, with a progress bar."""
+    if given["manifest"] is not None:
+        changes = {name: given[name] for name in ("protocol", "split", "epsilon")}
+        published, codes = read_described(data, given["manifest"], ignored=ignore, **changes)
+    else:
+        published, codes = read_coded_data(
+            data,
+            target=given["target"],
+            protected=given["protected"],
+            sensitive=[one.strip() for one in given["sensitive"].split(",")],
+            protocol=given["protocol"],
+            split=given["split"] or "uniform",
+            epsilon=given["epsilon"],
+            ignored=ignore,
+        )
+    share = TEST_SIZE if given["test_size"] is None else given["test_size"]
+    with progress("boosting rounds", 2 * parameters["n_estimators"]) as advance:
+        return train_simulated(
+            published,
+            codes,
+            parameters,
+            seed=seed,
+            threads=threads,
+            test_size=share,
+            on_round=_one(advance),
+        )
+
+
+def _one(advance: Callable[[int], None]) -> Callable[[int, int], None]:
+    return lambda _done, _total: advance(1)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,175 @@
+"""Models on disk: a directory of three files.
+
+``model.txt`` holds the trees in LightGBM's own text format, which any LightGBM reads;
+``model.json`` what they mean: the published manifest, the columns, the target and its correction;
+``run.json`` the record of the run. The baseline is never saved: it was fitted to answers in clear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import lightgbm
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.canonical import parse_json
+from hushpoll_shared.published import Published
+from hushpoll_training.features import Features
+from hushpoll_training.model import Model
+from hushpoll_training.record import ENCODING, versions
+from hushpoll_training.target import Target
+
+FORMAT: Final = 1
+TREES: Final = "model.txt"
+MEANING: Final = "model.json"
+RUN: Final = "run.json"
+
+
+def check_directory(directory: Path, *, overwrite: bool = False) -> None:
+    """Refuse a directory that a model must not be saved in; to be called before hours of training.
+
+    Raises
+    ------
+    InvalidParameter
+        If it holds a model and `overwrite` is false, or anything else.
+    OSError
+        If it is no directory, or cannot be made.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in directory.iterdir()}
+    strange = sorted(names - {TREES, MEANING, RUN})
+    if strange:
+        raise InvalidParameter(
+            f"out {str(directory)!r} holds {strange[0]!r}, which is no part of a model; give a new "
+            "or an empty directory",
+            field="out",
+        )
+    if names and not overwrite:
+        raise InvalidParameter(
+            f"out {str(directory)!r} holds a model already; give another directory, or overwrite",
+            field="out",
+        )
+
+
+def save_model(
+    model: Model, directory: Path, run: Mapping[str, Any], *, overwrite: bool = False
+) -> None:
+    """Save a model with the record of its run.
+
+    Parameters
+    ----------
+    model : Model
+        As fitted to records.
+    directory : Path
+        New, empty, or holding a model to overwrite.
+    run : mapping
+        The record, JSON.
+    overwrite : bool
+        Whether a model that is there may be replaced.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`check_directory`.
+    OSError
+        If the files cannot be written.
+    """
+    check_directory(directory, overwrite=overwrite)
+    trees = model.booster.model_to_string().encode()
+    meaning = {
+        "format": FORMAT,
+        "kind": "model",
+        "trees": {"file": TREES, "sha256": hashlib.sha256(trees).hexdigest()},
+        "encoding": ENCODING,
+        "features": list(model.features.names),
+        "target": model.target.to_json(),
+        "rows": model.rows,
+        "versions": versions(),
+        "manifest": model.published.to_dict(),
+    }
+    contents = {TREES: trees, RUN: _json(run), MEANING: _json(meaning)}
+    # Written beside their places first: a full disk leaves an older model as it was.
+    with TemporaryDirectory(dir=directory, prefix=".writing-") as draft:
+        for name, content in contents.items():
+            (Path(draft) / name).write_bytes(content)
+        for name in contents:
+            (Path(draft) / name).replace(directory / name)
+
+
+def load_model(directory: Path) -> Model:
+    """Load a model that :func:`save_model` saved.
+
+    Raises
+    ------
+    InvalidParameter
+        If the directory holds no model, or its files contradict each other.
+    ManifestRefused
+        If its manifest contradicts itself.
+    OSError
+        If a file cannot be read.
+    """
+    if not (directory / MEANING).is_file():
+        raise InvalidParameter(
+            f"model {str(directory)!r} has no {MEANING}; give a directory that hushpoll train "
+            "--out has written",
+            field="model",
+        )
+    meaning = _read(directory / MEANING)
+    trees = (directory / TREES).read_bytes()
+    published = Published.from_json(meaning["manifest"])
+    features = Features.of(published)
+    target = Target.of(published)
+    if hashlib.sha256(trees).hexdigest() != meaning["trees"]["sha256"]:
+        raise _contradiction(directory / TREES, f"is not the file that {MEANING} describes")
+    for name, expected in (
+        ("encoding", ENCODING),
+        ("features", list(features.names)),
+        ("target", target.to_json()),
+    ):
+        if meaning[name] != expected:
+            raise _contradiction(directory / MEANING, f"has {name} that are not its manifest's")
+    booster = lightgbm.Booster(model_str=trees.decode())
+    if booster.feature_name() != list(features.safe_names):
+        raise _contradiction(directory / TREES, "has other columns than the manifest")
+    return Model(features, target, booster, int(meaning["rows"]))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = parse_json(path.read_bytes())
+    except InvalidParameter as error:
+        raise _contradiction(path, f"is no JSON ({error})") from None
+    needed = {
+        "format": int,
+        "trees": dict,
+        "encoding": str,
+        "features": list,
+        "target": dict,
+        "rows": int,
+        "manifest": dict,
+    }
+    if not isinstance(found, dict) or not all(
+        isinstance(found.get(name), kind) for name, kind in needed.items()
+    ):
+        raise _contradiction(path, f"must hold {', '.join(needed)}")
+    if found["format"] != FORMAT:
+        raise InvalidParameter(
+            f"{path} has format {found['format']}; this version reads {FORMAT}: update hushpoll",
+            field="model",
+        )
+    if "sha256" not in found["trees"]:
+        raise _contradiction(path, "must hold the SHA-256 of the trees")
+    return found
+
+
+def _contradiction(path: Path, what: str) -> InvalidParameter:
+    return InvalidParameter(f"{path} {what}; train the model again", field="model")
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
