@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,9 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 threads_option = click.option(
     "--threads",
     type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all",
-    help="Processors to use; results do not depend on it.",
+    default=1,
+    show_default=True,
+    help="Processors to use; results do not depend on it. More than are idle make it slower.",
 )
 ignore_option = click.option(
     "--ignore", multiple=True, metavar="COLUMN", help="A column of the CSV files not to read."
