@@ -1,90 +1,85 @@
 /** One question of a published survey: what it declares, and what it claims, recomputed. */
 
 import { canonicalJson } from "./canonical.js";
-import { parseEpsilon } from "./decimals.js";
+import { parseDecimal } from "./decimals.js";
 import { InvalidParameter, shown } from "./errors.js";
-import { K_MAX } from "./oracle.js";
-import { checkProtocol, create, PROTOCOLS } from "./registry.js";
-import { checkKeys, checkName, checkText, isName } from "./text.js";
+import { K_MAX } from "./protocol.js";
+import { create, PROTOCOLS } from "./registry.js";
+import { integer, LIST, must, NAME, oneOf, shape, text } from "./rules.js";
 
-const DECLARED = ["name", "role", "categories"];
-const CLAIMED = ["protocol", "epsilon", "parameters", "thresholds"];
-const OPTIONAL = ["missing", "question", "positive"];
-const LONGEST_CATEGORY = 200;
+const CATEGORY = text(200);
+
+const CLEAR = {
+  name: NAME,
+  role: oneOf("sensitive", "plain", "target"),
+  categories: LIST,
+  "missing?": CATEGORY,
+  "question?": text(1000),
+  "positive?": CATEGORY,
+};
+
+/** @type {import("./rules.js").Rule} */
+const ANYTHING = [(value) => value != null, "given"];
+
+const PERTURBED = {
+  ...CLEAR,
+  protocol: oneOf(...Object.keys(PROTOCOLS)),
+  epsilon: ANYTHING,
+  parameters: ANYTHING,
+  thresholds: ANYTHING,
+};
 
 /** A question with its ordered domain; a perturbed one has the oracle that devices use. */
 export class Attribute {
-  /** @type {Map<string, number>} */
+  /** @type {Map<unknown, number>} */
   #codes;
 
   /**
    * Read one attribute of a published manifest, believing nothing that can be recomputed.
    *
-   * @param {unknown} value The JSON value.
+   * @param {any} value The JSON value.
    * @param {number} position Its place, for messages before its name is known.
    * @throws {InvalidParameter} Naming the attribute.
    */
   constructor(value, position) {
-    const given = /** @type {any} */ (value);
-    const perturbed = given?.role === "sensitive" || (typeof given === "object" && given && "protocol" in given);
-    const where = `attributes[${isName(given?.name) ? given.name : position}]`;
-    const read = checkKeys(value, where, perturbed ? [...DECLARED, ...CLAIMED] : DECLARED, OPTIONAL);
-    if (!Array.isArray(read.categories)) {
-      throw new InvalidParameter(`${where}.categories is ${shown(read.categories)}; give a list`, `${where}.categories`);
-    }
-    this.name = checkName(read.name, "attributes[].name");
+    const where = `attributes[${NAME[0](value?.name) ? value.name : position}]`;
+    const perturbed = value?.role === "sensitive" || "protocol" in Object(value);
+    const { name, role, categories, missing, question, positive, ...claims } = shape(
+      value,
+      where,
+      perturbed ? PERTURBED : CLEAR,
+    );
+    must(!perturbed || role !== "plain", `${where}.protocol`, claims.protocol, "left out: plain answers leave in clear");
+    categories.forEach((/** @type {unknown} */ category, /** @type {number} */ code) =>
+      must(CATEGORY[0](category), `${where}.categories[${code}]`, category, CATEGORY[1]),
+    );
+    must(new Set(categories).size === categories.length, `${where}.categories`, categories, "different from each other");
+    must(!categories.includes(missing), `${where}.missing`, missing, "none of the categories");
+    must(
+      positive === undefined || (role === "target" && categories.includes(positive)),
+      `${where}.positive`,
+      positive,
+      "one of a target's categories",
+    );
+    /** @type {string} */
+    this.name = name;
     /** @type {"sensitive" | "plain" | "target"} */
-    this.role = read.role;
-    if (!["sensitive", "plain", "target"].includes(this.role)) {
-      throw refused(`${where}.role`, read.role, "a role is sensitive, plain or target");
-    }
-    /** The possible answers in order: the position is the code. @type {readonly string[]} */
-    this.categories = read.categories;
-    /** Label of one more category, last, for an answer skipped or refused. @type {string | undefined} */
-    this.missing = read.missing ?? undefined;
-    /** The categories in code order, the missing one last. @type {readonly string[]} */
-    this.domain = this.missing === undefined ? this.categories : [...this.categories, this.missing];
-    this.#codes = new Map(this.domain.map((category, code) => [category, code]));
-    this.#checkDomain(where);
+    this.role = role;
     /** What the respondent is asked. @type {string | undefined} */
-    this.question = read.question ?? undefined;
-    if (this.question !== undefined) checkText(this.question, `${where}.question`, 1000);
-    if (perturbed) {
-      checkProtocol(read.protocol, `${where}.protocol`);
-      if (this.role === "plain") {
-        throw refused(`${where}.protocol`, read.protocol, "plain answers leave in clear: remove it");
-      }
-    }
+    this.question = question;
     /** For a target: the category that counts as 1. @type {string | undefined} */
-    this.positive = read.positive ?? undefined;
-    if (this.positive !== undefined && (this.role !== "target" || !this.categories.includes(this.positive))) {
-      throw refused(`${where}.positive`, this.positive, "it is one of a target's categories");
-    }
+    this.positive = positive;
+    /** Label of one more category, last, for an answer skipped or refused. @type {string | undefined} */
+    this.missing = missing;
+    /** The possible answers in code order, the missing one last. @type {readonly string[]} */
+    this.domain = missing === undefined ? categories : [...categories, missing];
+    /** Domain size. */
+    this.k = this.domain.length;
+    const [test, words] = integer(2, K_MAX);
+    must(test(this.k), `${where}.categories`, categories, `${words} of them, with the missing one`);
     /** The protocol at this attribute's k and epsilon; undefined for one in clear. */
-    this.oracle = perturbed ? checkClaims(read, this.k, where) : undefined;
-  }
-
-  /** Domain size. */
-  get k() {
-    return this.domain.length;
-  }
-
-  /** @param {string} where */
-  #checkDomain(where) {
-    this.categories.forEach((category, code) => {
-      checkText(category, `${where}.categories[${code}]`, LONGEST_CATEGORY);
-      // Of two of a kind the map keeps the later code.
-      if (this.#codes.get(category) !== code && this.categories.indexOf(category, code + 1) > 0) {
-        throw refused(`${where}.categories`, category, "each category is listed once");
-      }
-    });
-    if (this.missing !== undefined) {
-      checkText(this.missing, `${where}.missing`, LONGEST_CATEGORY);
-      if (this.#codes.size < this.k) throw refused(`${where}.missing`, this.missing, "it is none of the categories");
-    }
-    if (this.k < 2 || this.k > K_MAX) {
-      throw refused(`${where}.categories`, this.k, `a domain has 2 to ${K_MAX} categories`);
-    }
+    this.oracle = perturbed ? checkClaims(claims, this.k, where) : undefined;
+    this.#codes = new Map(this.domain.map((category, code) => [category, code]));
   }
 
   /**
@@ -94,14 +89,13 @@ export class Attribute {
    * @throws {InvalidParameter}
    */
   code(answer) {
-    const text = Number.isSafeInteger(answer) ? String(answer) : (answer ?? this.missing);
-    // Authors and respondents cannot see which normal form their keyboard typed.
-    const code = typeof text === "string" ? (this.#codes.get(text) ?? this.#codes.get(text.normalize("NFC"))) : undefined;
+    const given = Number.isSafeInteger(answer) ? String(answer) : (answer ?? this.missing);
+    // Nobody sees which normal form a keyboard types.
+    const code = this.#codes.get(given) ?? this.#codes.get(typeof given === "string" && given.normalize());
     if (code === undefined) {
-      const listed = this.domain.slice(0, 12).map(shown).join(", ") + (this.k > 12 ? ", ..." : "");
       throw new InvalidParameter(
-        `the answer to ${this.name} is missing or not in the survey; answer with one of ${listed}`,
-        this.name,
+        `the answer to ${this.name} is missing or not in the survey; give one of ${this.domain.slice(0, 12).map(shown)}`,
+        { field: this.name },
       );
     }
     return code;
@@ -111,42 +105,21 @@ export class Attribute {
 /**
  * Rebuild the oracle from what is declared and compare what is claimed of it.
  *
- * @param {Record<string, any>} read
+ * @param {Record<string, any>} claims
  * @param {number} k
  * @param {string} where
  */
 function checkClaims({ protocol, epsilon, parameters, thresholds }, k, where) {
-  parseEpsilon(epsilon, `${where}.epsilon`);
-  const known = PROTOCOLS[/** @type {import("./registry.js").ProtocolName} */ (protocol)].parameters;
-  if (!parameters || Object.keys(parameters).join() !== known.join()) {
-    throw refused(`${where}.parameters`, parameters, `${protocol} has ${known.join() || "none"}`);
-  }
-  let oracle;
-  try {
-    oracle = create(protocol, { ...parameters, k, epsilon });
-  } catch (error) {
-    if (!(error instanceof InvalidParameter)) throw error;
-    const path = Object.hasOwn(parameters, error.field) ? `${where}.parameters.${error.field}` : where;
-    throw new InvalidParameter(`${where}: ${error.message}`, path);
-  }
-  const computed = Object.fromEntries(
-    Object.entries(oracle.thresholds).map(([name, value]) => [name, value.toString(16).padStart(16, "0")]),
+  parseDecimal(epsilon, `${where}.epsilon`);
+  const path = `${where}.parameters`;
+  const known = Object.keys(PROTOCOLS[protocol][1]?.(k) ?? {}).join();
+  must(Object.keys(parameters).join() === known, path, parameters, `${known || "empty"} for ${protocol}`);
+  const oracle = create(protocol, { ...parameters, k, epsilon }, path);
+  const computed = canonicalJson(
+    Object.fromEntries(
+      Object.entries(oracle.thresholds).map(([name, value]) => [name, value.toString(16).padStart(16, "0")]),
+    ),
   );
-  if (canonicalJson(thresholds) !== canonicalJson(computed)) {
-    throw refused(
-      `${where}.thresholds`,
-      thresholds,
-      `${protocol} with k = ${k} and epsilon = ${epsilon} gives ${canonicalJson(computed)}: do not answer this survey`,
-    );
-  }
+  must(canonicalJson(thresholds) === computed, `${where}.thresholds`, thresholds, `${computed}: do not answer this survey`);
   return oracle;
-}
-
-/**
- * @param {string} field
- * @param {unknown} value
- * @param {string} rule
- */
-function refused(field, value, rule) {
-  return new InvalidParameter(`${field} is ${shown(value)}; ${rule}`, field);
 }

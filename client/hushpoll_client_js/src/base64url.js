@@ -3,10 +3,11 @@
 import { InvalidParameter } from "./errors.js";
 
 /** @param {Uint8Array} bytes */
-export function b64encode(bytes) {
-  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
+export const b64encode = (bytes) =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 
 /**
  * Read base64url; padding, another alphabet, whitespace and bits after the last byte are refused. The text is never
@@ -22,5 +23,5 @@ export function b64decode(text, field) {
     // Bits after the last byte decode to nothing: only writing again tells whether they were zero.
     if (b64encode(bytes) === text) return bytes;
   }
-  throw new InvalidParameter(`${field} is not canonical base64url; use A-Z a-z 0-9 - _ without padding`, field);
+  throw new InvalidParameter(`${field} is not canonical base64url; use A-Z a-z 0-9 - _ without padding`, { field });
 }

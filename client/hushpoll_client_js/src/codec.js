@@ -5,9 +5,9 @@
  * byte never appears in a message.
  */
 
-import { InvalidParameter, MalformedRecord, shown } from "./errors.js";
-import { codeSize, readInteger, writeInteger } from "./integers.js";
-import { isName } from "./text.js";
+import { InvalidParameter } from "./errors.js";
+import { codeSize, writeInteger } from "./integers.js";
+import { NAME } from "./rules.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 
@@ -31,15 +31,15 @@ import { isName } from "./text.js";
 export class Layout {
   /** @param {readonly Attribute[]} attributes */
   constructor(attributes) {
-    let offset = 0;
-    /** @type {Field[]} */
+    /** Bytes of every record, whatever the answers. */
+    this.recordSize = 0;
+    /** @type {readonly Field[]} */
     this.fields = attributes.map((attribute) => {
       const size = attribute.oracle?.recordSize ?? codeSize(attribute.k);
-      offset += size;
-      return { name: attribute.name, offset: offset - size, size, attribute };
+      const offset = this.recordSize;
+      this.recordSize += size;
+      return { name: attribute.name, offset, size, attribute };
     });
-    /** Bytes of every record, whatever the answers. */
-    this.recordSize = offset;
   }
 
   /**
@@ -51,19 +51,15 @@ export class Layout {
    */
   codeAnswers(answers) {
     const names = this.fields.map((field) => field.name);
-    for (const name of Object.keys(Object(answers))) {
-      if (!names.includes(name)) {
-        // A key that is no name may be an answer put in the wrong place.
-        throw new InvalidParameter(
-          `the answers have ${isName(name) ? shown(name) : "something"} that is no attribute of this survey; its ` +
-            `attributes are ${names.join(", ")}: remove it`,
-          isName(name) ? name : "answers",
-        );
-      }
+    const extra = Object.keys(Object(answers)).find((name) => !names.includes(name));
+    if (extra !== undefined) {
+      // A key that is no name may be an answer put in the wrong place.
+      const field = NAME[0](extra) ? extra : "answers";
+      throw new InvalidParameter(`${field}: no such attribute; give answers to ${names.join(", ")} alone`, { field });
     }
     // An attribute may be named like something that every object inherits.
     return this.fields.map(({ name, attribute }) =>
-      attribute.code(Object.hasOwn(Object(answers), name) ? answers[name] : undefined),
+      attribute.code(Object.hasOwn(Object(answers), name) ? answers[name] : null),
     );
   }
 
@@ -72,66 +68,12 @@ export class Layout {
    *
    * @param {readonly number[]} codes As from `codeAnswers`.
    * @param {import("./bits.js").Bits} bits Consumed in record order.
-   * @throws {InvalidParameter} For a code out of range, which is not shown.
    */
   encode(codes, bits) {
-    if (codes.length !== this.fields.length) {
-      throw new InvalidParameter(`${codes.length} codes given; give ${this.fields.length}, as codeAnswers does`, "codes");
-    }
     const record = new Uint8Array(this.recordSize);
-    this.fields.forEach(({ name, offset, size, attribute }, at) => {
-      const code = codes[at];
-      if (!Number.isInteger(code) || code < 0 || code >= attribute.k) {
-        throw new InvalidParameter(`the code of ${name} is not an integer in [0, ${attribute.k - 1}]`, name);
-      }
-      record.set(attribute.oracle?.randomize(code, bits) ?? writeInteger(BigInt(code), size), offset);
-    });
+    this.fields.forEach(({ offset, size, attribute: { oracle } }, at) =>
+      record.set(oracle ? oracle.randomize(codes[at], bits) : writeInteger(codes[at], size), offset),
+    );
     return record;
-  }
-
-  /**
-   * Refuse bytes that no device could have sent.
-   *
-   * @param {Uint8Array} record
-   * @throws {MalformedRecord} With the attribute as `field`.
-   */
-  check(record) {
-    this.decodeClear(record);
-  }
-
-  /**
-   * What a record holds in clear: a category by attribute.
-   *
-   * @param {Uint8Array} record
-   * @returns {Record<string, string>}
-   * @throws {MalformedRecord} If any part of the record is malformed.
-   */
-  decodeClear(record) {
-    if (record.length !== this.recordSize) {
-      throw new MalformedRecord(
-        `the record has ${record.length} bytes, a record of this survey ${this.recordSize}; send it as it was encoded`,
-        "length",
-      );
-    }
-    /** @type {[string, string][]} */
-    const clear = [];
-    for (const { name, offset, size, attribute } of this.fields) {
-      const part = record.subarray(offset, offset + size);
-      if (!attribute.oracle) {
-        const code = readInteger(part);
-        if (code >= attribute.k) {
-          throw new MalformedRecord(`${name}: a code is outside [0, ${attribute.k - 1}]`, "range", name);
-        }
-        clear.push([name, attribute.domain[Number(code)]]);
-        continue;
-      }
-      try {
-        attribute.oracle.check(part);
-      } catch (error) {
-        if (!(error instanceof MalformedRecord)) throw error;
-        throw new MalformedRecord(`${name}: ${error.message}`, error.reason, name);
-      }
-    }
-    return Object.fromEntries(clear);
   }
 }

@@ -13,18 +13,14 @@
 /**
  * Both chances of an oracle, as decimal strings rounded up to 12 places: they never understate.
  *
- * @param {import("./oracle.js").FrequencyOracle} oracle
+ * @param {import("./registry.js").FrequencyOracle} oracle
  * @returns {Disclosure}
  */
-export function disclosure(oracle) {
-  const [inside, outside] = oracle.likelihoodRatio;
-  const support = BigInt(oracle.smallestSupport);
+export function disclosure({ k, likelihoodRatio: [inside, outside], smallestSupport, bestGuess }) {
+  const support = BigInt(smallestSupport);
   return {
-    bestGuess: chance(oracle.bestGuess),
-    largestPosterior: chance([
-      inside,
-      inside * support + outside * (BigInt(oracle.k) - support),
-    ]),
+    bestGuess: chance(bestGuess()),
+    largestPosterior: chance([inside, inside * support + outside * (BigInt(k) - support)]),
   };
 }
 

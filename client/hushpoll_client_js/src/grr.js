@@ -6,13 +6,9 @@
  */
 
 import { UNIT } from "./decimals.js";
-import { MalformedRecord } from "./errors.js";
 import { ceilInExp } from "./exponential.js";
 import { codeSize, readInteger, writeInteger } from "./integers.js";
-import { FrequencyOracle, Q } from "./oracle.js";
-
-/** @typedef {import("./oracle.js").Bits} Bits */
-/** @typedef {import("./oracle.js").Rational} Rational */
+import { Q } from "./protocol.js";
 
 /**
  * R = ceil(2^64/(e^epsilon + categories - 1)), the words that name one given other.
@@ -21,9 +17,8 @@ import { FrequencyOracle, Q } from "./oracle.js";
  * @param {bigint} units Epsilon, in units of 10^-12 ...
  * @param {bigint} [unit] ... or of 1/unit.
  */
-export function lieThreshold(categories, units, unit = UNIT) {
-  return ceilInExp((e, one) => [Q * one, e + BigInt(categories - 1) * one], [units, unit]);
-}
+export const lieThreshold = (categories, units, unit = UNIT) =>
+  ceilInExp((e, one) => [Q * one, e + BigInt(categories - 1) * one], [units, unit]);
 
 /**
  * Randomized response over others + 1 categories with one word.
@@ -34,66 +29,29 @@ export function lieThreshold(categories, units, unit = UNIT) {
  * @param {bigint} lie R: a word below others * R reports the (word div R)-th other category.
  */
 export function respond(value, word, others, lie) {
-  if (word >= BigInt(others) * lie) return value;
   const other = Number(word / lie);
+  if (other >= others) return value;
   return other < value ? other : other + 1;
 }
 
-export class GRR extends FrequencyOracle {
-  /**
-   * @param {number} k
-   * @param {bigint} units
-   */
-  constructor(k, units) {
-    super("GRR", k, units, codeSize(k));
-    this.thresholds = { R: lieThreshold(k, units) };
-  }
-
-  /** @returns {Rational} */
-  get p() {
-    return [Q - BigInt(this.k - 1) * this.thresholds.R, Q];
-  }
-
-  /** @returns {Rational} */
-  get q() {
-    return [this.thresholds.R, Q];
-  }
-
-  /** @returns {Rational} */
-  get likelihoodRatio() {
-    return [this.p[0], this.thresholds.R];
-  }
-
-  get bestGuess() {
-    return this.p;
-  }
-
-  /**
-   * One word.
-   *
-   * @param {number} value
-   * @param {Bits} bits
-   */
-  randomize(value, bits) {
-    this.checkValue(value);
-    const code = respond(value, bits.word(), this.k - 1, this.thresholds.R);
-    return writeInteger(BigInt(code), this.recordSize);
-  }
-
-  /** @param {Uint8Array} record */
-  check(record) {
-    super.check(record);
-    if (readInteger(record) >= this.k) {
-      throw new MalformedRecord(
-        `a GRR record names a code outside [0, ${this.k - 1}]; send it exactly as the device made it`,
-        "range",
-      );
-    }
-  }
-
-  /** @param {Uint8Array} record */
-  support(record) {
-    this.check(record);
-    return [Number(readInteger(record))];
-  }
+/**
+ * @param {number} k
+ * @param {bigint} units
+ * @returns {import("./protocol.js").Law}
+ */
+export function grr(k, units) {
+  const R = lieThreshold(k, units);
+  const truth = Q - BigInt(k - 1) * R;
+  return {
+    recordSize: codeSize(k),
+    thresholds: { R },
+    likelihoodRatio: [truth, R],
+    smallestSupport: 1,
+    bestGuess: () => [truth, Q],
+    randomize: (value, bits) => writeInteger(respond(value, bits(1)[0], k - 1, R), codeSize(k)),
+    support: (record) => {
+      const code = Number(readInteger(record));
+      return code < k ? [code] : "range";
+    },
+  };
 }

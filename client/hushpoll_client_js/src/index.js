@@ -1,8 +1,6 @@
-/** The public names of the SDK. */
+/** The public names of the SDK's core; `preview.js`, `memory_storage.js` and the others are imported by path. */
 
-export { ReplayBits, SecureBits } from "./bits.js";
-export { canonicalJson, parseJson } from "./canonical.js";
-export { disclosure } from "./disclosure.js";
+export { SurveyClient } from "./client.js";
 export {
   BudgetExhausted,
   HushpollError,
@@ -13,5 +11,3 @@ export {
   TransportError,
 } from "./errors.js";
 export { Published } from "./published.js";
-export { create, PROTOCOLS } from "./registry.js";
-export { encodeReport, parseReport } from "./wire.js";

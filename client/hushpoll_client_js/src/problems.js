@@ -2,18 +2,15 @@
 
 import { TransportError } from "./errors.js";
 
-export const PROBLEM_MEDIA_TYPE = "application/problem+json";
-
 const URN = "urn:hushpoll:problem:";
 
-/** Problems after which the same bytes can never succeed. */
-export const TERMINAL =
-  "invalid-json invalid-request malformed-report manifest-refused unauthorized forbidden survey-not-open unknown-survey unknown-digest not-found method-not-allowed report-conflict version-exists not-enough-reports survey-closed payload-too-large unsupported-media-type".split(
-    " ",
-  );
-
-/** Problems after which the same bytes may succeed later. */
+/** Problems after which the same bytes may succeed later, and those after which they never can. */
 export const RETRYABLE = ["rate-limited", "internal", "unavailable"];
+export const TERMINAL = [
+  ..."invalid-json invalid-request malformed-report manifest-refused unauthorized forbidden survey-not-open".split(" "),
+  ..."unknown-survey unknown-digest not-found method-not-allowed report-conflict version-exists".split(" "),
+  ..."not-enough-reports survey-closed payload-too-large unsupported-media-type".split(" "),
+];
 
 const RETRYABLE_STATUSES = [408, 425, 429, 500, 502, 503, 504];
 
@@ -22,24 +19,18 @@ const RETRYABLE_STATUSES = [408, 425, 429, 500, 502, 503, 504];
  * the message is printable and cut, and what is no problem of ours is judged by its status alone.
  *
  * @param {number} status
- * @param {unknown} document The parsed body, or undefined where it was no problem+json.
+ * @param {any} problem The parsed body, or undefined where it was no problem+json.
  * @param {number} [retryAfter] Seconds.
  */
-export function errorFrom(status, document, retryAfter) {
-  const problem = /** @type {Record<string, unknown>} */ (Object(document));
-  const code = codeOf(problem.type);
-  const known = TERMINAL.includes(code) || RETRYABLE.includes(code);
-  const words = [problem.title, problem.detail, problem.remedy].map(printable).filter(Boolean).join(": ");
-  return new TransportError(`the server answered ${status}${known ? ` (${code})` : ""}${words && `: ${words}`}`, {
-    retryable: known ? RETRYABLE.includes(code) : RETRYABLE_STATUSES.includes(status),
+export function errorFrom(status, problem, retryAfter) {
+  const code = String(problem?.type).replace(URN, "");
+  const words = [problem?.title, problem?.detail, problem?.remedy]
+    .map((part) => (typeof part === "string" ? part.slice(0, 500).replace(/[\p{C}\p{Z}]+/gu, " ") : ""))
+    .join(" ");
+  return new TransportError(`the server answered ${status}: ${words}`, {
+    retryable: RETRYABLE.includes(code) || (!TERMINAL.includes(code) && RETRYABLE_STATUSES.includes(status)),
     status,
-    ...(document === undefined ? {} : { problem }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    problem,
+    retryAfter,
   });
 }
-
-/** @param {unknown} type */
-const codeOf = (type) => (typeof type === "string" && type.startsWith(URN) ? type.slice(URN.length) : "");
-
-/** @param {unknown} value */
-const printable = (value) => (typeof value === "string" ? value.slice(0, 500).replace(/[\p{C}\p{Z}]+/gu, " ") : "");

@@ -1,0 +1,22 @@
+/** Where a survey lives: the server's address, checked before anything is sent to it. */
+
+import { must } from "./rules.js";
+
+/**
+ * Check a server's address: https, or http for this machine alone; no user, query or fragment.
+ *
+ * @param {string} url
+ * @returns {string} Address of its API, without a slash at the end.
+ * @throws {InvalidParameter} Not showing what may hold a password.
+ */
+export function apiOf(url) {
+  const { origin, protocol, hostname, pathname, href } = URL.canParse(url) ? new URL(url) : new URL("none:");
+  const local = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  must(
+    (protocol === "https:" || (protocol === "http:" && local)) && href === origin + pathname,
+    "url",
+    origin,
+    "the https address of a server (http for localhost alone), without user, query or fragment",
+  );
+  return `${href.replace(/\/+$/, "")}/api/v1`;
+}

@@ -1,0 +1,21 @@
+/** Reading a report that was carried by other means than a request. */
+
+import { b64decode } from "./base64url.js";
+import { DIGEST, must, shape } from "./rules.js";
+
+/** @type {import("./rules.js").Rule} */
+const GIVEN = [(value) => value != null, "given"];
+
+/**
+ * Read what `encodeReport` wrote, as a parsed JSON value.
+ *
+ * @param {unknown} value
+ * @returns {import("./wire.js").Report}
+ * @throws {InvalidParameter} Naming the field.
+ */
+export function parseReport(value) {
+  const { digest, ...rest } = shape(value, "", { digest: DIGEST, id: GIVEN, record: GIVEN });
+  const id = b64decode(rest.id, "id");
+  must(id.length === 16, "id", id.length, "16 bytes");
+  return { digest, id, record: b64decode(rest.record, "record") };
+}

@@ -1,0 +1,106 @@
+/**
+ * What names, texts, numbers, times and the keys of an object may be.
+ *
+ * The rules are closed lists of code points, not classes that grow with Unicode: a manifest that one implementation
+ * accepts, all accept.
+ */
+
+import { InvalidParameter, shown } from "./errors.js";
+
+/** @typedef {readonly [test: (value: any) => unknown, words: string]} Rule */
+
+/**
+ * Refuse a value.
+ *
+ * @param {unknown} ok Whether it is as it must be.
+ * @param {string} field
+ * @param {unknown} value
+ * @param {string} words What it must be.
+ * @returns {asserts ok}
+ * @throws {InvalidParameter}
+ */
+export function must(ok, field, value, words) {
+  if (!ok) throw new InvalidParameter(`${field} is ${shown(value)}; it must be ${words}`, { field });
+}
+
+/** @type {Rule} */
+export const LIST = [Array.isArray, "a list"];
+
+/** @type {Rule} */
+export const NAME = [(value) => typeof value === "string" && /^[a-z0-9_-]{1,64}$/.test(value), "1 to 64 of a-z 0-9 _ -"];
+
+/** @type {Rule} */
+export const DIGEST = [
+  (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
+  "64 lower-case hexadecimal digits",
+];
+
+/** UTC to the second; writing a moment again tells a date that does not exist. @type {Rule} */
+export const TIME = [
+  (value) => {
+    const time = new Date(value);
+    return typeof value === "string" && value > "0001" && time.toJSON() === value.replace("Z", ".000Z");
+  },
+  "UTC such as 2026-01-31T09:00:00Z",
+];
+
+/**
+ * @param {number} least Inclusive.
+ * @param {number} most Inclusive.
+ * @returns {Rule}
+ */
+export const integer = (least, most) => [
+  (value) => Number.isInteger(value) && value >= least && value <= most,
+  `an integer in [${least}, ${most}]`,
+];
+
+/**
+ * @param {readonly unknown[]} values
+ * @returns {Rule}
+ */
+export const oneOf = (...values) => [(value) => values.includes(value), `one of ${values.join(", ")}`];
+
+// C0, DEL and C1 controls, line and paragraph separators, directional overrides (they can make one category look like
+// another), lone surrogates; and a space at either end.
+const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|^ | $/u;
+
+/**
+ * Plain text in normal form C.
+ *
+ * @param {number} longest Code points, inclusive.
+ * @param {RegExp} [apart] Characters that are allowed all the same.
+ * @returns {Rule}
+ */
+export const text = (longest, apart) => [
+  (value) =>
+    typeof value === "string" &&
+    value &&
+    [...value].length <= longest &&
+    !FORBIDDEN.test(apart ? value.replace(apart, "_") : value) &&
+    value.normalize() === value,
+  `1 to ${longest} characters in normal form C, no control characters, no space at an end`,
+];
+
+/**
+ * Return an object whose members follow rules; a name that ends in `?` may be absent, and no other name may be there.
+ *
+ * @param {unknown} value
+ * @param {string} where Path of the object; empty for the outermost.
+ * @param {Record<string, Rule>} rules
+ * @returns {Record<string, any>}
+ * @throws {InvalidParameter} Naming the member.
+ */
+export function shape(value, where, rules) {
+  must(value && typeof value === "object" && !Array.isArray(value), where || "manifest", value, "an object");
+  const read = /** @type {Record<string, unknown>} */ (value);
+  const path = (/** @type {string} */ key) => (where ? `${where}.${key}` : key);
+  for (const key of Object.keys(read)) {
+    const known = Object.hasOwn(rules, key) || Object.hasOwn(rules, `${key}?`);
+    must(known, path(key).slice(0, 200), read[key], "left out: no such key is known");
+  }
+  for (const [name, [test, words]] of Object.entries(rules)) {
+    const key = name.replace("?", "");
+    if (key === name || key in read) must(test(read[key]), path(key), read[key], words);
+  }
+  return read;
+}

@@ -1,0 +1,90 @@
+/**
+ * Requests: what leaves is the report itself, and faults are named.
+ *
+ * No cookies, no referrer, no redirects: a server could link reports by them.
+ */
+
+import { TransportError } from "./errors.js";
+import { errorFrom } from "./problems.js";
+
+/**
+ * Time as a retry loop sees it; tests put their own in its place.
+ *
+ * @typedef {object} Pacing
+ * @property {(seconds: number) => Promise<unknown>} sleep
+ * @property {() => number} random In [0, 1).
+ * @property {() => number} now Milliseconds.
+ */
+
+/** @type {Pacing} */
+export const PACING = {
+  sleep: (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds)),
+  random: Math.random,
+  now: Date.now,
+};
+
+/** Attempts before a client gives up for now, seconds after which it begins no further one, and for each to last. */
+const ATTEMPTS = 7;
+const PATIENCE = 120;
+const TIMEOUT = 30;
+
+/**
+ * One request.
+ *
+ * @param {typeof globalThis.fetch} fetch
+ * @param {string} url
+ * @param {RequestInit} [init]
+ * @returns {Promise<string>} The body of an answer in [200, 299].
+ * @throws {TransportError}
+ */
+export async function exchange(fetch, url, init) {
+  let answer, body;
+  try {
+    answer = await fetch(url, {
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "manual",
+      cache: "no-store",
+      signal: AbortSignal.timeout(1000 * TIMEOUT),
+      ...init,
+    });
+    body = await answer.text();
+  } catch {
+    // The engine's own words may quote the request.
+    throw new TransportError(`${url} cannot be reached, or did not answer in time`, { retryable: true });
+  }
+  if (answer.ok) return body;
+  let problem;
+  try {
+    if (answer.headers.get("Content-Type")?.startsWith("application/problem+json")) problem = JSON.parse(body);
+  } catch {
+    // Judged by its status.
+  }
+  const after = answer.headers.get("Retry-After") ?? "";
+  const seconds = /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - Date.now()) / 1000;
+  throw errorFrom(answer.status, problem, seconds > 0 ? seconds : undefined);
+}
+
+/**
+ * Call until it succeeds, fails for good, or attempts and patience are used up. Waits go from 1 to 30 seconds, double
+ * from one to the next, and are drawn from the upper half of each step; a server's Retry-After is a lower limit.
+ *
+ * @template T
+ * @param {() => Promise<T>} call
+ * @param {Pacing} pacing
+ * @returns {Promise<T>}
+ * @throws {HushpollError} The last failure.
+ */
+export async function retrying(call, { sleep, random, now }) {
+  const began = now();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof TransportError && error.retryable)) throw error;
+      const wait = Math.max((Math.min(30, 2 ** attempt) * (1 + random())) / 2, error.retryAfter ?? 0);
+      if (attempt === ATTEMPTS || now() - began + 1000 * wait > 1000 * PATIENCE) throw error;
+      await sleep(wait);
+    }
+  }
+}
