@@ -1,1 +1,49 @@
-"""What records say about their population."""
+"""What records say about their population: frequencies, cross-tables, and how precise they are.
+
+Everything follows from the debiased indicator D = (I - q)/(p - q), whose expectation given the
+truth is the one-hot truth. Estimates are unbiased and are not projected.
+"""
+
+from hushpoll_protocols.errors import MissingExtra
+
+try:
+    import numpy
+    import pandas
+except ImportError as error:
+    raise MissingExtra("server", "the analysis of records") from error
+
+from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.counts import Counts, count
+from hushpoll_analysis.cross_table import CrossTable, cross_table
+from hushpoll_analysis.decode import Decoded, debiased, decode
+from hushpoll_analysis.frequencies import (
+    AttributeEstimate,
+    frequencies,
+    frequencies_from_counts,
+)
+from hushpoll_analysis.precision import (
+    ExpectedWidth,
+    expected_width,
+    protected_width,
+    respondents_for_width,
+)
+
+del numpy, pandas
+
+__all__ = [
+    "AttributeEstimate",
+    "Channel",
+    "Counts",
+    "CrossTable",
+    "Decoded",
+    "ExpectedWidth",
+    "count",
+    "cross_table",
+    "debiased",
+    "decode",
+    "expected_width",
+    "frequencies",
+    "frequencies_from_counts",
+    "protected_width",
+    "respondents_for_width",
+]

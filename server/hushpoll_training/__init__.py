@@ -1,1 +1,67 @@
-"""hushpoll_training."""
+"""Training on randomised answers, and measuring what it costs in utility and fairness.
+
+Collected records become indicator features (:class:`Features`), LightGBM is fitted to them
+(:func:`fit_records`), and rows in clear test it (:func:`evaluate`), beside the NonDP baseline.
+"""
+
+from hushpoll_protocols.errors import MissingExtra
+
+try:
+    import lightgbm
+    import pandas
+    import sklearn
+except ImportError as error:
+    raise MissingExtra("train", "training") from error
+
+from hushpoll_training.cell import Cell, baseline_cell, cell
+from hushpoll_training.coded import describe_codes, read_codes
+from hushpoll_training.collected import train_collected
+from hushpoll_training.evaluation import Evaluation, cross_validate, evaluate
+from hushpoll_training.features import Features
+from hushpoll_training.metric import Metric
+from hushpoll_training.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
+from hushpoll_training.model import Model, fit_clear, fit_records
+from hushpoll_training.outcome import Outcome
+from hushpoll_training.parameters import PARAMETERS, check_parameters
+from hushpoll_training.prediction import Predictions, predict_rows
+from hushpoll_training.record import run_record
+from hushpoll_training.rows import read_rows
+from hushpoll_training.saved import load_model, save_model
+from hushpoll_training.simulation import override, train_simulated
+from hushpoll_training.target import Target
+
+del lightgbm, pandas, sklearn
+
+__all__ = [
+    "FAIRNESS",
+    "GROUP_RATES",
+    "METRICS",
+    "PARAMETERS",
+    "UTILITY",
+    "Cell",
+    "Evaluation",
+    "Features",
+    "Metric",
+    "Model",
+    "Outcome",
+    "Predictions",
+    "Target",
+    "baseline_cell",
+    "cell",
+    "check_parameters",
+    "cross_validate",
+    "describe_codes",
+    "evaluate",
+    "fit_clear",
+    "fit_records",
+    "load_model",
+    "measure",
+    "override",
+    "predict_rows",
+    "read_codes",
+    "read_rows",
+    "run_record",
+    "save_model",
+    "train_collected",
+    "train_simulated",
+]
