@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hushpoll_client import InvalidParameter, Published
+from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_client.options import needed, optional_url_option, token_option
 from hushpoll_client.pin import check_pin
@@ -162,7 +162,8 @@ def _checked(
                 writer.writerows(
                     [one.row, one.line, one.column, one.value, one.remedy] for one in error.values
                 )
-        raise
+        # Its lines are a list to work through, and are kept apart.
+        raise click.ClickException(str(error)) from None
 
 
 def _drawn(manifest: Manifest, count: int, seed: int | None) -> tuple[Population, Roster]:
@@ -176,7 +177,10 @@ def _drawn(manifest: Manifest, count: int, seed: int | None) -> tuple[Population
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
     resolved = manifest.resolve()
     offered = analyst.show(manifest.name, manifest.version)
-    check_pin(offered, survey=manifest.name, digest=resolved.digest, known=resolved)
+    try:
+        check_pin(offered, survey=manifest.name, digest=resolved.digest, known=resolved)
+    except ManifestRefused as error:
+        raise click.ClickException(str(error)) from None
     return offered
 
 

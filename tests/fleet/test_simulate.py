@@ -157,7 +157,7 @@ def test_bad_rows_stop_the_simulation_before_anything_is_sent(
         "simulate", "--manifest", manifest_file, "--data", people, "--bad-rows", report
     )
     assert (code, out) == (1, "")
-    assert "row 151 (line 152), column age: '12'" in err
+    assert "\n  row 151 (line 152), column age: '12'; answer with one of" in err
     with report.open(newline="") as stream:
         (bad,) = csv.DictReader(stream)
     assert (bad["row"], bad["column"], bad["value"]) == ("151", "age", "12")
@@ -221,7 +221,7 @@ def test_another_manifest_than_the_published_one_is_refused_with_the_difference(
     path.write_text(json.dumps(draft | {"title": "Another title"}))
     code, _, err = hushpoll("simulate", "--manifest", path, "--respondents", 5)
     assert code == 1
-    assert "title: 'Another title' became 'Work and health'" in err
+    assert "\n  title: 'Another title' became 'Work and health'\n" in err
 
 
 @pytest.mark.parametrize(
