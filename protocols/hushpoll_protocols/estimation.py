@@ -129,7 +129,7 @@ def estimate_proportion(
     """
     _check_n(n)
     counts = _checked_counts(count, n)
-    quantile = _quantile(confidence)
+    quantile = normal_quantile(confidence)
     expected, gain = _exact(n, p, q)
 
     # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
@@ -153,6 +153,24 @@ def estimate_proportion(
         n=n,
         confidence=confidence,
     )
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return z with P(|N(0,1)| <= z) = `confidence`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `confidence` is outside the open interval (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise InvalidParameter(
+            f"confidence is {confidence!r}, outside the open interval (0, 1); give a coverage such "
+            "as 0.95",
+            field="confidence",
+        )
+    # From the tail, which stays exact when the confidence is near 1.
+    return -NormalDist().inv_cdf((1 - confidence) / 2)
 
 
 def _exact(n: int, p: Fraction | float, q: Fraction | float) -> tuple[Fraction, float]:
@@ -195,14 +213,3 @@ def _checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
             field="counts",
         )
     return counts.astype(np.int64)
-
-
-def _quantile(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence is {confidence!r}, outside the open interval (0, 1); give a coverage such "
-            "as 0.95",
-            field="confidence",
-        )
-    # From the tail, which stays exact when the confidence is near 1.
-    return -NormalDist().inv_cdf((1 - confidence) / 2)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.quadratic import normal_quantile
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation import normal_quantile
 from hushpoll_shared.published import Published
 
 

@@ -8,12 +8,10 @@ indicator's own case is that interval for pi mapped by (x - q)/(p - q).
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation import normal_quantile
 
 
 def score_interval(
@@ -45,19 +43,3 @@ def score_interval(
     half = z / np.sqrt(n) * np.sqrt(variance + z**2 * top / n)
     scale = 1 + z**2 / n
     return np.sqrt(variance / n), (centre - half) / scale, (centre + half) / scale
-
-
-def normal_quantile(confidence: float) -> float:
-    """Return z with P(|N(0,1)| <= z) = confidence.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, 1).
-    """
-    if not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence is {confidence}; it must lie between 0 and 1, both excluded: use 0.95",
-            field="confidence",
-        )
-    return NormalDist().inv_cdf((1 + confidence) / 2)
