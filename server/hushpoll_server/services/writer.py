@@ -18,6 +18,9 @@ RETRY_AFTER_SECONDS = 1
 # A request gives up waiting after this; its report may still be stored, and the retry finds it.
 ACKNOWLEDGE_SECONDS = 30.0
 IDLE_SECONDS = 0.5
+# How long the requests of a group that failed are tried one by one. A fault of one report shows in
+# milliseconds; a full disk or a locked database would hold everybody up.
+APART_SECONDS = 5.0
 
 
 @dataclass(eq=False)
@@ -28,6 +31,11 @@ class _Job:
     done: threading.Event = field(default_factory=threading.Event)
     outcomes: list[Outcome] | None = None
 
+    def settle(self, outcomes: list[Outcome] | None) -> None:
+        """Let the request go on; None: not stored."""
+        self.outcomes = outcomes
+        self.done.set()
+
 
 class Writer:
     """Collects concurrent reports into groups and acknowledges each only after its commit.
@@ -35,6 +43,9 @@ class Writer:
     A report that arrives alone is committed at once: the writer waits for company only while the
     group before had more than one request, and then no longer than until this group is as large
     as that one. While a commit lasts, the next group forms by itself.
+
+    Where a group cannot be stored, each of its requests is tried by itself, so that only the one
+    at fault is refused. Nothing is acknowledged that was not committed.
 
     Parameters
     ----------
@@ -109,6 +120,8 @@ class Writer:
     def stop(self, timeout: float | None = None) -> None:
         """Store what has been submitted, refuse what comes after, and end the thread."""
         with self._state:
+            if self._waiting:  # a thread that died must not take along what waits
+                self._start()
             self._stopping = True
             thread = self._thread
             if thread is not None:
@@ -158,23 +171,36 @@ class Writer:
         return group, False
 
     def _store(self, group: list[_Job]) -> None:
+        try:
+            if not self._stored(group) and len(group) > 1:
+                self._store_apart(group)
+        finally:  # whatever ends the thread, no request waits for it in vain
+            with self._state:
+                self._waiting -= sum(len(job.arrivals) for job in group)
+            for job in group:
+                if not job.done.is_set():
+                    job.settle(None)
+
+    def _store_apart(self, group: list[_Job]) -> None:
+        end = time.monotonic() + APART_SECONDS
+        for job in group:
+            if time.monotonic() >= end:
+                break
+            self._stored([job])
+
+    def _stored(self, group: list[_Job]) -> bool:
         arrivals = [arrival for job in group for arrival in job.arrivals]
-        outcomes: list[Outcome] | None = None
         try:
             outcomes = self._commit(arrivals)
         except Exception as error:  # the thread must outlive a full disk; the requests are told
             log.error("group-not-stored", reports=len(arrivals), error=type(error).__name__)
-        with self._state:
-            self._waiting -= len(arrivals)
+            return False
         start = 0
         for job in group:
-            if outcomes is not None:
-                job.outcomes = outcomes[start : start + len(job.arrivals)]
+            job.settle(outcomes[start : start + len(job.arrivals)])
             start += len(job.arrivals)
-            job.done.set()
-        if outcomes is not None:
-            stored = outcomes
-            self._contained(lambda: self._after(arrivals, stored))
+        self._contained(lambda: self._after(arrivals, outcomes))
+        return True
 
     def _contained(self, work: Callable[[], None]) -> None:
         try:
