@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import device, kernels, million
+from benchmarks import device, kernels, million, paper
 from benchmarks.harness import Figure, report
 
 
@@ -18,6 +18,7 @@ def main() -> int:
     data = Path(os.environ.get("HUSHPOLL_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=data, help="folder of adult_26k.csv")
     parser.add_argument("--json", type=Path, default=None, help="also write the figures here")
+    parser.add_argument("--page", type=Path, default=None, help="also write a page of them here")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
     )
@@ -28,6 +29,7 @@ def main() -> int:
         "record": lambda: device.randomising(options.data),
         "counting": lambda: kernels.counting(options.scale),
         "encoding": lambda: kernels.encoding(options.data, options.scale),
+        "paper": lambda: paper.reproducing(options.data),
         "million": lambda: million.reading(options.data, options.scale),
     }
     unknown = set(options.only or ()) - set(benchmarks)
@@ -36,7 +38,7 @@ def main() -> int:
     figures: list[Figure] = []
     for name in options.only or benchmarks:
         figures.extend(benchmarks[name]())
-    return 0 if report(figures, options.json) else 1
+    return 0 if report(figures, options.json, options.page) else 1
 
 
 if __name__ == "__main__":

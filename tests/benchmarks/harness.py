@@ -7,6 +7,7 @@ in one process, at least five times each, and the figure is the ratio of the med
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import time
@@ -15,8 +16,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 REPEATS = 5
+VERSIONS = ("hushpoll", "numpy", "numba", "lightgbm", "multi-freq-ldpy", "pure-ldp")
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,8 @@ def against(
     return Figure(name, unit, ours, peer, peer_name, peer / ours, goal, repeats)
 
 
-def report(figures: list[Figure], path: Path | None) -> bool:
-    """Print the table, write the JSON, and say whether every promise was kept."""
+def report(figures: list[Figure], path: Path | None, page: Path | None = None) -> bool:
+    """Print the table, write JSON and page, and say whether every promise was kept."""
     from rich.console import Console
     from rich.table import Table
 
@@ -102,26 +105,55 @@ def report(figures: list[Figure], path: Path | None) -> bool:
         )
     Console(width=150).print(table)
     if path is not None:
-        document = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "versions": {
-                name: metadata.version(name)
-                for name in (
-                    "hushpoll",
-                    "numpy",
-                    "numba",
-                    "multi-freq-ldpy",
-                    "pure-ldp",
-                    "lightgbm",
-                )
-                if _installed(name)
-            },
-            "figures": [asdict(figure) | {"reached": figure.reached} for figure in figures],
-        }
-        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(_document(figures), indent=2) + "\n", encoding="utf-8")
         print(f"written to {path}")
+    if page is not None:
+        page.write_text(_page(figures), encoding="utf-8")
+        print(f"written to {page}")
     return all(figure.reached for figure in figures)
+
+
+def _document(figures: list[Figure]) -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "versions": {name: metadata.version(name) for name in VERSIONS if _installed(name)},
+        "figures": [asdict(figure) | {"reached": figure.reached} for figure in figures],
+    }
+
+
+def _page(figures: list[Figure]) -> str:
+    document = _document(figures)
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    rows = [
+        f"| {one.name} | {one.ours:.3g} {one.unit} | {one.peer:.3g} {one.unit} | {one.peer_name} "
+        f"| {one.ratio:.3g} | {one.goal:g} |"
+        for one in figures
+    ]
+    return "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            "Written by one run of",
+            "",
+            "```sh",
+            "scripts/bench --json docs/benchmarks.json --page docs/benchmarks.md",
+            "```",
+            "",
+            "Each row sets ours beside a peer, or a limit, measured in that same run: medians of",
+            "at least five. The ratio is how many times better than the peer we are; the goal is",
+            "what is promised.",
+            "",
+            f"Python {document['python']}, {document['machine']}, {document['processors']} "
+            f"processors; {versions}.",
+            "",
+            "| figure | ours | peer | peer is | ratio | goal |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def _installed(name: str) -> bool:

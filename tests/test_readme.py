@@ -1,0 +1,119 @@
+"""The README's snippets run, its commands exist, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hushpoll_shared import Manifest
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SURVEY = {
+    "name": "habits",
+    "version": 1,
+    "title": "Habits",
+    "epsilon": "2",
+    "split": "uniform",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "smokes", "role": "sensitive", "categories": ["yes", "no"], "missing": "skipped"},
+        {"name": "town", "role": "plain", "categories": ["yes", "no"]},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return [body for found, body in FENCE.findall(text) if found == language]
+
+
+def test_the_first_block_is_the_two_commands(readme: str, root: Path) -> None:
+    first = FENCE.search(readme)
+    assert first is not None
+    commands = [line.split("#")[0].strip() for line in first[2].splitlines()]
+    assert commands == ["scripts/demo", "scripts/test"]
+    for command in commands:
+        assert (root / command).stat().st_mode & 0o111, f"{command} is not executable"
+
+
+def test_python_snippets_run(readme: str, tmp_path: Path) -> None:
+    published = Manifest.from_dict(SURVEY).resolve()
+    (tmp_path / "survey.json").write_bytes(published.canonical)
+    snippets = blocks(readme, "python")
+    assert len(snippets) == 2
+    for snippet in snippets:
+        done = subprocess.run(
+            [sys.executable, "-c", snippet],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_command_and_option_shown_exists(readme: str) -> None:
+    shown = [
+        shlex.split(line[2:])
+        for block in blocks(readme, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+    assert shown
+    for name, *arguments in shown:
+        assert name == "hushpoll"
+        words = [word for word in arguments if not word.startswith("-")]
+        command = words[:2] if words[0] == "survey" else words[:1]
+        done = subprocess.run(
+            [sys.executable, "-m", "hushpoll_client", *command, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        for option in arguments:
+            if option.startswith("--"):
+                assert option in done.stdout, f"{option} is no option of {' '.join(command)}"
+
+
+def test_every_extra_in_the_table_is_declared(readme: str, root: Path) -> None:
+    declared = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = set(re.findall(r"hushpoll\[(\w+)\]", readme))
+    assert named == set(declared["optional-dependencies"]) - {"dev"}
+    assert [one.split(">")[0] for one in declared["dependencies"]] == ["requests"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
+def test_links_lead_somewhere(root: Path, page: str) -> None:
+    pages = sorted((root / page).rglob("*.md")) if page == "docs" else [root / page]
+    for one in pages:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", one.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (one.parent / target).exists(), f"{one.name} links to {target}"
+
+
+def test_the_benchmarks_quoted_are_a_run_of_scripts_bench(root: Path) -> None:
+    page = (root / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    run = json.loads((root / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(run["figures"])
+    for row, figure in zip(rows, run["figures"], strict=True):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[0] == figure["name"]
+        assert cells[1] == f"{figure['ours']:.3g} {figure['unit']}"
+        assert cells[4] == f"{figure['ratio']:.3g}"
+        assert figure["reached"], f"{figure['name']} is quoted though it missed its goal"
