@@ -54,7 +54,11 @@ def problem_answer(error: Exception) -> Response:
             if error.retry_after is not None:
                 headers["Retry-After"] = str(error.retry_after)
         case HTTPException(code=int(status)) if status in CODE_OF_STATUS:
-            document = problem_document(CODE_OF_STATUS[status], detail=_words(error, status))
+            document = problem_document(
+                CODE_OF_STATUS[status],
+                detail=_words(error, status),
+                field="body" if status == 413 else None,
+            )
             headers.update((name, value) for name, value in error.get_headers() if name == "Allow")
         case HTTPException(code=int(status)) if status < 500:
             document = problem_document("invalid-request", detail=error.name)

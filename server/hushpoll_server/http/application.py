@@ -10,7 +10,7 @@ from flask_openapi3.models.schema import Schema
 from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.http import analysis, answers, health, models, reports, surveys, tokens
-from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES
+from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
 
@@ -42,7 +42,7 @@ def build(settings: Settings, *, testing: bool = False) -> Flask:
 
 
 def _document(app: OpenAPI) -> Response:
-    return answers.json_answer(app.api_doc)
+    return answers.json_answer(document(app.api_doc))
 
 
 def _identify() -> None:

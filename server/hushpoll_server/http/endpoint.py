@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
 from hushpoll_server.services.collector import collector
-from hushpoll_shared.canonical import parse_json
+from hushpoll_shared.canonical import InvalidJson, parse_json
 
 JSON_MEDIA_TYPE = "application/json"
 
@@ -69,15 +69,17 @@ def read_json(limit: int | None = None) -> Any:
     Raises
     ------
     Refused
-        ``unsupported-media-type``.
-    InvalidJson
-        Not JSON in UTF-8, or an object with a key twice.
+        ``unsupported-media-type``; ``invalid-json`` for what is not JSON in UTF-8, or has an object
+        with a key twice.
     """
     if request.mimetype != JSON_MEDIA_TYPE:
         raise unsupported(JSON_MEDIA_TYPE)
     if limit is not None:
         request.max_content_length = limit
-    return parse_json(request.get_data(cache=False))
+    try:
+        return parse_json(request.get_data(cache=False))
+    except InvalidJson as error:
+        raise Refused("invalid-json", str(error), field="body") from error
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:

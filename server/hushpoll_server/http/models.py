@@ -202,6 +202,17 @@ class EstimatesAnswer(BaseModel):
     attributes: list[AttributeEstimates]
 
 
+class Cell(BaseModel):
+    """The estimated share of the population in two categories."""
+
+    a: str = Field(description="Category of attribute a.")
+    b: str = Field(description="Category of attribute b.")
+    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
+    standard_error: float
+    lower: float
+    upper: float
+
+
 class CrossTableAnswer(BaseModel):
     """The estimated joint distribution of two attributes."""
 
@@ -212,7 +223,7 @@ class CrossTableAnswer(BaseModel):
     b: str
     n: int
     confidence: float
-    cells: list[dict[str, Any]] = Field(description="One per pair of categories, row by row.")
+    cells: list[Cell] = Field(description="One per pair of categories, row by row.")
 
 
 class CountsAnswer(BaseModel):

@@ -20,7 +20,7 @@ api = APIBlueprint(
 )
 
 
-@api.get("", responses={200: models.SurveyList})
+@api.get("", responses={200: models.SurveyList, **problems(401)})
 @endpoint()
 def list_surveys() -> Response:
     """List every survey version.

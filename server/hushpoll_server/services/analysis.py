@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hushpoll_analysis.cross_table import cross_table, pair
+from hushpoll_analysis.cross_table import CrossTable, cross_table, pair
 from hushpoll_analysis.frequencies import frequencies
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys import SurveyService
@@ -91,7 +91,14 @@ class Analysis:
         self._require_batch(row)
         with self._turn:
             table = cross_table(published, self._blocks(row), a, b, confidence=confidence)
-        return {**_heading(row), **table.to_dict()}
+        return {
+            **_heading(row),
+            "a": table.a,
+            "b": table.b,
+            "n": table.n,
+            "confidence": table.confidence,
+            "cells": list(_cells(table)),
+        }
 
     def export(self, row: VersionRow) -> Export:
         """Return a file of every record, in an order that means nothing and without ids.
@@ -126,6 +133,20 @@ class Analysis:
                 reports=there,
                 minimum_batch=row.minimum_batch,
             )
+
+
+def _cells(table: CrossTable) -> Iterator[dict[str, Any]]:
+    # Keyed "a" and "b": an attribute may be called like a column of the table.
+    for i, category_a in enumerate(table.categories_a):
+        for j, category_b in enumerate(table.categories_b):
+            yield {
+                "a": category_a,
+                "b": category_b,
+                "frequency": float(table.frequency[i, j]),
+                "standard_error": float(table.standard_error[i, j]),
+                "lower": float(table.lower[i, j]),
+                "upper": float(table.upper[i, j]),
+            }
 
 
 def _heading(row: VersionRow) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Collector:
         self.writer = Writer(
             self.reports.take,
             after=self.upkeep.after_group,
-            idle=self.upkeep.idle,
+            idle=self._idle,
             group_reports=settings.group_commit_reports,
             group_seconds=settings.group_commit_ms / 1000,
             queue_reports=settings.queue_reports,
@@ -89,9 +89,17 @@ class Collector:
 
     def stop(self) -> None:
         """Commit what is in flight, write the counts, and close the database."""
-        self.writer.stop(STOP_SECONDS)
-        self.tallies.flush()
-        self.database.close()
+        try:
+            self.writer.stop(STOP_SECONDS)
+            self.tallies.flush()
+        finally:
+            self.database.close()
+
+    def _idle(self) -> None:
+        try:
+            self.upkeep.idle()
+        finally:
+            self.database.tidy()
 
 
 def collector() -> Collector:

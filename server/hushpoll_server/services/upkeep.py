@@ -86,8 +86,9 @@ class Upkeep:
             self.fold(self._surveys.by_id(version_id))
 
     def idle(self) -> None:
-        """Write the counts; fold what a quiet moment or the end of a survey allows."""
+        """Write the counts, clear the log; fold what a quiet moment or a survey's end allows."""
         self._tallies.flush()
+        self._segments.tidy()
         now = self._monotonic()
         if now - self._last_sweep >= SWEEP_SECONDS:
             self._last_sweep = now

@@ -40,7 +40,8 @@ class Database:
         # SQLite has one writer at a time and polls for its turn; threads of one process queue
         # here instead, which wakes them at once.
         self._turn = threading.Lock()
-        self._log_holds_folded = False
+        # At the start as well: a process that was killed left its log behind.
+        self._log_has_history = True
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -52,18 +53,18 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that is durable once the block has ended without an exception."""
         with self._turn, self._writing.begin() as connection:
+            self._log_has_history = True
             yield connection
 
-    def forget_folded(self) -> None:
-        """Ask that what was deleted also leaves the database's log; see ``tidy``."""
-        self._log_holds_folded = True
-        self.tidy()
-
     def tidy(self) -> None:
-        """Empty the log if it may still hold folded reports and no reader needs it."""
-        if self._log_holds_folded:
+        """Empty the log if anything was written since it was empty and no reader needs it.
+
+        The log keeps what one transaction after the other wrote: the order in which reports
+        arrived, the token that was spent with each, and reports that were folded since.
+        """
+        if self._log_has_history:
             with self._turn:
-                self._log_holds_folded = not sqlite.truncate_log(self.engine)
+                self._log_has_history = not sqlite.truncate_log(self.engine)
 
     def ping(self) -> None:
         """Raise if the database does not answer."""

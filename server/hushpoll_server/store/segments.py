@@ -72,8 +72,12 @@ class SegmentStore:
             if count < minimum:
                 rows = np.concatenate([rows, _withdraw_newest(connection, version_id, record_size)])
             _seal(connection, version_id, self._shuffle(rows))
-        self._database.forget_folded()
+        self._database.tidy()
         return count
+
+    def tidy(self) -> None:
+        """Clear folded reports out of the database's log, if a reader held that up before."""
+        self._database.tidy()
 
     def count(self, version_id: int) -> int:
         """Return the number of reports of one version, sealed or not."""

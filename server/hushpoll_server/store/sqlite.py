@@ -99,7 +99,8 @@ def _begin(connection: Connection) -> None:
 def truncate_log(engine: Engine) -> bool:
     """Move the write-ahead log into the database file and empty it.
 
-    Folded reports stay in the log's old frames until this has happened.
+    What was deleted, and the order in which things were written, stay in the log's old frames
+    until this has happened.
 
     Returns
     -------

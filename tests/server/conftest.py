@@ -1,0 +1,162 @@
+"""A server on a temporary SQLite file, with a clock that stands still."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from hushpoll_protocols import SecureBits
+from hushpoll_server import create_app
+from hushpoll_server.services.collector import Collector
+from hushpoll_shared import wire
+from hushpoll_shared.clock import FixedClock
+from hushpoll_shared.published import Published
+
+NOON = "2026-03-01T12:00:00Z"
+
+DRAFT: dict[str, Any] = {
+    "name": "work",
+    "version": 1,
+    "title": "Work and health",
+    "epsilon": "4",
+    "protocol": "GRR",
+    "minimum_batch": 3,
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {
+            "name": "age",
+            "role": "sensitive",
+            "protocol": "OUE",
+            "categories": [f"{low}s" for low in range(10, 80, 10)],
+            "missing": "none of yours",
+        },
+        {"name": "country", "role": "sensitive", "protocol": "SS", "range": [1, 5]},
+        {"name": "education", "role": "plain", "categories": ["low", "middle", "high"]},
+        {"name": "income", "role": "target", "categories": ["poor", "rich"], "positive": "rich"},
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+}
+ANSWERS = {
+    "gender": "Male",
+    "age": "30s",
+    "country": "4",
+    "education": "high",
+    "income": "rich",
+}
+
+
+def draft(**changes: Any) -> dict[str, Any]:
+    """A valid manifest with changes at its top level."""
+    return {**copy.deepcopy(DRAFT), **changes}
+
+
+@dataclass
+class Site:
+    """One running application and what tests do to it."""
+
+    app: Flask
+    clock: FixedClock
+    collector: Collector = field(init=False)
+    admin: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.collector = self.app.extensions["hushpoll"]
+        token = self.collector.access.first_admin() or self.collector.access.issue(["admin"]).token
+        self.admin = {"Authorization": f"Bearer {token}"}
+
+    def get(self, path: str, **options: Any) -> TestResponse:
+        options.setdefault("headers", self.admin)
+        return self.app.test_client().get(path, **options)
+
+    def post(self, path: str, **options: Any) -> TestResponse:
+        options.setdefault("headers", self.admin)
+        return self.app.test_client().post(path, **options)
+
+    def publish(self, **changes: Any) -> Published:
+        answer = self.post("/api/v1/surveys", json=draft(**changes))
+        assert answer.status_code == 201, answer.json
+        return Published.from_json(answer.json["manifest"])
+
+    def send(self, name: str, body: Any, token: str | None = None) -> TestResponse:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return self.post(f"/api/v1/surveys/{name}/reports", json=body, headers=headers)
+
+    def send_batch(self, name: str, body: bytes, **options: Any) -> TestResponse:
+        path = f"/api/v1/surveys/{name}/reports"
+        return self.post(path, data=body, content_type=wire.REPORTS_MEDIA_TYPE, **options)
+
+    def fill(self, published: Published, count: int) -> list[wire.Report]:
+        """Take `count` reports as one batch."""
+        reports = [new_report(published) for _ in range(count)]
+        answer = self.send_batch(published.name, wire.pack_reports(published.digest, reports))
+        assert answer.json == {"accepted": count, "duplicate": 0, "rejected": []}
+        return reports
+
+    def counts(self, published: Published) -> dict[str, Any]:
+        path = f"/api/v1/surveys/{published.name}/versions/{published.version}/counts"
+        answer = self.get(path)
+        assert answer.status_code == 200
+        return answer.json
+
+    def problem(self, answer: TestResponse) -> tuple[int, str, str | None]:
+        """Status, code and field of a problem, which must carry the rest as well."""
+        assert answer.mimetype == "application/problem+json", answer.data
+        body = answer.json
+        assert body["type"] == f"urn:hushpoll:problem:{body['code']}"
+        assert body["status"] == answer.status_code
+        assert body["title"]
+        assert body["detail"]
+        assert body["remedy"]
+        return answer.status_code, body["code"], body.get("field")
+
+
+def new_report(published: Published, **changes: str | None) -> wire.Report:
+    """A report of one respondent, with changed answers."""
+    codes = published.layout.code_answers({**ANSWERS, **changes})
+    return wire.Report(wire.new_report_id(), published.layout.encode(codes, SecureBits()))
+
+
+@pytest.fixture
+def make_site(tmp_path):
+    """Start applications on the test's database file; all are stopped, with no thread left."""
+    sites: list[Site] = []
+
+    def make(*, clock: FixedClock | None = None, **config: Any) -> Site:
+        clock = clock or FixedClock(NOON)
+        config.setdefault("DATABASE_URL", f"sqlite:///{tmp_path}/hushpoll.sqlite")
+        sites.append(Site(create_app({"CLOCK": clock, **config}), clock))
+        return sites[-1]
+
+    yield make
+    for site in sites:
+        site.collector.stop()
+    assert "hushpoll-writer" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site()
+
+
+@pytest.fixture
+def make_draft():
+    return draft
+
+
+@pytest.fixture
+def make_report():
+    return new_report
+
+
+@pytest.fixture
+def debug_log(caplog):
+    """Everything that any library logs, from DEBUG on."""
+    with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, logger="hushpoll_server"):
+        yield caplog

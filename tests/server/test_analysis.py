@@ -1,0 +1,161 @@
+"""Estimates, cross-tables, records and counts over HTTP."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from hushpoll_protocols import SecureBits
+from hushpoll_server.store import segments
+from hushpoll_shared import wire
+
+# At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
+# the estimate differs from it by rounding alone.
+LOUD = {
+    "epsilon": "64",
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "frequency", "role": "plain", "categories": ["low", "middle", "high"]},
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+}
+PATH = "/api/v1/surveys/work/versions/1"
+PEOPLE = [("Female", "low")] * 6 + [("Male", "high")] * 3 + [("Male", "low")]
+
+
+@pytest.fixture
+def loud(site):
+    published = site.publish(**LOUD)
+    layout = published.layout
+    reports = [
+        wire.Report(
+            wire.new_report_id(),
+            layout.encode(
+                layout.code_answers({"gender": gender, "frequency": often}), SecureBits()
+            ),
+        )
+        for gender, often in PEOPLE
+    ]
+    for half in (reports[:4], reports[4:]):  # some sealed, some still in the inbox
+        site.send_batch("work", wire.pack_reports(published.digest, half))
+        site.collector.segments.fold(
+            1, layout.record_size, minimum=4 if half[0] is reports[0] else 99
+        )
+    assert site.counts(published)["sealed"] == 4
+    assert site.counts(published)["inbox"] == 6
+    return published
+
+
+def test_estimates_are_the_truth_where_devices_do_not_lie(site, loud):
+    answer = site.get(PATH + "/estimates")
+    assert answer.status_code == 200
+    body = answer.json
+    assert (body["survey"], body["version"], body["digest"]) == ("work", 1, loud.digest)
+    assert (body["n"], body["confidence"]) == (10, 0.95)
+    gender, often = body["attributes"]
+    assert (gender["protocol"], gender["epsilon"]) == ("GRR", "64")
+    assert (often["protocol"], often["epsilon"]) == (None, None)
+    found = {row["category"]: row for row in gender["categories"] + often["categories"]}
+    truth = {"Female": 0.6, "Male": 0.4, "low": 0.7, "middle": 0.0, "high": 0.3}
+    assert {name: row["frequency"] for name, row in found.items()} == pytest.approx(truth, abs=1e-9)
+    for name, row in found.items():
+        assert row["lower"] - 1e-9 <= truth[name] <= row["upper"] + 1e-9
+
+
+def test_a_higher_confidence_gives_wider_intervals(site, loud):
+    def width(confidence):
+        query = {"confidence": confidence}
+        answer = site.get(PATH + "/estimates", query_string=query).json
+        row = answer["attributes"][0]["categories"][0]
+        return answer["confidence"], row["upper"] - row["lower"]
+
+    (low, narrow), (high, wide) = width(0.5), width(0.99)
+    assert (low, high) == (0.5, 0.99)
+    assert narrow < wide
+
+
+def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):
+    """One attribute is called like a column of the answer, which must not confuse the two."""
+    answer = site.get(PATH + "/cross-tables", query_string={"a": "gender", "b": "frequency"}).json
+    assert (answer["a"], answer["b"], answer["n"]) == ("gender", "frequency", 10)
+    shares = {(cell["a"], cell["b"]): cell["frequency"] for cell in answer["cells"]}
+    people = Counter(PEOPLE)
+    assert shares == pytest.approx(
+        {
+            (gender, often): people[gender, often] / 10
+            for gender in ("Female", "Male")
+            for often in ("low", "middle", "high")
+        },
+        abs=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"a": "gender"}, "b"),
+        ({"a": "gender", "b": "frequency", "confidence": "1"}, "confidence"),
+        ({"a": "gender", "b": "frequency", "confidence": "nan"}, "confidence"),
+        ({"a": "gender", "b": "frequency", "c": "x"}, "c"),
+    ],
+)
+def test_a_question_of_another_form_is_refused_by_field(site, loud, query, field):
+    answer = site.get(PATH + "/cross-tables", query_string=query)
+    assert site.problem(answer) == (422, "invalid-request", field)
+
+
+@pytest.mark.parametrize("query", [{"a": "gender", "b": "race"}, {"a": "gender", "b": "gender"}])
+def test_a_cross_table_needs_two_attributes_of_the_survey(site, loud, query):
+    answer = site.get(PATH + "/cross-tables", query_string=query)
+    assert site.problem(answer)[:2] == (422, "invalid-request")
+    assert query["b"] in answer.json["detail"]
+
+
+def test_the_export_holds_every_record_and_nothing_else(site, loud):
+    answer = site.get(PATH + "/records")
+    assert answer.mimetype == wire.RECORDS_MEDIA_TYPE
+    assert int(answer.headers["Content-Length"]) == len(answer.data)
+    published, records = wire.read_records(answer.data)
+    assert published == loud
+    code = {"Female": 0, "Male": 1, "low": 0, "middle": 1, "high": 2}
+    assert Counter(map(tuple, records.tolist())) == Counter(
+        (code[gender], code[often]) for gender, often in PEOPLE
+    )
+
+
+def test_the_export_is_in_another_order_each_time(site):
+    published = site.publish()
+    site.fill(published, 200)
+    first, second = (wire.read_records(site.get(PATH + "/records").data)[1] for _ in range(2))
+    assert sorted(map(bytes, first)) == sorted(map(bytes, second))
+    assert first.tolist() != second.tolist()
+
+
+@pytest.mark.parametrize("what", ["estimates", "cross-tables?a=gender&b=age", "records"])
+def test_below_the_minimum_batch_nothing_is_answered(site, what):
+    published = site.publish(minimum_batch=5)
+    site.fill(published, 4)
+    answer = site.get(f"{PATH}/{what}")
+    assert site.problem(answer) == (409, "not-enough-reports", None)
+    assert (answer.json["reports"], answer.json["minimum_batch"]) == (4, 5)
+    site.fill(published, 1)
+    assert site.get(f"{PATH}/{what}").status_code == 200
+
+
+@pytest.mark.parametrize("what", ["estimates", "cross-tables?a=gender&b=age", "records", "counts"])
+def test_what_is_not_published_has_no_answers(site, what):
+    site.publish()
+    answer = site.get(f"/api/v1/surveys/work/versions/7/{what}")
+    assert site.problem(answer) == (404, "unknown-survey", "version")
+
+
+def test_blocks_join_small_segments(site, monkeypatch):
+    monkeypatch.setattr(segments, "BLOCK_BYTES", 100)
+    published = site.publish()
+    for _ in range(5):
+        site.fill(published, 10)  # 50 bytes each
+        site.collector.segments.fold(1, 5, minimum=10)
+    site.fill(published, 3)
+    blocks = list(site.collector.segments.blocks(1, 5))
+    assert [len(block) for block in blocks] == [20, 20, 13]

@@ -1,0 +1,135 @@
+"""Durability is asserted at start; schema versions are known or refused."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server import create_app
+from hushpoll_server.errors import NotDurable, SchemaRefused
+from hushpoll_server.store import migrate, sqlite
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import metadata
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/hushpoll.sqlite"
+
+
+@pytest.fixture
+def database(url):
+    database = Database(url)
+    yield database
+    database.close()
+
+
+def tables(database):
+    return set(inspect(database.engine).get_table_names())
+
+
+@pytest.mark.parametrize(
+    ("pragma", "expected"),
+    [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("foreign_keys", 1)],
+)
+def test_every_connection_keeps_the_promises(database, pragma, expected):
+    with database.reading() as first, database.reading() as second:
+        for connection in (first, second):
+            assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == expected
+
+
+def test_a_database_that_would_not_be_durable_refuses_to_start(url, monkeypatch):
+    weaker = tuple(("synchronous", "NORMAL", 2) if one[0] == "synchronous" else one
+                   for one in sqlite.PRAGMAS)  # fmt: skip
+    monkeypatch.setattr(sqlite, "PRAGMAS", weaker)
+    with pytest.raises(NotDurable, match="synchronous = 1 where 2"):
+        create_app({"DATABASE_URL": url})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///file:x?mode=memory&uri=true",
+        "postgresql://localhost/hushpoll",
+        "not a url",
+        "sqlite:////nowhere/at/all/hushpoll.sqlite",
+    ],
+)
+def test_a_database_that_cannot_be_used_is_refused_by_field(bad):
+    with pytest.raises(InvalidParameter) as refused:
+        create_app({"DATABASE_URL": bad})
+    assert refused.value.field == "DATABASE_URL"
+
+
+def test_the_file_is_readable_by_its_owner_only(make_site, tmp_path):
+    make_site().publish()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("*.sqlite*")}
+    assert modes["hushpoll.sqlite"] == 0o600
+    assert set(modes.values()) == {0o600}
+
+
+def test_migrations_give_the_tables_that_the_statements_use(database):
+    migrate.upgrade(database)
+    assert migrate.current(database) == migrate.head()
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_migrations_go_down_and_up_again_on_a_filled_database(make_site):
+    site = make_site()
+    site.fill(site.publish(), 5)
+    database = site.collector.database
+    migrate.downgrade(database, "base")
+    assert migrate.current(database) is None
+    assert tables(database) == {"alembic_version"}
+    migrate.upgrade(database)
+    assert tables(database) == {"alembic_version", *metadata.tables}
+
+
+def test_starting_again_keeps_everything(make_site, make_report):
+    first = make_site()
+    published = first.publish()
+    first.fill(published, 5)
+    token = first.admin
+    first.collector.stop()
+    second = make_site()
+    assert second.get("/api/v1/surveys/work").data == published.canonical
+    counts = second.get("/api/v1/surveys/work/versions/1/counts", headers=token)
+    assert counts.json["accepted"] == 5
+
+
+def test_an_unknown_schema_version_refuses_to_start(url, database, tmp_path):
+    migrate.upgrade(database)
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(SchemaRefused, match=r"'9999'.*newer release"):
+        create_app({"DATABASE_URL": url})
+    with database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    assert found == "9999"
+
+
+def test_a_failed_migration_changes_nothing(database, tmp_path):
+    with sqlite3.connect(tmp_path / "hushpoll.sqlite") as connection:
+        connection.execute("CREATE TABLE segments (other INTEGER)")
+    connection.close()
+    with pytest.raises(Exception, match="already exists"):
+        migrate.upgrade(database)
+    assert tables(database) == {"segments"}
+
+
+def test_errors_of_the_driver_do_not_show_parameters(database):
+    migrate.upgrade(database)
+    with pytest.raises(Exception, match="FOREIGN KEY") as failed, database.writing() as connection:
+        connection.execute(
+            metadata.tables["inbox"].insert(),
+            {"version_id": 77, "report_id": b"SECRET-ID", "record": b"SECRET-RECORD"},
+        )
+    assert "SECRET" not in str(failed.value)

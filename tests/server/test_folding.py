@@ -1,0 +1,171 @@
+"""From the inbox into sealed segments: counts kept, order and ids gone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from hushpoll_server.services.upkeep import Upkeep
+from hushpoll_server.shuffle import permutation, shuffled
+from hushpoll_shared import wire
+
+
+def rows_of(site, published):
+    blocks = site.collector.segments.blocks(row(site).id, published.layout.record_size)
+    return Counter(bytes(record) for block in blocks for record in block)
+
+
+def row(site):
+    return site.collector.surveys.latest("work")
+
+
+def fold(site, **options):
+    return site.collector.upkeep.fold(row(site), **options)
+
+
+def segments(tmp_path):
+    with sqlite3.connect(tmp_path / "hushpoll.sqlite") as connection:
+        found = connection.execute("SELECT reports, data FROM segments ORDER BY id").fetchall()
+    connection.close()
+    return found
+
+
+def test_folding_keeps_every_record_and_empties_the_inbox(site, tmp_path):
+    published = site.publish()
+    reports = site.fill(published, 200)
+    before = rows_of(site, published)
+    assert before == Counter(report.record for report in reports)
+    assert fold(site) == 200
+    counts = site.counts(published)
+    assert (counts["inbox"], counts["sealed"], counts["accepted"]) == (0, 200, 200)
+    assert rows_of(site, published) == before
+    ((number, data),) = segments(tmp_path)
+    assert (number, len(data)) == (200, 200 * published.layout.record_size)
+
+
+def test_fewer_than_the_minimum_batch_are_not_folded(site):
+    published = site.publish(minimum_batch=10)
+    site.fill(published, 9)
+    assert fold(site) == 0
+    assert site.counts(published)["inbox"] == 9
+    site.fill(published, 1)
+    assert fold(site) == 10
+
+
+def test_folding_nothing_does_nothing(site, tmp_path):
+    site.publish()
+    assert fold(site) == 0
+    assert fold(site, last=True) == 0
+    assert segments(tmp_path) == []
+
+
+def test_the_rest_of_an_ended_survey_joins_the_newest_segment(site, tmp_path):
+    published = site.publish(minimum_batch=10)
+    site.fill(published, 20)
+    fold(site)
+    site.fill(published, 30)
+    fold(site)
+    late = site.fill(published, 3)
+    before = rows_of(site, published)
+    assert fold(site, last=True) == 3
+    assert [number for number, _ in segments(tmp_path)] == [20, 33]
+    assert rows_of(site, published) == before
+    for report in late:
+        body = wire.encode_report_json(published.digest, report)
+        assert site.send("work", body).json == {"status": "duplicate"}
+
+
+def test_a_survey_that_ends_below_its_minimum_is_sealed_all_the_same(site, tmp_path):
+    published = site.publish(minimum_batch=10)
+    site.fill(published, 4)
+    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
+    assert [number for number, _ in segments(tmp_path)] == [4]
+    assert site.counts(published)["inbox"] == 0
+
+
+def test_closing_folds_and_the_end_of_the_grace_period_folds_the_rest(make_site, make_report):
+    site = make_site(CLOSE_GRACE_SECONDS=60)
+    published = site.publish(minimum_batch=10)
+    site.fill(published, 12)
+    site.post("/api/v1/surveys/work/versions/1/close")
+    assert site.counts(published)["sealed"] == 12
+    site.fill(published, 2)
+    site.collector.upkeep.fold_ended()
+    assert site.counts(published)["inbox"] == 2
+    site.clock.advance(60)
+    site.collector.upkeep.fold_ended()
+    assert site.counts(published)["inbox"] == 0
+    assert site.counts(published)["sealed"] == 14
+
+
+def test_an_inbox_is_folded_when_it_is_full_or_the_server_is_quiet(make_site, monkeypatch):
+    site = make_site(FOLD_AT=50)
+    published = site.publish()
+    now = [0.0]
+    upkeep = Upkeep(
+        site.collector.settings,
+        surveys=site.collector.surveys,
+        reports=site.collector.reports,
+        segments=site.collector.segments,
+        tallies=site.collector.tallies,
+        monotonic=lambda: now[0],
+    )
+    monkeypatch.setattr(site.collector.writer, "_after", upkeep.after_group)
+    site.fill(published, 49)
+    upkeep.idle()
+    assert site.counts(published)["inbox"] == 49
+    now[0] = 59.9
+    upkeep.idle()
+    assert site.counts(published)["inbox"] == 49
+    now[0] = 60.0
+    upkeep.idle()
+    assert site.counts(published)["sealed"] == 49
+    site.fill(published, 30)
+    site.fill(published, 30)
+    site.collector.writer.stop()  # the fold follows the acknowledgement
+    counts = site.counts(published)
+    assert (counts["inbox"], counts["sealed"]) == (0, 109)
+
+
+def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report, tmp_path):
+    """The inbox is kept in the order of the ids; sealed rows must not be."""
+    published = site.publish()
+    low, high = (make_report(published, education=one).record for one in ("low", "high"))
+    marked = [
+        wire.Report(place.to_bytes(16, "big"), low if place < 1500 else high)
+        for place in range(3000)
+    ]
+    site.send_batch("work", wire.pack_reports(published.digest, marked))
+    fold(site)
+    data = np.frombuffer(segments(tmp_path)[0][1], dtype=np.uint8).reshape(-1, 5)
+    firsts = int(np.count_nonzero(data[:1500, 3] == 0))
+    # Hypergeometric: mean 750, standard deviation 13.7; seven of them.
+    assert abs(firsts - 750) < 96
+
+
+def test_permutations_are_uniform():
+    counts = Counter(tuple(permutation(4).tolist()) for _ in range(24_000))
+    assert len(counts) == 24
+    statistic = sum((count - 1000) ** 2 / 1000 for count in counts.values())
+    assert statistic < 90  # chi-squared with 23 degrees of freedom exceeds it once in 10^9
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000])
+def test_a_shuffle_keeps_the_rows(n):
+    rows = np.arange(3 * n, dtype=np.int64).reshape(n, 3).astype(np.uint8)
+    assert sorted(permutation(n).tolist()) == list(range(n))
+    assert sorted(map(bytes, shuffled(rows))) == sorted(map(bytes, rows))
+
+
+def test_segments_are_cut_at_their_bound(site, tmp_path, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
+    monkeypatch.setattr("hushpoll_server.store.segments.BLOCK_BYTES", 100)
+    published = site.publish()
+    site.fill(published, 50)
+    before = rows_of(site, published)
+    fold(site)
+    assert [number for number, _ in segments(tmp_path)] == [13, 13, 12, 12]
+    assert rows_of(site, published) == before

@@ -1,0 +1,51 @@
+"""The write-ahead log is emptied: it would tell order of arrival, tokens and folded reports."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hushpoll_shared import wire
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "hushpoll.sqlite-wal"
+
+
+def test_a_quiet_moment_empties_the_log(site, log, make_report):
+    """Guards: the log kept each commit, and with it the order of arrival, until the next fold."""
+    published = site.publish()
+    report = make_report(published)
+    site.send("work", wire.encode_report_json(published.digest, report))
+    deadline = time.monotonic() + 20
+    while log.stat().st_size:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert site.counts(published)["inbox"] == 1
+
+
+def test_a_fold_under_a_reader_leaves_the_log_when_the_reader_ends(site, log):
+    """Guards: what was folded while somebody read stayed in the log with its ids."""
+    published = site.publish()
+    reports = site.fill(published, 50)
+    row = site.collector.surveys.latest("work")
+    reader = site.collector.segments.blocks(row.id, row.record_size)
+    assert len(next(reader)) == 50
+    assert site.collector.upkeep.fold(row) == 50
+    assert any(report.id + report.record in log.read_bytes() for report in reports)
+    assert sum(map(len, reader)) == 0
+    site.collector.database.tidy()
+    assert log.read_bytes() == b""
+
+
+def test_a_log_left_behind_is_emptied_though_nothing_is_written(site, log, make_site):
+    """Guards: after a crash the log of the process before stayed as it was."""
+    published = site.publish()
+    site.fill(published, 5)
+    assert log.stat().st_size
+    again = make_site()
+    assert again.collector.database._log_has_history
+    again.collector.database.tidy()
+    assert log.read_bytes() == b""

@@ -1,0 +1,195 @@
+"""Publishing, fetching, listing and closing."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from hushpoll_shared.published import Published
+
+
+def test_publishing_answers_with_the_published_form_and_its_digest(site, make_draft):
+    answer = site.post("/api/v1/surveys", json=make_draft())
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == "/api/v1/surveys/work/versions/1"
+    published = Published.from_json(answer.json["manifest"])
+    assert (answer.json["name"], answer.json["version"]) == ("work", 1)
+    assert answer.json["digest"] == published.digest
+
+
+def test_publishing_the_same_again_changes_nothing(site, make_draft):
+    first = site.post("/api/v1/surveys", json=make_draft())
+    again = site.post("/api/v1/surveys", json=make_draft())
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json == first.json
+    assert len(site.get("/api/v1/surveys").json["surveys"]) == 1
+
+
+def test_a_published_version_never_changes(site, make_draft):
+    before = site.publish()
+    answer = site.post("/api/v1/surveys", json=make_draft(title="Another title"))
+    assert site.problem(answer) == (409, "version-exists", "version")
+    assert before.digest in answer.json["detail"]
+    assert site.get("/api/v1/surveys/work").data == before.canonical
+
+
+def test_warnings_list_clear_attributes_then_the_protected_width(site, make_draft):
+    warnings = site.post("/api/v1/surveys", json=make_draft()).json["warnings"]
+    assert [(one["code"], one["attribute"]) for one in warnings] == [
+        ("clear-attribute", "education"),
+        ("clear-attribute", "income"),
+        ("protected-width", "gender"),
+    ]
+    assert "10,000 reports" in warnings[2]["message"]
+
+
+def test_a_protocol_that_leaves_epsilon_unspent_is_named(site, make_draft):
+    draft = make_draft(protocol="THE")
+    warnings = site.post("/api/v1/surveys", json=draft).json["warnings"]
+    assert [one["attribute"] for one in warnings if one["code"] == "epsilon-unspent"] == ["gender"]
+
+
+def attributes(*changed):
+    return {"attributes": list(changed)}
+
+
+GENDER = {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        (attributes({**GENDER, "categories": ["Female"]}), "attributes[gender].categories"),
+        (attributes({**GENDER, "categories": ["A", "B", "A"]}), "attributes[gender].categories"),
+        (attributes({**GENDER, "missing": "Male"}), "attributes[gender].missing"),
+        (attributes(GENDER, GENDER), "attributes[gender].name"),
+        ({"epsilon": "0"}, "epsilon"),
+        ({"epsilon": "-1"}, "epsilon"),
+        ({"epsilon": "nan"}, "epsilon"),
+        ({"epsilon": "Infinity"}, "epsilon"),
+        ({"epsilon": "65"}, "epsilon"),
+        ({"epsilon": "0.000001"}, "attributes[gender].epsilon"),
+        ({"protected": {"attribute": "race", "privileged": "x", "unprivileged": "y"}},
+         "protected.attribute"),
+        ({"protected": {"attribute": "gender", "privileged": "x", "unprivileged": "Male"}},
+         "protected.privileged"),
+        ({"protocol": "ROT13"}, "protocol"),
+        ({"name": "../../etc/passwd"}, "name"),
+        ({"submission": "blind"}, "submission"),
+        ({"minimum_batch": 0}, "minimum_batch"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_breaks_a_rule_is_refused_by_field(site, make_draft, changes, field):
+    if "attributes" in changes:
+        changes = {**changes, "protected": None}
+    draft = {key: value for key, value in make_draft(**changes).items() if value is not None}
+    answer = site.post("/api/v1/surveys", json=draft)
+    assert site.problem(answer) == (422, "manifest-refused", field)
+    assert site.get("/api/v1/surveys").json == {"surveys": []}
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "expected"),
+    [
+        (b"{", "application/json", (400, "invalid-json", "body")),
+        (b'{"name": "a", "name": "b"}', "application/json", (400, "invalid-json", "body")),
+        (b'{"epsilon": NaN}', "application/json", (400, "invalid-json", "body")),
+        (b'{"name": "\xff"}', "application/json", (400, "invalid-json", "body")),
+        (b"{}", "text/plain", (415, "unsupported-media-type", "Content-Type")),
+        (b"[]", "application/json", (422, "manifest-refused", "manifest")),
+        (b" " * 5000, "application/json", (413, "payload-too-large", "body")),
+    ],
+)
+def test_a_body_that_is_no_manifest_is_refused(make_site, body, media_type, expected):
+    site = make_site(MAX_BODY_BYTES=4096, MAX_JSON_BYTES=4096)
+    answer = site.post("/api/v1/surveys", data=body, content_type=media_type)
+    assert site.problem(answer) == expected
+
+
+def test_publishing_needs_the_scope(site, make_draft):
+    read = site.collector.access.issue(["read"]).token
+    anonymous = site.post("/api/v1/surveys", json=make_draft(), headers={})
+    reader = site.post(
+        "/api/v1/surveys", json=make_draft(), headers={"Authorization": f"Bearer {read}"}
+    )
+    assert site.problem(anonymous) == (401, "unauthorized", "Authorization")
+    assert anonymous.headers["WWW-Authenticate"] == "Bearer"
+    assert site.problem(reader) == (403, "forbidden", "Authorization")
+    assert reader.json["scope"] == "publish"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"])
+def test_the_fetched_bytes_are_what_was_hashed(site, path):
+    published = site.publish()
+    answer = site.get(path, headers={})
+    assert hashlib.sha256(answer.data).hexdigest() == published.digest
+    assert answer.headers["ETag"] == f'"{published.digest}"'
+    same = site.get(path, headers={"If-None-Match": f'"{published.digest}"'})
+    assert (same.status_code, same.data) == (304, b"")
+    assert same.headers["ETag"] == answer.headers["ETag"]
+    other = site.get(path, headers={"If-None-Match": '"' + "0" * 64 + '"'})
+    assert other.status_code == 200
+
+
+def test_fetching_by_name_gives_the_highest_open_version(site):
+    site.publish()
+    site.publish(version=2)
+    future = site.publish(version=3, opens="2027-01-01T00:00:00Z")
+    assert site.get("/api/v1/surveys/work").json["version"] == 2
+    site.post("/api/v1/surveys/work/versions/2/close")
+    assert site.get("/api/v1/surveys/work").json["version"] == 1
+    site.post("/api/v1/surveys/work/versions/1/close")
+    assert site.get("/api/v1/surveys/work").data == future.canonical
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/v1/surveys/nowhere", (404, "unknown-survey", "name")),
+        ("/api/v1/surveys/nowhere/versions/1", (404, "unknown-survey", "name")),
+        ("/api/v1/surveys/work/versions/2", (404, "unknown-survey", "version")),
+        ("/api/v1/surveys/work/versions/0", (422, "invalid-request", "version")),
+        ("/api/v1/surveys/..%2F..%2Fetc", (404, "not-found", None)),
+    ],
+)
+def test_what_is_not_published_is_not_found(site, path, expected):
+    site.publish()
+    assert site.problem(site.get(path)) == expected
+
+
+def test_the_list_shows_states_to_all_and_counts_to_readers(site):
+    published = site.publish()
+    site.publish(name="later", opens="2026-03-02T00:00:00Z")
+    site.fill(published, 4)
+    public = site.get("/api/v1/surveys", headers={}).json["surveys"]
+    assert [(one["name"], one["state"]) for one in public] == [
+        ("later", "scheduled"),
+        ("work", "open"),
+    ]
+    assert all("reports" not in one for one in public)
+    assert [one["reports"] for one in site.get("/api/v1/surveys").json["surveys"]] == [0, 4]
+
+
+def test_closing_says_until_when_reports_are_taken_and_is_done_once(make_site):
+    site = make_site(CLOSE_GRACE_SECONDS=60)
+    site.publish()
+    path = "/api/v1/surveys/work/versions/1/close"
+    first = site.post(path).json
+    assert first == {
+        "name": "work",
+        "version": 1,
+        "state": "closing",
+        "closed_at": "2026-03-01T12:00:00Z",
+        "accepts_until": "2026-03-01T12:01:00Z",
+    }
+    site.clock.advance(3600)
+    assert site.post(path).json == {**first, "state": "closed"}
+
+
+@pytest.mark.parametrize("body", [{"grace_seconds": -1}, {"grace_seconds": "1"}, {"grace": 1}])
+def test_closing_refuses_what_it_does_not_know(site, body):
+    site.publish()
+    answer = site.post("/api/v1/surveys/work/versions/1/close", json=body)
+    assert site.problem(answer) == (422, "invalid-request", next(iter(body)))
