@@ -62,7 +62,7 @@ class Collector:
         self.writer = Writer(
             self.reports.take,
             after=self.upkeep.after_group,
-            idle=self._idle,
+            idle=self.upkeep.idle,
             group_reports=settings.group_commit_reports,
             group_seconds=settings.group_commit_ms / 1000,
             queue_reports=settings.queue_reports,
@@ -94,12 +94,6 @@ class Collector:
             self.tallies.flush()
         finally:
             self.database.close()
-
-    def _idle(self) -> None:
-        try:
-            self.upkeep.idle()
-        finally:
-            self.database.tidy()
 
 
 def collector() -> Collector:

@@ -76,7 +76,7 @@ class SegmentStore:
         return count
 
     def tidy(self) -> None:
-        """Clear folded reports out of the database's log, if a reader held that up before."""
+        """Empty the database's log, unless a reader needs it; see ``Database.tidy``."""
         self._database.tidy()
 
     def count(self, version_id: int) -> int:
