@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable
 from decimal import (
     ROUND_CEILING,
-    ROUND_FLOOR,
     ROUND_HALF_EVEN,
     Context,
     Decimal,
@@ -136,24 +135,3 @@ def log_rounded_up(ratio: Fraction, places: int) -> Decimal:
     quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     logarithm = up.next_plus(up.ln(quotient))
     return up.quantize(logarithm, unit(places))
-
-
-def decimal_of(ratio: Fraction, places: int, *, up: bool) -> Decimal:
-    """Spell a non-negative rational with a fixed number of places, rounded in the stated direction.
-
-    Parameters
-    ----------
-    ratio : Fraction
-        Non-negative.
-    places : int
-        Decimal places kept.
-    up : bool
-        Round up rather than down.
-
-    Returns
-    -------
-    Decimal
-    """
-    context = own_context(places + 40, ROUND_CEILING if up else ROUND_FLOOR)
-    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return context.quantize(quotient, unit(places))
