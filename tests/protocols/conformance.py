@@ -206,7 +206,7 @@ def _check_ranks(oracle: FrequencyOracle, value: int, tally: Counter[bytes]) -> 
     endings, size = suffixes(oracle), prefix_size(oracle)
     places: Counter[int] = Counter()
     law: list[float] = []
-    for record in islice(tally, 3000):
+    for record in islice(tally, 2000):
         ranked = sorted((-float(oracle.probability(record[:size] + z, value)), z) for z in endings)
         law = [-minus for minus, _ in ranked]
         places[[z for _, z in ranked].index(record[size:])] += tally[record]

@@ -17,6 +17,7 @@ from hushpoll_protocols import (
     MalformedRecord,
     SecureBits,
     create,
+    format_epsilon,
     parse_epsilon,
 )
 
@@ -141,6 +142,15 @@ def test_epsilon_outside_its_interval_is_refused(epsilon: object, problem: str) 
 def test_epsilon_is_read_exactly(epsilon: object, exact: str) -> None:
     assert parse_epsilon(epsilon) == Decimal(exact)
     assert str(parse_epsilon(epsilon)) == str(parse_epsilon(exact))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "spelled"),
+    [("1e-6", "0.000001"), ("64", "64"), ("60", "60"), ("1.50", "1.5"), ("0.123456789012",) * 2],
+)
+def test_epsilon_is_spelled_in_plain_notation(epsilon: str, spelled: str) -> None:
+    assert format_epsilon(parse_epsilon(epsilon)) == spelled
+    assert parse_epsilon(format_epsilon(parse_epsilon(epsilon))) == parse_epsilon(epsilon)
 
 
 @pytest.mark.parametrize("name", ["grr", "XYZ", "", None, 3, ["GRR"], "GRR " * 100])

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 import hushpoll_protocols
-from hushpoll_protocols import PROTOCOLS, FrequencyOracle, Registration, create
+from hushpoll_protocols import (
+    PROTOCOLS,
+    FrequencyOracle,
+    InvalidParameter,
+    Registration,
+    create,
+    registry,
+)
+from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.kernels.interface import Kernel
 
 FOLDER = Path(hushpoll_protocols.__file__).parent
@@ -71,6 +79,23 @@ def test_registration_names_its_own_oracle_and_a_whole_kernel(name: str) -> None
     members = [member for member in vars(Kernel) if not member.startswith("_")]
     assert members
     assert [member for member in members if not callable(getattr(kernel, member, None))] == []
+
+
+def test_thresholds_that_cannot_tell_the_truth_from_the_rest_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Useless(GRR):
+        name = "useless"
+
+        @classmethod
+        def derive(cls, k, epsilon, **parameters):
+            return cls(k=k, epsilon=epsilon, R=2**64 // k)
+
+    table = {"useless": Registration(Useless, "hushpoll_protocols.kernels.grr")}
+    monkeypatch.setattr(registry, "PROTOCOLS", table)
+    with pytest.raises(InvalidParameter, match="over 4 values at epsilon 1 cannot tell") as refusal:
+        create("useless", k=4, epsilon="1")
+    assert refusal.value.field == "epsilon"
 
 
 def test_the_order_is_the_papers() -> None:

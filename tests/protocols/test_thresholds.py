@@ -22,6 +22,7 @@ from scipy import optimize
 
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.the import optimal_threshold
+from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
 
 
 def _epsilons(count: int) -> list[str]:
@@ -52,6 +53,18 @@ def test_the_series_encloses_e() -> None:
     low, high = enclose_exp(Fraction(-64))
     inverse_low, inverse_high = enclose_exp(Fraction(64))
     assert low * inverse_high == high * inverse_low == 1
+
+
+@pytest.mark.parametrize("places", [0, 1, 19, 40, 59, 60, 61, 100, 118])
+def test_rounding_stays_exact_where_the_first_digits_do_not_suffice(places: int) -> None:
+    # The first 119 digits of e; 60 are computed at first.
+    digits = (
+        "27182818284590452353602874713526624977572470936999595749669676277240766303535475945713821"
+        "785251664274274663919320030599"
+    )
+    assert floor_in_exp(lambda e: e * 10**places, Decimal(1)) == int(digits[: places + 1])
+    assert ceil_in_exp(lambda e: e * 10**places, Decimal(1)) == int(digits[: places + 1]) + 1
+    assert floor_in_exp(lambda e: -e * 10**places, Decimal(1)) == -int(digits[: places + 1]) - 1
 
 
 @pytest.mark.parametrize("k", [2, 3, 16, 74, 256, 1000, 65536])
