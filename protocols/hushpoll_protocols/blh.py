@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
@@ -10,7 +9,6 @@ from hushpoll_protocols.grr import lie_threshold
 from hushpoll_protocols.local_hashing import LocalHashing
 
 
-@dataclass(frozen=True)
 class BLH(LocalHashing):
     """Binary local hashing; g is always 2 and therefore not published."""
 

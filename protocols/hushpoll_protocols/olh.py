@@ -5,7 +5,6 @@ Wang et al. (USENIX Security 2017), section 4.4.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
@@ -15,7 +14,6 @@ from hushpoll_protocols.local_hashing import G_MAX, LocalHashing
 from hushpoll_protocols.thresholds import floor_in_exp
 
 
-@dataclass(frozen=True)
 class OLH(LocalHashing):
     """Optimal local hashing; g = min(floor(e^epsilon + 1), 65536) unless it is given."""
 

@@ -5,7 +5,6 @@ Wang et al. (USENIX Security 2017), section 4.3.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,6 @@ from hushpoll_protocols.thresholds import Q, ceil_in_exp
 from hushpoll_protocols.unary import UnaryEncoding
 
 
-@dataclass(frozen=True)
 class OUE(UnaryEncoding):
     """P = 2^63 and R = ceil(2^64/(e^epsilon + 1)): zeros are many, so they are kept best."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
@@ -10,7 +9,6 @@ from hushpoll_protocols.thresholds import EXACT, Q, ceil_in_exp
 from hushpoll_protocols.unary import UnaryEncoding
 
 
-@dataclass(frozen=True)
 class RAPPOR(UnaryEncoding):
     """Every bit is flipped with the same probability R/2^64, R = ceil(2^64/(e^(epsilon/2) + 1))."""
 
