@@ -4,10 +4,10 @@ import { InvalidParameter } from "./errors.js";
 
 /** @param {Uint8Array} bytes */
 export const b64encode = (bytes) =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replace(
+    /[+/=]/g,
+    (c) => /** @type {Record<string, string>} */ ({ "+": "-", "/": "_" })[c] ?? "",
+  );
 
 /**
  * Read base64url; padding, another alphabet, whitespace and bits after the last byte are refused. The text is never

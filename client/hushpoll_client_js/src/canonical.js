@@ -1,72 +1,52 @@
 /**
- * JSON with one spelling per value: RFC 8785 (JCS) out, I-JSON (RFC 7493) in.
+ * JSON with one spelling per value: RFC 8785 (JCS).
  *
- * A digest means something only if no two values are read from the same bytes, so the reader refuses what readers
- * disagree about: duplicate keys, lone surrogates, numbers that are not exact.
+ * A digest means something only if no two values are read from the same bytes. A published manifest travels in its one
+ * spelling, so the reader refuses any other, and with it all that readers disagree about: duplicate keys, lone
+ * surrogates, numbers that are not exact, bytes that are not UTF-8.
  */
 
 import { InvalidParameter } from "./errors.js";
 
 const DEPTH = 64;
-const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[-\d][-+.\deE]*|[{}[\]]/g;
 
 /**
- * Write a JSON value, as `parseJson` gives it, in the one form of RFC 8785.
+ * Write a JSON value in the one form of RFC 8785.
  *
  * @param {unknown} value
+ * @param {number} [depth] How deep the value is nested.
  * @returns {string}
+ * @throws {RangeError} For what has no such form: a lone surrogate, or nesting deeper than 64.
  */
-export function canonicalJson(value) {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson)}]`;
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
+export function canonicalJson(value, depth = 0) {
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw RangeError();
+  if (Object(value) !== value) return JSON.stringify(value);
+  if (depth === DEPTH) throw RangeError();
+  const inner = (/** @type {unknown} */ item) => canonicalJson(item, depth + 1);
+  if (Array.isArray(value)) return `[${value.map(inner)}]`;
+  const object = /** @type {Record<string, unknown>} */ (value);
   // The default order of sort is that of UTF-16 code units, which RFC 8785 asks for.
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(/** @type {any} */ (value)[key])}`)}}`;
+  return `{${Object.keys(object).sort().map((key) => `${inner(key)}:${inner(object[key])}`)}}`;
 }
 
 /**
- * Read one JSON value, refusing what two readers could read differently.
+ * Read a JSON value in its one spelling.
  *
- * @param {Uint8Array | string} data UTF-8 without a byte order mark.
+ * @param {Uint8Array} data UTF-8.
  * @returns {unknown}
  * @throws {InvalidParameter} Not quoting the document, which may hold answers.
  */
 export function parseJson(data) {
   try {
-    const text = typeof data === "string" ? data : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
     const value = JSON.parse(text);
-    checkTokens(text);
-    return value;
+    if (canonicalJson(value) === text) return value;
   } catch {
-    throw new InvalidParameter(
-      `the JSON is refused; give one value in UTF-8, no key twice, numbers exact as doubles, at most ${DEPTH} deep`,
-      { field: "json" },
-    );
+    // The engine's message quotes the document.
   }
-}
-
-/** @param {string} text Valid JSON. */
-function checkTokens(text) {
-  /** @type {Set<string>[]} */
-  const open = [];
-  for (const [token, string, colon] of text.matchAll(TOKEN)) {
-    let wrong;
-    if (string) {
-      const read = JSON.parse(string);
-      const keys = open[open.length - 1];
-      wrong = /\p{Surrogate}/u.test(read) || (colon && keys.has(read));
-      if (colon) keys.add(read);
-    } else if (/[{[]/.test(token)) {
-      wrong = open.push(new Set()) > DEPTH;
-    } else if (/[}\]]/.test(token)) {
-      open.pop();
-    } else {
-      const number = Number(token);
-      // An integer is exact if it is spelled as the double that it reads as.
-      wrong = !Number.isFinite(number) || !(/[.eE]/.test(token) || String(number) === token || token === "-0");
-    }
-    if (wrong) throw token;
-  }
+  throw new InvalidParameter("not JSON in its canonical form (RFC 8785); serve it as it was published", {
+    field: "json",
+  });
 }
 
 /** @param {Uint8Array} bytes */

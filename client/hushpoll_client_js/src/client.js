@@ -5,13 +5,15 @@ import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkSensitive } from "./ledger.js";
 import { entriesOf, flush, send } from "./outbox.js";
-import { Published } from "./published.js";
-import { DIGEST, must, NAME } from "./rules.js";
+import { codeAnswers, encode } from "./codec.js";
+import { readPublished } from "./published.js";
+import { must, NAME, obey } from "./rules.js";
 import { indexedDbStorage } from "./storage.js";
 import { exchange, PACING, retrying } from "./transport.js";
 import { encodeReport } from "./wire.js";
 
 /** @typedef {import("./storage.js").Entry} Entry */
+/** @typedef {import("./published.js").Published} Published */
 
 /**
  * @typedef {object} Options
@@ -26,10 +28,7 @@ import { encodeReport } from "./wire.js";
 
 /** A respondent's side of a survey. */
 export class SurveyClient {
-  #options;
-  #api;
-  #survey;
-  #means;
+  #given;
   /** @type {Published | undefined} */
   #published;
 
@@ -40,16 +39,15 @@ export class SurveyClient {
    * @throws {InvalidParameter}
    */
   constructor(url, survey, options = {}) {
-    must(NAME[0](survey), "survey", survey, NAME[1]);
-    must(options.digest === undefined || DIGEST[0](options.digest), "digest", options.digest, DIGEST[1]);
-    this.#options = options;
-    this.#api = apiOf(url);
-    this.#survey = survey;
-    this.#means = {
+    obey(survey, "survey", NAME);
+    this.#given = {
       // Called through the global object: browsers refuse a fetch that is some other object's method.
-      fetch: options.fetch ?? ((/** @type {Parameters<typeof fetch>} */ ...given) => globalThis.fetch(...given)),
+      fetch: (/** @type {Parameters<typeof fetch>} */ ...request) => globalThis.fetch(...request),
       storage: options.storage ?? indexedDbStorage(),
-      pacing: options.pacing ?? PACING,
+      pacing: PACING,
+      ...options,
+      survey,
+      api: apiOf(url),
     };
   }
 
@@ -59,35 +57,16 @@ export class SurveyClient {
    * @returns {Promise<Published>}
    * @throws {TransportError} If it cannot be fetched.
    * @throws {ManifestRefused} If it contradicts itself, is not the pinned one, or collects a required attribute in clear.
-   * @throws {BudgetExhausted} If it spends more than the limits allow.
    */
   async published() {
-    return (this.#published ??= await this.#accept(
-      await retrying(() => {
-        const { version } = this.#options;
-        const path = `${this.#api}/surveys/${this.#survey}${version === undefined ? "" : `/versions/${version}`}`;
-        return exchange(this.#means.fetch, path);
-      }, this.#means.pacing),
-    ));
-  }
-
-  /** @param {string} text */
-  async #accept(text) {
-    const published = await Published.fromJson(text);
-    const { digest } = this.#options;
-    for (const [field, offered, wanted] of [
-      ["name", published.name, this.#survey],
-      ["digest", published.digest, digest ?? published.digest],
-    ]) {
-      if (offered !== wanted) {
-        throw new ManifestRefused(`the survey's ${field} is ${offered}, not ${wanted} as pinned; nothing was sent`, {
-          field,
-        });
-      }
-    }
-    checkSensitive(published, this.#options);
-    checkBudget([], published, this.#options);
-    return published;
+    if (this.#published) return this.#published;
+    const { api, survey, version, digest, fetch, pacing } = this.#given;
+    const path = `${api}/surveys/${survey}${version ? `/versions/${version}` : ""}`;
+    const published = await readPublished(await retrying(() => exchange(fetch, path), pacing));
+    pinned("name", published.name, survey);
+    pinned("digest", published.digest, digest ?? published.digest);
+    checkSensitive(published, this.#given);
+    return (this.#published = published);
   }
 
   /**
@@ -101,24 +80,20 @@ export class SurveyClient {
    */
   async randomize(answers) {
     const published = await this.published();
-    const { digest, name: survey, version, epsilon, layout, submission } = published;
-    const { token } = this.#options;
-    must(submission === "open" || token, "token", undefined, "given: this survey takes one per respondent");
-    const codes = layout.codeAnswers(answers);
-    return this.#means.storage.update((entries) => {
+    const { digest, version, epsilon, attributes, submission } = published;
+    const { api, survey, token, storage } = this.#given;
+    must(submission === "open" || token, "token", "", "given: the survey takes one per respondent");
+    const codes = codeAnswers(attributes, answers);
+    return storage.update((entries) => {
       const known = entries.find((entry) => entry.digest === digest);
-      const api = this.#api;
-      if (known) {
-        if (known.state === "withdrawn") throw new BudgetExhausted("this answer was withdrawn; it is not given again");
-        const done = known.state === "accepted" && known.api === api;
-        return done ? known : { ...known, api, token, state: "waiting" };
+      if (known?.state === "withdrawn") throw new BudgetExhausted("a withdrawn answer is not given again");
+      if (known) return known.state === "accepted" && known.api === api ? known : { ...known, api, token, state: "waiting" };
+      for (const entry of entries) {
+        if (entry.survey === survey && entry.version === version && entry.api === api) pinned("digest", digest, entry.digest);
       }
-      if (entries.some((entry) => entry.survey === survey && entry.version === version && entry.api === api)) {
-        throw new ManifestRefused(`${survey} version ${version} has changed since it was answered`, { field: "digest" });
-      }
-      checkBudget(entries, published, this.#options);
+      checkBudget(entries, published, this.#given);
       const id = crypto.getRandomValues(new Uint8Array(16));
-      const report = encodeReport({ digest, id, record: layout.encode(codes, secureBits) });
+      const report = encodeReport({ digest, id, record: encode(published, codes, secureBits) });
       return { digest, survey, version, epsilon, api, token, state: "waiting", report };
     });
   }
@@ -130,25 +105,37 @@ export class SurveyClient {
    * @throws {TransportError} If the server refuses the report for good; what else `randomize` throws.
    */
   async submit(answers) {
-    return send(this.#means, await this.randomize(answers));
+    return send(this.#given, await this.randomize(answers));
   }
 
   /** Send all that this device keeps and could not send, of any survey; resolves to how many still wait. */
   flush() {
-    return flush(this.#means);
+    return flush(this.#given);
   }
 
   /** What this device has answered and spent, without the reports. */
   async ledger() {
-    return (await entriesOf(this.#means.storage)).map(({ report, token, ...entry }) => entry);
+    return (await entriesOf(this.#given.storage)).map(({ report, token, ...entry }) => entry);
   }
 
   /** Forget the answer to this survey, sent or not, but for what was spent: it is not randomised again. */
   async withdraw() {
     const { digest } = await this.published();
-    await this.#means.storage.update((entries) => {
+    await this.#given.storage.update((entries) => {
       const entry = entries.find((one) => one.digest === digest);
       return entry && { ...entry, state: "withdrawn", report: undefined, token: undefined };
     });
+  }
+}
+
+/**
+ * @param {string} field
+ * @param {string} offered
+ * @param {string} wanted
+ * @throws {ManifestRefused}
+ */
+function pinned(field, offered, wanted) {
+  if (offered !== wanted) {
+    throw new ManifestRefused(`the survey's ${field} is ${offered}, not ${wanted} as pinned; nothing was sent`, { field });
   }
 }

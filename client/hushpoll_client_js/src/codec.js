@@ -5,11 +5,13 @@
  * byte never appears in a message.
  */
 
+import { codeOf } from "./attribute.js";
 import { InvalidParameter } from "./errors.js";
 import { codeSize, writeInteger } from "./integers.js";
 import { NAME } from "./rules.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
+/** @typedef {Attribute & {offset: number, size: number}} Field An attribute with its place in a record. */
 
 /**
  * A category per attribute; an integer stands for its decimal string, null or absent for the missing category.
@@ -18,62 +20,55 @@ import { NAME } from "./rules.js";
  */
 
 /**
- * One attribute's place in a record.
+ * Lay attributes out one after the other.
  *
- * @typedef {object} Field
- * @property {string} name
- * @property {number} offset
- * @property {number} size
- * @property {Attribute} attribute
+ * @param {readonly Attribute[]} attributes
+ * @returns {{attributes: readonly Field[], recordSize: number}} With the bytes of every record, whatever the answers.
  */
-
-/** The field table of a published survey. */
-export class Layout {
-  /** @param {readonly Attribute[]} attributes */
-  constructor(attributes) {
-    /** Bytes of every record, whatever the answers. */
-    this.recordSize = 0;
-    /** @type {readonly Field[]} */
-    this.fields = attributes.map((attribute) => {
+export function layOut(attributes) {
+  let recordSize = 0;
+  return {
+    attributes: attributes.map((attribute) => {
       const size = attribute.oracle?.recordSize ?? codeSize(attribute.k);
-      const offset = this.recordSize;
-      this.recordSize += size;
-      return { name: attribute.name, offset, size, attribute };
-    });
-  }
+      recordSize += size;
+      return { ...attribute, offset: recordSize - size, size };
+    }),
+    recordSize,
+  };
+}
 
-  /**
-   * Turn answers into codes, one per attribute in record order.
-   *
-   * @param {Answers} answers
-   * @returns {number[]}
-   * @throws {InvalidParameter} Never showing an answer.
-   */
-  codeAnswers(answers) {
-    const names = this.fields.map((field) => field.name);
-    const extra = Object.keys(Object(answers)).find((name) => !names.includes(name));
-    if (extra !== undefined) {
-      // A key that is no name may be an answer put in the wrong place.
-      const field = NAME[0](extra) ? extra : "answers";
-      throw new InvalidParameter(`${field}: no such attribute; give answers to ${names.join(", ")} alone`, { field });
-    }
-    // An attribute may be named like something that every object inherits.
-    return this.fields.map(({ name, attribute }) =>
-      attribute.code(Object.hasOwn(Object(answers), name) ? answers[name] : null),
-    );
+/**
+ * Turn answers into codes, one per attribute in record order.
+ *
+ * @param {readonly Attribute[]} attributes
+ * @param {Answers} answers
+ * @returns {number[]}
+ * @throws {InvalidParameter} Never showing an answer.
+ */
+export function codeAnswers(attributes, answers) {
+  const given = new Map(Object.entries(answers));
+  // Through a map: an attribute may be named like something that every object inherits.
+  const codes = attributes.map((attribute) => codeOf(attribute, given.get(attribute.name)));
+  attributes.forEach(({ name }) => given.delete(name));
+  for (const name of given.keys()) {
+    // A key that is no name may be an answer put in the wrong place.
+    const field = NAME[0](name) ? name : "answers";
+    throw new InvalidParameter(`${field}: the survey has no such attribute; leave it out`, { field });
   }
+  return codes;
+}
 
-  /**
-   * Build one record: randomise what is perturbed, write the rest in clear. Calling again draws again, and spends again.
-   *
-   * @param {readonly number[]} codes As from `codeAnswers`.
-   * @param {import("./bits.js").Bits} bits Consumed in record order.
-   */
-  encode(codes, bits) {
-    const record = new Uint8Array(this.recordSize);
-    this.fields.forEach(({ offset, size, attribute: { oracle } }, at) =>
-      record.set(oracle ? oracle.randomize(codes[at], bits) : writeInteger(codes[at], size), offset),
-    );
-    return record;
-  }
+/**
+ * Build one record: randomise what is perturbed, write the rest in clear. Calling again draws again, and spends again.
+ *
+ * @param {import("./published.js").Published} published
+ * @param {readonly number[]} codes As from `codeAnswers`.
+ * @param {import("./bits.js").Bits} bits Consumed in record order.
+ */
+export function encode({ attributes, recordSize }, codes, bits) {
+  const record = new Uint8Array(recordSize);
+  attributes.forEach(({ offset, size, oracle }, at) => {
+    record.set(oracle ? oracle.randomize(codes[at], bits) : writeInteger(codes[at], size), offset);
+  });
+  return record;
 }

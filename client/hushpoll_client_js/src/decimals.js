@@ -25,7 +25,7 @@ export function parseDecimal(value, field, least = EPSILON[0], most = EPSILON[1]
     units >= least && units <= most,
     field,
     value,
-    `a string in [${formatDecimal(least)}, ${formatDecimal(most)}] of at most 12 places, no superfluous zero`,
+    `a string in [${formatDecimal(least)}, ${formatDecimal(most)}], shortest form, at most 12 places`,
   );
   return units;
 }

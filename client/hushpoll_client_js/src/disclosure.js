@@ -1,6 +1,22 @@
 /** What a record reveals, in chances rather than in epsilon. */
 
+import { grrRevealed } from "./grr.js";
+import { hashingRevealed } from "./local_hashing.js";
+import { ssRevealed } from "./ss.js";
+import { unaryRevealed } from "./unary.js";
+
 /** @typedef {import("./exponential.js").Rational} Rational */
+
+/** @type {Readonly<Record<string, import("./protocol.js").Revealed>>} */
+export const REVEALED = {
+  GRR: grrRevealed,
+  BLH: hashingRevealed,
+  OLH: hashingRevealed,
+  RAPPOR: unaryRevealed,
+  OUE: unaryRevealed,
+  SS: ssRevealed,
+  THE: unaryRevealed,
+};
 
 /**
  * @typedef {object} Disclosure
@@ -13,14 +29,15 @@
 /**
  * Both chances of an oracle, as decimal strings rounded up to 12 places: they never understate.
  *
- * @param {import("./registry.js").FrequencyOracle} oracle
+ * @param {import("./protocol.js").FrequencyOracle} oracle
  * @returns {Disclosure}
  */
-export function disclosure({ k, likelihoodRatio: [inside, outside], smallestSupport, bestGuess }) {
-  const support = BigInt(smallestSupport);
+export function disclosure(oracle) {
+  const [[inside, outside], smallest, bestGuess] = REVEALED[oracle.name](oracle);
+  const support = BigInt(smallest);
   return {
-    bestGuess: chance(bestGuess()),
-    largestPosterior: chance([inside, inside * support + outside * (BigInt(k) - support)]),
+    bestGuess: chance(bestGuess),
+    largestPosterior: chance([inside, inside * support + outside * (BigInt(oracle.k) - support)]),
   };
 }
 

@@ -16,7 +16,7 @@ export function apiOf(url) {
     (protocol === "https:" || (protocol === "http:" && local)) && href === origin + pathname,
     "url",
     origin,
-    "the https address of a server (http for localhost alone), without user, query or fragment",
+    "https (http for localhost alone), without user, query or fragment",
   );
   return `${href.replace(/\/+$/, "")}/api/v1`;
 }

@@ -3,30 +3,29 @@
  * never put into it is a respondent's answer, because messages travel into logs.
  */
 
-/**
- * @typedef {object} Details
- * @property {string | undefined} [field] Path of the field at fault, such as `attributes[gender].thresholds`.
- * @property {string | undefined} [reason] Of a malformed record: `length`, `range`, `padding` or `popcount`.
- * @property {boolean | undefined} [retryable] Whether the same bytes may succeed later.
- * @property {number | undefined} [status] HTTP status, if there was an answer.
- * @property {number | undefined} [retryAfter] Seconds that the server asked to wait.
- * @property {Record<string, unknown> | undefined} [problem] The problem+json document, if there was one.
- */
-
 /** Base class of every error raised on purpose. */
 export class HushpollError extends Error {
+  /** Path of the field at fault, such as `attributes[gender].thresholds`. @type {string | undefined} */
+  field;
+  /** Of a malformed record: `length`, `range`, `padding` or `popcount`. @type {string | undefined} */
+  reason;
+  /** Whether the same bytes may succeed later. @type {boolean | undefined} */
+  retryable;
+  /** HTTP status, if there was an answer. @type {number | undefined} */
+  status;
+  /** Seconds that the server asked to wait. @type {number | undefined} */
+  retryAfter;
+  /** The problem+json document, if there was one. @type {Record<string, unknown> | undefined} */
+  problem;
+
   /**
    * @param {string} message
-   * @param {Details} [details]
+   * @param {Partial<HushpollError>} [details]
    */
-  constructor(message, details = {}) {
+  constructor(message, details) {
     super(message);
-    this.field = details.field;
-    this.reason = details.reason;
-    this.retryable = details.retryable ?? false;
-    this.status = details.status;
-    this.retryAfter = details.retryAfter;
-    this.problem = details.problem;
+    this.name = new.target.name;
+    Object.assign(this, details);
   }
 }
 
@@ -47,17 +46,6 @@ export class StorageError extends HushpollError {}
 
 /** The server could not be reached, or answered with a problem. */
 export class TransportError extends HushpollError {}
-
-// Spelled out: a minifier renames classes, and a host app logs the name.
-Object.entries({
-  HushpollError,
-  InvalidParameter,
-  ManifestRefused,
-  MalformedRecord,
-  BudgetExhausted,
-  StorageError,
-  TransportError,
-}).forEach(([name, type]) => (type.prototype.name = name));
 
 /**
  * Spell a refused value for a message, cut where a hostile manifest made it long.

@@ -41,17 +41,22 @@ export function respond(value, word, others, lie) {
  */
 export function grr(k, units) {
   const R = lieThreshold(k, units);
-  const truth = Q - BigInt(k - 1) * R;
+  const recordSize = codeSize(k);
   return {
-    recordSize: codeSize(k),
+    recordSize,
     thresholds: { R },
-    likelihoodRatio: [truth, R],
-    smallestSupport: 1,
-    bestGuess: () => [truth, Q],
-    randomize: (value, bits) => writeInteger(respond(value, bits(1)[0], k - 1, R), codeSize(k)),
-    support: (record) => {
-      const code = Number(readInteger(record));
-      return code < k ? [code] : "range";
-    },
+    randomize: (value, bits) => writeInteger(respond(value, bits(1)[0], k - 1, R), recordSize),
   };
+}
+
+/** @type {import("./protocol.js").Support} */
+export function grrSupport({ k }, record) {
+  const code = Number(readInteger(record));
+  return code < k ? [code] : "range";
+}
+
+/** @type {import("./protocol.js").Revealed} */
+export function grrRevealed({ k, thresholds: { R } }) {
+  const truth = Q - BigInt(k - 1) * R;
+  return [[truth, R], 1, [truth, Q]];
 }

@@ -1,13 +1,13 @@
-/** The public names of the SDK's core; `preview.js`, `memory_storage.js` and the others are imported by path. */
+/** The public names of the SDK; what few need, such as `memory_storage.js`, is imported by its path. */
 
 export { SurveyClient } from "./client.js";
 export {
   BudgetExhausted,
   HushpollError,
   InvalidParameter,
-  MalformedRecord,
   ManifestRefused,
   StorageError,
   TransportError,
 } from "./errors.js";
-export { Published } from "./published.js";
+export { inWords, preview } from "./preview.js";
+export { readPublished } from "./published.js";

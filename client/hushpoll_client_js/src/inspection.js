@@ -1,31 +1,58 @@
-/** Reading a record back: what a device sends in clear, and whether a server would take it. */
+/** Reading a record back: what it supports, what it holds in clear, and whether a server would take it. */
 
 import { MalformedRecord } from "./errors.js";
+import { grrSupport } from "./grr.js";
 import { readInteger } from "./integers.js";
+import { hashingSupport } from "./local_hashing.js";
+import { ssSupport } from "./ss.js";
+import { unarySupport } from "./unary.js";
+
+/** @type {Readonly<Record<string, import("./protocol.js").Support>>} */
+export const SUPPORTS = {
+  GRR: grrSupport,
+  BLH: hashingSupport,
+  OLH: hashingSupport,
+  RAPPOR: unarySupport,
+  OUE: unarySupport,
+  SS: ssSupport,
+  THE: unarySupport,
+};
+
+/**
+ * The values that a record supports, ascending: all that a server can infer from it.
+ *
+ * @param {import("./protocol.js").FrequencyOracle} oracle
+ * @param {Uint8Array} record
+ * @returns {number[]}
+ * @throws {MalformedRecord} With the reason `length`, `range`, `padding` or `popcount`.
+ */
+export function support(oracle, record) {
+  const found = record.length === oracle.recordSize ? SUPPORTS[oracle.name](oracle, record) : "length";
+  if (typeof found === "string") throw malformed(`the ${oracle.name} record is malformed`, found);
+  return found;
+}
 
 /**
  * What a record holds in clear: a category by attribute.
  *
- * @param {import("./codec.js").Layout} layout
+ * @param {import("./published.js").Published} published
  * @param {Uint8Array} record
  * @returns {Record<string, string>}
  * @throws {MalformedRecord} If any part of the record is malformed; its `field` is the attribute.
  */
-export function decodeClear(layout, record) {
-  if (record.length !== layout.recordSize) {
-    throw new MalformedRecord(`the record has ${record.length} bytes; one of this survey has ${layout.recordSize}`, {
-      reason: "length",
-    });
+export function decodeClear({ attributes, recordSize }, record) {
+  if (record.length !== recordSize) {
+    throw malformed(`the record has ${record.length} bytes, not ${recordSize}`, "length");
   }
   /** @type {[string, string][]} */
   const clear = [];
-  for (const { name, offset, size, attribute } of layout.fields) {
+  for (const { name, offset, size, oracle, domain } of attributes) {
     const part = record.subarray(offset, offset + size);
-    const code = Number(readInteger(part));
+    const category = domain[Number(readInteger(part))];
     try {
-      if (attribute.oracle) attribute.oracle.support(part);
-      else if (code < attribute.k) clear.push([name, attribute.domain[code]]);
-      else throw new MalformedRecord(`a code is outside [0, ${attribute.k - 1}]`, { reason: "range" });
+      if (oracle) support(oracle, part);
+      else if (category === undefined) throw malformed("a code is out of range", "range");
+      else clear.push([name, category]);
     } catch (error) {
       if (error instanceof MalformedRecord) error.field = name;
       throw error;
@@ -33,3 +60,10 @@ export function decodeClear(layout, record) {
   }
   return Object.fromEntries(clear);
 }
+
+/**
+ * @param {string} what
+ * @param {string} reason
+ */
+const malformed = (what, reason) =>
+  new MalformedRecord(`${what} (${reason}); send it exactly as the device made it`, { reason });

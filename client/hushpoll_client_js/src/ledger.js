@@ -24,7 +24,7 @@ import { BudgetExhausted, ManifestRefused } from "./errors.js";
 export function checkSensitive({ attributes }, { requiredSensitive = [] }) {
   for (const name of requiredSensitive) {
     if (!attributes.some((one) => one.name === name && one.oracle)) {
-      throw new ManifestRefused(`${name} is required to be sensitive, and this survey does not randomise it`, {
+      throw new ManifestRefused(`${name} must be sensitive, and this survey does not randomise it`, {
         field: `attributes[${name}].role`,
       });
     }
@@ -51,8 +51,7 @@ export function checkBudget(entries, { name, epsilon }, { maxEpsilon, maxEpsilon
     }
     if (spent + parseDecimal(epsilon, "epsilon") > parseDecimal(String(limit), field, 1n, 10n ** 18n)) {
       throw new BudgetExhausted(
-        `${name} spends epsilon ${epsilon}, with ${formatDecimal(spent)} spent before and ${limit} allowed; ` +
-          "nothing was randomised: raise the limit or do not answer",
+        `${name} spends epsilon ${epsilon} after ${formatDecimal(spent)}, and ${field} is ${limit}; nothing was randomised`,
         { field },
       );
     }

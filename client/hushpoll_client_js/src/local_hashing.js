@@ -11,33 +11,38 @@ import { readInteger, writeInteger } from "./integers.js";
 import { Q } from "./protocol.js";
 
 /**
- * @param {number} k
+ * @param {number} _k
  * @param {bigint} units
  * @param {{g?: number}} parameters BLH has two buckets and publishes none.
  * @returns {import("./protocol.js").Law}
  */
-export function localHashing(k, units, { g = 2 }) {
+export function localHashing(_k, units, { g = 2 }) {
   const R = lieThreshold(g, units);
-  const truth = Q - BigInt(g - 1) * R;
   return {
     recordSize: 18,
     thresholds: { R },
-    likelihoodRatio: [truth, R],
-    smallestSupport: 1,
-    // Given a hash that reaches min(g, k) buckets: p where the bucket is reached, R/2^64 where it is not.
-    bestGuess: () => {
-      const reached = BigInt(Math.min(g, k));
-      return [reached * truth + (BigInt(g) - reached) * R, Q * BigInt(k)];
-    },
     randomize: (value, bits) => {
-      const { 0: a, 1: b, 2: word } = bits(3);
+      const [a, b, word] = Array.from(bits(3));
       const y = respond(bucket(a, b, value, g), word, g - 1, R);
       return writeInteger(a | (b << 64n) | (BigInt(y) << 128n), 18);
     },
-    support: (record) => {
-      const read = readInteger(record);
-      const y = Number(read >> 128n);
-      return y < g ? [...Array(k).keys()].filter((v) => bucket(read % Q, (read >> 64n) % Q, v, g) === y) : "range";
-    },
   };
+}
+
+/** @type {import("./protocol.js").Support} */
+export function hashingSupport({ k, parameters: { g = 2 } }, record) {
+  const read = readInteger(record);
+  const y = Number(read >> 128n);
+  return y < g ? [...Array(k).keys()].filter((v) => bucket(read % Q, (read >> 64n) % Q, v, g) === y) : "range";
+}
+
+/**
+ * The best guess is given a hash that reaches min(g, k) buckets: p where the bucket is reached, R/2^64 where it is not.
+ *
+ * @type {import("./protocol.js").Revealed}
+ */
+export function hashingRevealed({ k, parameters: { g = 2 }, thresholds: { R } }) {
+  const truth = Q - BigInt(g - 1) * R;
+  const reached = BigInt(Math.min(g, k));
+  return [[truth, R], 1, [reached * truth + (BigInt(g) - reached) * R, Q * BigInt(k)]];
 }

@@ -9,7 +9,7 @@ export function memoryStorage() {
   return {
     async update(change) {
       const kept = change(structuredClone([...entries.values()]));
-      if (kept) entries.set(kept.digest, structuredClone(kept));
+      if (kept) entries.set(kept.digest, structuredClone(/** @type {Entry} */ (kept)));
       return kept;
     },
   };

@@ -28,36 +28,38 @@ import { exchange, retrying } from "./transport.js";
  * @throws {TransportError} If the server refuses the report for good.
  */
 export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
-  const settle = (/** @type {Entry["state"]} */ state) =>
+  const settle = (/** @type {Partial<Entry>} */ change) =>
     storage.update((entries) => {
       const entry = entries.find((one) => one.digest === digest);
-      return entry?.state === "waiting" ? { ...entry, state, token: state === "accepted" ? undefined : entry.token } : undefined;
+      return entry?.state === "waiting" && { ...entry, ...change };
     });
   const attempt = async () => {
-    const { api, survey, report, token, state } = (await entriesOf(storage)).find((one) => one.digest === digest) ?? {};
+    const entry = (await entriesOf(storage)).find((one) => one.digest === digest);
     // Another tab may have sent it, or its owner withdrawn it, in the meantime.
-    if (state !== "waiting") return state === "accepted" ? "duplicate" : undefined;
+    if (entry?.state === "accepted") return "duplicate";
+    if (entry?.state !== "waiting") throw new TransportError("the report was withdrawn or refused");
+    const { api, survey, report = "", token } = entry;
     const body = await exchange(fetch, `${api}/surveys/${survey}/reports`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) },
-      body: /** @type {string} */ (report),
+      headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) },
+      body: report,
     });
+    const [, status] = /"status": *"(accepted|duplicate)"/.exec(new TextDecoder().decode(body)) ?? [];
     // A network's login page answers 200 as well.
-    const [, status] = /^\s*\{\s*"status"\s*:\s*"(accepted|duplicate)"\s*\}\s*$/.exec(body) ?? [];
-    if (!status) throw new TransportError("the answer is no acknowledgement of a report", { retryable: true });
-    await settle("accepted");
-    return /** @type {Receipt["status"]} */ (status);
+    if (!status) throw new TransportError("the answer is no acknowledgement", { retryable: true });
+    await settle({ state: "accepted", token: undefined });
+    return status;
   };
+  let status = "waiting";
   try {
-    const status = await retrying(() => exclusively(digest, attempt), pacing);
-    if (!status) throw new TransportError("the report was withdrawn or refused; nothing is sent");
-    return { status, digest, epsilon };
+    status = await retrying(() => exclusively(digest, attempt), pacing);
   } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    if (error.retryable) return { status: "waiting", digest, epsilon };
-    await settle("refused");
-    throw error;
+    if (!(error instanceof TransportError && error.retryable)) {
+      await settle({ state: "refused" });
+      throw error;
+    }
   }
+  return /** @type {Receipt} */ ({ status, digest, epsilon });
 }
 
 /**
@@ -67,11 +69,11 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
  * @returns {Promise<number>} How many still wait.
  */
 export async function flush(means) {
+  const before = await entriesOf(means.storage);
   let waiting = 0;
-  for (const entry of await entriesOf(means.storage)) {
-    if (entry.state !== "waiting") continue;
+  for (const entry of before.filter((one) => one.state === "waiting")) {
     try {
-      waiting += Number((await send(means, entry)).status === "waiting");
+      if ((await send(means, entry)).status === "waiting") waiting++;
     } catch (error) {
       // Refused for good: the ledger says so.
       if (!(error instanceof HushpollError)) throw error;

@@ -1,5 +1,6 @@
 /** What would leave the device, before anything does: clear answers first. */
 
+import { codeAnswers } from "./codec.js";
 import { disclosure } from "./disclosure.js";
 
 /**
@@ -21,18 +22,18 @@ import { disclosure } from "./disclosure.js";
  * @returns {Preview}
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
-export function preview({ attributes, layout, epsilon, digest }, answers) {
-  const codes = answers && layout.codeAnswers(answers);
+export function preview({ attributes, recordSize, epsilon, digest }, answers) {
+  const codes = answers && codeAnswers(attributes, answers);
   return {
     clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
       oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
     ),
-    perturbed: attributes.flatMap(({ name, question, oracle, k }) =>
-      oracle ? { name, question, protocol: oracle.name, k, epsilon: oracle.epsilon, ...disclosure(oracle) } : [],
+    perturbed: attributes.flatMap(({ name, question, oracle, k, epsilon = "" }) =>
+      oracle ? { name, question, protocol: oracle.name, k, epsilon, ...disclosure(oracle) } : [],
     ),
     epsilon,
     digest,
-    recordSize: layout.recordSize,
+    recordSize,
   };
 }
 

@@ -3,103 +3,85 @@
  * total by the split itself, and refuses the manifest if any of it disagrees.
  */
 
-import { Attribute } from "./attribute.js";
-import { splitBudget, weigh } from "./budget.js";
+import { readAttribute } from "./attribute.js";
+import { splitBudget } from "./budget.js";
 import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
-import { Layout } from "./codec.js";
+import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
-import { integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
+import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
 
-/** @type {import("./rules.js").Rule} */
-const READ_LATER = [(value) => value != null, "given"];
+/** @typedef {import("./attribute.js").Attribute} Attribute */
+
+/**
+ * A published survey that has been checked: the manifest's own members, and what follows from them.
+ *
+ * @typedef {object} Published
+ * @property {string} name
+ * @property {number} version
+ * @property {string} title
+ * @property {string} [description]
+ * @property {string} [opens] From when reports are taken, until before `closes`: YYYY-MM-DDTHH:MM:SSZ.
+ * @property {string} [closes]
+ * @property {string} epsilon Total budget of one respondent, a canonical decimal string in [1e-6, 64].
+ * @property {"open" | "token"} submission
+ * @property {number} minimum_batch
+ * @property {readonly import("./codec.js").Field[]} attributes
+ * @property {number} recordSize Bytes of every record.
+ * @property {string} digest SHA-256 of the canonical form, 64 hexadecimal digits.
+ */
 
 const RULES = {
   format: oneOf(1),
   name: NAME,
   version: integer(1, 2 ** 31 - 1),
   title: text(200),
-  epsilon: READ_LATER,
-  split: READ_LATER,
+  epsilon: GIVEN,
+  split: GIVEN,
   submission: oneOf("open", "token"),
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
   "description?": text(5000, /\n/g),
   "opens?": TIME,
   "closes?": TIME,
-  "protected?": READ_LATER,
+  "protected?": GIVEN,
 };
 
-/** A published survey that has been checked. */
-export class Published {
-  /**
-   * Use `Published.fromJson`.
-   *
-   * @param {unknown} value
-   * @throws {InvalidParameter}
-   */
-  constructor(value) {
-    const { name, version, title, description, opens, closes, submission, ...rest } = shape(value, "", RULES);
-    must(!opens || !closes || opens < closes, "closes", closes, `after opens, ${opens}`);
-    /** @type {string} */
-    this.name = name;
-    /** @type {number} */
-    this.version = version;
-    /** @type {string} */
-    this.title = title;
-    /** @type {string | undefined} */
-    this.description = description;
-    /** From when reports are taken, until before `closes`: YYYY-MM-DDTHH:MM:SSZ. @type {string | undefined} */
-    this.opens = opens;
-    /** @type {string | undefined} */
-    this.closes = closes;
-    /** @type {"open" | "token"} */
-    this.submission = submission;
-    /** Total budget of one respondent, a canonical decimal string in [1e-6, 64]. @type {string} */
-    this.epsilon = rest.epsilon;
-    const total = parseDecimal(rest.epsilon, "epsilon");
-    /** @type {readonly Attribute[]} */
-    this.attributes = rest.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => new Attribute(one, at));
-    checkAttributes(this.attributes);
-    checkBudget(total, rest.split, this.attributes);
-    if (rest.protected) checkProtected(rest.protected, this.attributes);
-    /** Where each attribute stands in a record. */
-    this.layout = new Layout(this.attributes);
-    /** The published form in RFC 8785 canonical JSON. */
-    this.canonical = canonicalJson(value);
-    /** SHA-256 of `canonical`, 64 hexadecimal digits. */
-    this.digest = "";
-  }
-
-  /**
-   * Read a published manifest, believing nothing of it that can be recomputed.
-   *
-   * @param {Uint8Array | string | object} value JSON text, its bytes, or the parsed value.
-   * @returns {Promise<Published>}
-   * @throws {ManifestRefused} Naming the field.
-   */
-  static async fromJson(value) {
-    try {
-      const isText = typeof value === "string" || value instanceof Uint8Array;
-      const published = new Published(isText ? parseJson(value) : value);
-      published.digest = await sha256Hex(published.canonical);
-      return Object.freeze(published);
-    } catch (error) {
-      if (!(error instanceof InvalidParameter)) throw error;
-      throw new ManifestRefused(`the published manifest is refused: ${error.message}`, { field: error.field });
-    }
+/**
+ * Read a published manifest, believing nothing of it that can be recomputed.
+ *
+ * @param {unknown} value The canonical bytes as they are served, or the JSON value.
+ * @returns {Promise<Published>}
+ * @throws {ManifestRefused} Naming the field.
+ */
+export async function readPublished(value) {
+  try {
+    const read = shape(value instanceof Uint8Array ? parseJson(value) : value, "", RULES);
+    const { opens, closes, epsilon, split } = read;
+    must(!opens || !closes || opens < closes, "closes", closes, `after ${opens}`);
+    const total = parseDecimal(epsilon, "epsilon");
+    const layout = layOut(read.attributes.map(readAttribute));
+    checkAttributes(layout.attributes);
+    checkBudget(total, split, layout.attributes);
+    if (read.protected) checkProtected(read.protected, layout.attributes);
+    const digest = await sha256Hex(canonicalJson(read));
+    return /** @type {Published} */ ({ ...read, ...layout, digest });
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error;
+    throw new ManifestRefused(`the published manifest is refused: ${error.message}`, { field: error.field });
   }
 }
 
 /** @param {readonly Attribute[]} attributes */
 function checkAttributes(attributes) {
   const { length } = attributes;
-  must(length && length <= 256, "attributes", length, "1 to 256");
-  must(attributes.some((one) => one.oracle), "attributes", "all in clear", "perturbed at least once");
+  must(length <= 256 && attributes.some((one) => one.oracle), "attributes", length, "1 to 256, with a sensitive one");
   attributes.forEach(({ name, role }, at) => {
     const before = attributes.slice(0, at);
-    must(!before.some((one) => one.name === name), `attributes[${name}].name`, name, "there once");
-    must(role !== "target" || !before.some((one) => one.role === role), `attributes[${name}].role`, role, "there once");
+    const once = (/** @type {unknown} */ found, /** @type {string} */ key) =>
+      must(!found, `attributes[${name}].${key}`, name, "there once");
+    once(before.some((one) => one.name === name), "name");
+    once(role === "target" && before.some((one) => one.role === role), "role");
   });
 }
 
@@ -109,13 +91,12 @@ function checkAttributes(attributes) {
  * @param {readonly Attribute[]} attributes
  */
 function checkBudget(total, split, attributes) {
-  const spent = attributes.flatMap(({ name, k, oracle }) => (oracle ? [{ name, k, units: parseDecimal(oracle.epsilon, name) }] : []));
-  const weights = weigh(split, spent.map(({ name, k }) => [name, k]));
-  const sum = spent.reduce((all, { units }) => all + units, 0n);
-  must(sum <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(sum)}, which the attributes spend`);
-  splitBudget(total, weights).forEach((part, at) => {
-    const { name, units } = spent[at];
-    must(units === part, `attributes[${name}].epsilon`, formatDecimal(units), `${formatDecimal(part)} by the split`);
+  const perturbed = attributes.filter((one) => one.oracle);
+  const spent = perturbed.reduce((sum, one) => sum + one.units, 0n);
+  const parts = splitBudget(total, split, perturbed);
+  must(spent <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(spent)}`);
+  perturbed.forEach(({ name, units, epsilon }, at) => {
+    must(units === parts[at], `attributes[${name}].epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
   });
 }
 
@@ -128,20 +109,23 @@ function checkBudget(total, split, attributes) {
 function checkProtected(groups, attributes) {
   const { attribute, privileged, unprivileged } = groups;
   must(
-    Array.isArray(privileged) && Array.isArray(unprivileged) && Object.keys(groups).length === 3,
+    [privileged, unprivileged].every((group) => Array.isArray(group)),
     "protected",
     groups,
     "an attribute, and lists privileged and unprivileged",
   );
   const found = attributes.find(({ name, role }) => name === attribute && role !== "target");
-  must(found, "protected.attribute", attribute, "an attribute other than the target");
-  const listed = (/** @type {string[]} */ group) =>
-    group.length && new Set(group).size === group.length && group.every((one) => found.domain.includes(one));
-  must(listed(privileged), "protected.privileged", privileged, `categories of ${attribute}`);
-  must(
-    listed(unprivileged) && !unprivileged.some((one) => privileged.includes(one)),
-    "protected.unprivileged",
-    unprivileged,
-    `other categories of ${attribute}`,
-  );
+  const apartFrom = (/** @type {unknown[]} */ other) =>
+    /** @type {import("./rules.js").Rule} */ ([
+      (/** @type {string[]} */ group) =>
+        group.length &&
+        new Set(group).size === group.length &&
+        group.every((one) => found?.domain.includes(one) && !other.includes(one)),
+      `different categories of ${attribute}`,
+    ]);
+  shape(groups, "protected", {
+    attribute: [() => found, "an attribute, not the target"],
+    privileged: apartFrom([]),
+    unprivileged: apartFrom(privileged),
+  });
 }

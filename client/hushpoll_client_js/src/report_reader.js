@@ -1,10 +1,9 @@
 /** Reading a report that was carried by other means than a request. */
 
 import { b64decode } from "./base64url.js";
-import { DIGEST, must, shape } from "./rules.js";
+import { GIVEN, matching, must, shape } from "./rules.js";
 
-/** @type {import("./rules.js").Rule} */
-const GIVEN = [(value) => value != null, "given"];
+const DIGEST = matching(/^[0-9a-f]{64}$/, "64 lower-case hexadecimal digits");
 
 /**
  * Read what `encodeReport` wrote, as a parsed JSON value.

@@ -23,17 +23,31 @@ export function must(ok, field, value, words) {
   if (!ok) throw new InvalidParameter(`${field} is ${shown(value)}; it must be ${words}`, { field });
 }
 
+/**
+ * Refuse a value that breaks a rule.
+ *
+ * @param {unknown} value
+ * @param {string} field
+ * @param {Rule} rule
+ */
+export const obey = (value, field, [test, words]) => must(test(value), field, value, words);
+
+/** @type {Rule} */
+export const GIVEN = [(value) => value != null, "given"];
+
 /** @type {Rule} */
 export const LIST = [Array.isArray, "a list"];
 
-/** @type {Rule} */
-export const NAME = [(value) => typeof value === "string" && /^[a-z0-9_-]{1,64}$/.test(value), "1 to 64 of a-z 0-9 _ -"];
+/**
+ * A string of a form.
+ *
+ * @param {RegExp} form
+ * @param {string} words
+ * @returns {Rule}
+ */
+export const matching = (form, words) => [(value) => typeof value === "string" && form.test(value), words];
 
-/** @type {Rule} */
-export const DIGEST = [
-  (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
-  "64 lower-case hexadecimal digits",
-];
+export const NAME = matching(/^[a-z0-9_-]{1,64}$/, "1 to 64 of a-z 0-9 _ -");
 
 /** UTC to the second; writing a moment again tells a date that does not exist. @type {Rule} */
 export const TIME = [
@@ -78,7 +92,7 @@ export const text = (longest, apart) => [
     [...value].length <= longest &&
     !FORBIDDEN.test(apart ? value.replace(apart, "_") : value) &&
     value.normalize() === value,
-  `1 to ${longest} characters in normal form C, no control characters, no space at an end`,
+  `1 to ${longest} characters in normal form C without controls or outer spaces`,
 ];
 
 /**
@@ -91,16 +105,14 @@ export const text = (longest, apart) => [
  * @throws {InvalidParameter} Naming the member.
  */
 export function shape(value, where, rules) {
-  must(value && typeof value === "object" && !Array.isArray(value), where || "manifest", value, "an object");
+  must(Object(value) === value && !Array.isArray(value), where || "manifest", value, "an object");
   const read = /** @type {Record<string, unknown>} */ (value);
   const path = (/** @type {string} */ key) => (where ? `${where}.${key}` : key);
-  for (const key of Object.keys(read)) {
-    const known = Object.hasOwn(rules, key) || Object.hasOwn(rules, `${key}?`);
-    must(known, path(key).slice(0, 200), read[key], "left out: no such key is known");
-  }
-  for (const [name, [test, words]] of Object.entries(rules)) {
+  const known = Object.keys(rules).map((name) => name.replace("?", ""));
+  for (const key of Object.keys(read)) must(known.includes(key), path(key).slice(0, 200), read[key], "left out: unknown");
+  for (const [name, rule] of Object.entries(rules)) {
     const key = name.replace("?", "");
-    if (key === name || key in read) must(test(read[key]), path(key), read[key], words);
+    if (key === name || key in read) obey(read[key], path(key), rule);
   }
   return read;
 }

@@ -18,14 +18,10 @@ import { Q } from "./protocol.js";
  */
 export function ss(k, units, { omega }) {
   const w = BigInt(omega);
-  const rest = BigInt(k) - w;
-  const P = floorInExp((e, one) => [Q * w * e, w * e + rest * one], [units, UNIT]);
+  const P = floorInExp((e, one) => [Q * w * e, w * e + (BigInt(k) - w) * one], [units, UNIT]);
   return {
     recordSize: packedSize(k),
     thresholds: { P },
-    likelihoodRatio: [P * rest, (Q - P) * w],
-    smallestSupport: omega,
-    bestGuess: () => [P, Q * w],
     // The keep word, then a uniform subset of the others by Floyd's algorithm (Bentley and Floyd, CACM 1987), each
     // index by rejection below floor(2^64/m)*m, so that no index is favoured even by 2^-64.
     randomize: (value, bits) => {
@@ -46,9 +42,17 @@ export function ss(k, units, { omega }) {
       const members = [...chosen].map((other) => (other < value ? other : other + 1));
       return pack(keep ? [...members, value] : members, k);
     },
-    support: (record) => {
-      const members = unpack(record, k);
-      return members === "padding" || members.length === omega ? members : "popcount";
-    },
   };
+}
+
+/** @type {import("./protocol.js").Support} */
+export function ssSupport({ k, parameters: { omega } }, record) {
+  const members = unpack(record, k);
+  return members === "padding" || members.length === omega ? members : "popcount";
+}
+
+/** @type {import("./protocol.js").Revealed} */
+export function ssRevealed({ k, parameters: { omega }, thresholds: { P } }) {
+  const w = BigInt(omega);
+  return [[P * (BigInt(k) - w), (Q - P) * w], omega, [P, Q * w]];
 }

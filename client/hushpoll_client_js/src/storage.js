@@ -1,6 +1,6 @@
 /** Where a device keeps what it has answered: IndexedDB, one row for each survey version, shared by all tabs. */
 
-import { HushpollError, StorageError } from "./errors.js";
+import { StorageError } from "./errors.js";
 
 /**
  * What a device keeps of one answered survey version. It holds the perturbed report, never an answer.
@@ -22,7 +22,7 @@ import { HushpollError, StorageError } from "./errors.js";
  * answer be randomised once. What `change` throws, `update` rejects with, and nothing is kept.
  *
  * @typedef {object} Storage
- * @property {<T extends Entry | undefined>(change: (entries: Entry[]) => T) => Promise<T>} update
+ * @property {<T extends Entry | false | undefined>(change: (entries: Entry[]) => T) => Promise<T>} update
  */
 
 /**
@@ -35,7 +35,7 @@ export const indexedDbStorage = (name = "hushpoll") => ({
   update: (change) =>
     new Promise((resolve, reject) => {
       const opened = indexedDB.open(name, 1);
-      const fail = () => reject(new StorageError("this browser keeps no data for this site; allow it to, nothing was sent"));
+      const fail = () => reject(new StorageError("this browser keeps no data for this site; nothing was sent"));
       opened.onerror = fail;
       opened.onupgradeneeded = () => opened.result.createObjectStore("answers", { keyPath: "digest" });
       opened.onsuccess = () => {
@@ -50,7 +50,7 @@ export const indexedDbStorage = (name = "hushpoll") => ({
             kept = change(read.result);
             if (kept) answers.put(kept);
           } catch (error) {
-            reject(error instanceof HushpollError ? error : new StorageError("the record could not be made"));
+            reject(error);
             transaction.abort();
           }
         };

@@ -13,17 +13,15 @@ import { errorFrom } from "./problems.js";
  * @typedef {object} Pacing
  * @property {(seconds: number) => Promise<unknown>} sleep
  * @property {() => number} random In [0, 1).
- * @property {() => number} now Milliseconds.
  */
 
 /** @type {Pacing} */
 export const PACING = {
   sleep: (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds)),
   random: Math.random,
-  now: Date.now,
 };
 
-/** Attempts before a client gives up for now, seconds after which it begins no further one, and for each to last. */
+/** Attempts before a client gives up for now, seconds that it waits between them in all, and that each may last. */
 const ATTEMPTS = 7;
 const PATIENCE = 120;
 const TIMEOUT = 30;
@@ -34,7 +32,7 @@ const TIMEOUT = 30;
  * @param {typeof globalThis.fetch} fetch
  * @param {string} url
  * @param {RequestInit} [init]
- * @returns {Promise<string>} The body of an answer in [200, 299].
+ * @returns {Promise<Uint8Array>} The body of an answer in [200, 299].
  * @throws {TransportError}
  */
 export async function exchange(fetch, url, init) {
@@ -48,7 +46,7 @@ export async function exchange(fetch, url, init) {
       signal: AbortSignal.timeout(1000 * TIMEOUT),
       ...init,
     });
-    body = await answer.text();
+    body = new Uint8Array(await answer.arrayBuffer());
   } catch {
     // The engine's own words may quote the request.
     throw new TransportError(`${url} cannot be reached, or did not answer in time`, { retryable: true });
@@ -56,12 +54,12 @@ export async function exchange(fetch, url, init) {
   if (answer.ok) return body;
   let problem;
   try {
-    if (answer.headers.get("Content-Type")?.startsWith("application/problem+json")) problem = JSON.parse(body);
+    problem = JSON.parse(new TextDecoder().decode(body));
   } catch {
     // Judged by its status.
   }
   const after = answer.headers.get("Retry-After") ?? "";
-  const seconds = /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - Date.now()) / 1000;
+  const seconds = Number(after) || (Date.parse(after) - Date.now()) / 1000;
   throw errorFrom(answer.status, problem, seconds > 0 ? seconds : undefined);
 }
 
@@ -75,15 +73,16 @@ export async function exchange(fetch, url, init) {
  * @returns {Promise<T>}
  * @throws {HushpollError} The last failure.
  */
-export async function retrying(call, { sleep, random, now }) {
-  const began = now();
+export async function retrying(call, { sleep, random }) {
+  let waited = 0;
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof TransportError && error.retryable)) throw error;
       const wait = Math.max((Math.min(30, 2 ** attempt) * (1 + random())) / 2, error.retryAfter ?? 0);
-      if (attempt === ATTEMPTS || now() - began + 1000 * wait > 1000 * PATIENCE) throw error;
+      waited += wait;
+      if (attempt === ATTEMPTS || waited > PATIENCE) throw error;
       await sleep(wait);
     }
   }

@@ -11,43 +11,48 @@ import { lieThreshold } from "./grr.js";
 import { pack, packedSize, unpack } from "./packing.js";
 import { Q } from "./protocol.js";
 
-/** @typedef {import("./protocol.js").Law} Law */
-
-// Binary places of the powers in bestGuess: after k roundings far more than the 40 decimal places used are right.
+// Binary places of the powers in unaryRevealed: after k roundings far more than the 40 decimal places used are right.
 const PLACES = 384n;
 
 /**
  * @param {number} k
  * @param {bigint} P Words that set the bit of the true value.
  * @param {bigint} R Words that set the bit of any other value.
- * @returns {Law}
+ * @returns {import("./protocol.js").Law}
  */
 const unary = (k, P, R) => ({
   recordSize: packedSize(k),
   thresholds: { P, R },
-  likelihoodRatio: [P * (Q - R), R * (Q - P)],
-  smallestSupport: 1,
-  // (p/q * (1 - (1-q)^k) + (1-p)(1-q)^(k-1))/k: any member of a non-empty support is a best guess.
-  bestGuess: () => {
-    let unset = 1n << PLACES;
-    for (const bit of (k - 1).toString(2)) {
-      unset = (unset * unset) >> PLACES;
-      if (+bit) unset = (unset * (Q - R)) / Q;
-    }
-    return [
-      P * ((Q << PLACES) - unset * (Q - R)) + R * (Q - P) * unset,
-      (BigInt(k) * Q * R) << PLACES,
-    ];
-  },
   randomize: (value, bits) => {
-    const words = bits(k);
+    const words = Array.from(bits(k));
     return pack(
-      [...Array(k).keys()].filter((v) => words[v] < (v === value ? P : R)),
+      words.flatMap((word, v) => (word < (v === value ? P : R) ? v : [])),
       k,
     );
   },
-  support: (record) => unpack(record, k),
 });
+
+/** @type {import("./protocol.js").Support} */
+export const unarySupport = ({ k }, record) => unpack(record, k);
+
+/**
+ * The best guess is (p/q * (1 - (1-q)^k) + (1-p)(1-q)^(k-1))/k: any member of a non-empty support.
+ *
+ * @type {import("./protocol.js").Revealed}
+ */
+export function unaryRevealed({ k, thresholds: { P, R } }) {
+  let unset = 1n << PLACES;
+  for (const bit of (k - 1).toString(2)) {
+    unset = (unset * unset) >> PLACES;
+    if (bit === "1") unset = (unset * (Q - R)) / Q;
+  }
+  const some = (Q << PLACES) - unset * (Q - R);
+  return [
+    [P * (Q - R), R * (Q - P)],
+    1,
+    [P * some + R * (Q - P) * unset, (BigInt(k) * Q * R) << PLACES],
+  ];
+}
 
 /**
  * Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, CCS 2014): every bit is flipped with the same probability.
