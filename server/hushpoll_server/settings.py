@@ -72,11 +72,11 @@ class Settings:
         _check("max_json_bytes", self.max_json_bytes, 256, self.max_body_bytes)
         _check("queue_reports", self.queue_reports, 1, 10**7)
         _check("max_bulk_reports", self.max_bulk_reports, 1, self.queue_reports)
-        _check("group_commit_ms", self.group_commit_ms, 0, 1000)
+        _check("group_commit_ms", self.group_commit_ms, 0, 1000, whole=False)
         _check("group_commit_reports", self.group_commit_reports, 1, 10_000)
         _check("close_grace_seconds", self.close_grace_seconds, 0, 31_536_000)
         _check("fold_at", self.fold_at, 1, 10**7)
-        _check("fold_idle_seconds", self.fold_idle_seconds, 1e-3, 86_400)
+        _check("fold_idle_seconds", self.fold_idle_seconds, 1e-3, 86_400, whole=False)
         _check("max_tokens", self.max_tokens, 1, 10**6)
         _check("pool_size", self.pool_size, 1, 1000)
 
@@ -101,9 +101,11 @@ class Settings:
         return cls(**{known[key]: value for key, value in given.items()})
 
 
-def _check(name: str, value: float, least: float, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+def _check(name: str, value: float, least: float, most: float, *, whole: bool = True) -> None:
+    kinds = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
         raise InvalidParameter(
-            f"{name.upper()} is {value!r}, outside [{least}, {most}]; give a number inside it",
+            f"{name.upper()} is {value!r}, outside [{least}, {most}]; give a "
+            f"{'whole ' if whole else ''}number inside it",
             field=name.upper(),
         )

@@ -45,7 +45,11 @@ class Collector:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database_url, pool_size=settings.pool_size)
-        migrate.upgrade(self.database)
+        try:
+            migrate.upgrade(self.database)
+        except BaseException:
+            self.database.close()
+            raise
         self.tokens = TokenStore(self.database)
         self.reports = ReportStore(self.database)
         self.segments = SegmentStore(self.database, shuffled)

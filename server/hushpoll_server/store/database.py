@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.store import sqlite
@@ -29,7 +29,8 @@ class Database:
     Raises
     ------
     InvalidParameter
-        The URL cannot be read, or names a database that this release does not serve.
+        The URL cannot be read, names a database that this release does not serve, or a file that
+        is none.
     NotDurable
         The database refuses the settings under which a commit is durable.
     """
@@ -103,4 +104,13 @@ def _open(url: str, pool_size: int) -> Engine:
         logging_name=LOGGING_NAME,
     )
     sqlite.install(engine)
+    try:
+        engine.connect().close()
+    except DatabaseError as error:
+        engine.dispose()
+        raise InvalidParameter(
+            f"DATABASE_URL names the file {parsed.database!r}, which SQLite cannot use "
+            f"({error.orig}); name a new file, or one that hushpoll made",
+            field="DATABASE_URL",
+        ) from None
     return engine

@@ -8,10 +8,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
 
 from hushpoll_server.errors import SchemaRefused
 from hushpoll_server.store.database import Database
 
+VERSION_TABLE = "alembic_version"
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
@@ -58,8 +60,19 @@ def _run(database: Database, direction: str, revision: str) -> None:
                 f"{', '.join(sorted(known))}; start the newer release that wrote it, "
                 "or restore a backup"
             )
+        if not found:
+            _check_empty(connection)
         config.attributes["connection"] = connection
         getattr(command, direction)(config, revision)
+
+
+def _check_empty(connection: Connection) -> None:
+    foreign = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
+    if foreign:
+        raise SchemaRefused(
+            f"the database has no schema version but tables ({', '.join(foreign[:3])}), so it "
+            "belongs to another program; name a new file"
+        )
 
 
 def _config() -> Config:
