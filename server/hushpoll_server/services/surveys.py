@@ -197,10 +197,13 @@ class SurveyService:
             The version.
         grace_seconds : int or None
             For how long reports of offline devices are still taken, in [0, 31536000]; the
-            configured time by default.
+            configured time by default. A version that has not opened has no such devices, and
+            no grace period.
         """
         now = self.now()
         grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
+        if self.state(row) is State.SCHEDULED:
+            grace = 0
         self._store.close(row.id, closed_at=now, accepts_until=now + grace)
         self._rows.pop(row.digest, None)
         log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)

@@ -1,0 +1,79 @@
+"""The states of a survey version, as docs/data-model.md draws them, second by second."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushpoll_shared import wire
+
+CLOSE = "/api/v1/surveys/work/versions/1/close"
+
+
+def takes(site, published, make_report):
+    body = wire.encode_report_json(published.digest, make_report(published))
+    return site.send("work", body).status_code == 201
+
+
+def state(site):
+    return site.get("/api/v1/surveys").json["surveys"][0]["state"]
+
+
+def walk(site, published, make_report, steps):
+    """Advance the clock by each number of seconds, and note what the version is and does."""
+    seen = []
+    for seconds in steps:
+        site.clock.advance(seconds)
+        seen.append((state(site), takes(site, published, make_report)))
+    return seen
+
+
+def test_a_scheduled_version_runs_through_every_state(make_site, make_report):
+    site = make_site(CLOSE_GRACE_SECONDS=100)
+    published = site.publish(opens="2026-03-01T12:01:00Z", closes="2026-03-01T12:02:00Z")
+    assert walk(site, published, make_report, [0, 59, 1, 59, 1, 99, 1]) == [
+        ("scheduled", False),
+        ("scheduled", False),
+        ("open", True),
+        ("open", True),
+        ("closing", True),
+        ("closing", True),
+        ("closed", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("closed_after", "steps", "expected"),
+    [
+        # by hand before its time: its own grace counts
+        (10, [0, 49, 1], ["closing", "closing", "closed"]),
+        # by hand in the last minute: the announced end is not moved out
+        (3590, [0, 9, 1, 40], ["closing", "closing", "closing", "closed"]),
+    ],
+)
+def test_the_earlier_end_counts(make_site, make_report, closed_after, steps, expected):
+    site = make_site(CLOSE_GRACE_SECONDS=50)
+    published = site.publish(closes="2026-03-01T13:00:00Z")
+    site.clock.advance(closed_after)
+    assert site.post(CLOSE).json["state"] == "closing"
+    found = walk(site, published, make_report, steps)
+    assert found == [(one, one != "closed") for one in expected]
+
+
+def test_a_version_closed_before_it_opened_never_takes_a_report(site, make_report):
+    """Guards: its grace period used to take reports although it had never been open."""
+    published = site.publish(opens="2026-03-01T13:00:00Z")
+    answer = site.post(CLOSE, json={"grace_seconds": 600}).json
+    assert answer["state"] == "closed"
+    assert answer["accepts_until"] == answer["closed_at"]
+    for seconds in (0, 60, 3600):
+        site.clock.advance(seconds)
+        assert not takes(site, published, make_report)
+
+
+def test_no_version_opens_again(site, make_draft, make_report):
+    published = site.publish()
+    site.post(CLOSE, json={"grace_seconds": 0})
+    for body in ({"grace_seconds": 600}, None):
+        assert site.post(CLOSE, json=body).json["state"] == "closed"
+    assert site.post("/api/v1/surveys", json=make_draft()).status_code == 200  # changes nothing
+    assert not takes(site, published, make_report)
