@@ -15,6 +15,7 @@ from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
+from hushpoll_shared.text import show
 
 log = get_logger(__name__)
 
@@ -79,10 +80,12 @@ def problem_answer(error: Exception) -> Response:
 
 def invalid_answer(error: ValidationError) -> Response:
     """Render what pydantic refuses as ``invalid-request``, naming the field."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "body"
+    # Reports are not read by models, so what is shown here is never an answer.
+    value = "missing" if first["type"] == "missing" else show(first["input"])
     return problem_answer(
-        Refused("invalid-request", f"{field}: {first['msg']}; correct it", field=field)
+        Refused("invalid-request", f"{field} is {value}: {first['msg']}; correct it", field=field)
     )
 
 

@@ -100,8 +100,11 @@ def unsupported(*accepted: str) -> Refused:
 
 
 def not_modified(etag: str) -> Response | None:
-    """Return 304 if the request's If-None-Match holds `etag`."""
-    if etag in request.if_none_match:
+    """Return 304 if the request's If-None-Match holds `etag`.
+
+    Compared weakly (RFC 9110, section 13.1.2): a proxy that compresses weakens the tags it passes.
+    """
+    if request.if_none_match.contains_weak(etag):
         answer = Response(status=304)
         answer.set_etag(etag)
         return answer

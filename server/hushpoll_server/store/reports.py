@@ -49,6 +49,9 @@ class Arrival(NamedTuple):
     survey_id: int | None = None
     token: bytes | None = None
 
+    def __repr__(self) -> str:
+        return f"<report with a record of {len(self.record)} bytes, not shown>"
+
     @property
     def key(self) -> Key:
         """What must be unique."""

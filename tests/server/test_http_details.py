@@ -1,0 +1,90 @@
+"""Headers and messages that clients, proxies and logs depend on."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushpoll_server.store.reports import Arrival
+
+MANIFESTS = ["/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"]
+
+
+@pytest.mark.parametrize("path", MANIFESTS)
+@pytest.mark.parametrize("given", ['"{0}"', 'W/"{0}"', '"other", W/"{0}"', "*"])
+def test_a_known_manifest_is_not_sent_again(site, path, given):
+    """Guards: behind a proxy that compresses, and so weakens ETags, each fetch was a full one."""
+    digest = site.publish().digest
+    answer = site.get(path, headers={"If-None-Match": given.format(digest)})
+    assert (answer.status_code, answer.data) == (304, b"")
+    assert answer.headers["ETag"] == f'"{digest}"'
+    assert answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", [*MANIFESTS, "/api/v1/surveys", "/health"])
+def test_head_is_get_without_the_body(site, path):
+    site.publish()
+    client = site.app.test_client()
+    get, head = client.get(path), client.head(path)
+    assert (head.status_code, head.data) == (200, b"")
+    varying = {"X-Request-Id"}
+    for name in set(get.headers.keys()) - varying:
+        assert head.headers.get(name) == get.headers[name], name
+
+
+def test_head_of_an_export_tells_its_size(site):
+    published = site.publish()
+    site.fill(published, 5)
+    path = "/api/v1/surveys/work/versions/1/records"
+    head = site.app.test_client().head(path, headers=site.admin)
+    assert (head.status_code, head.data) == (200, b"")
+    assert int(head.headers["Content-Length"]) == len(site.get(path).data)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("surveys/work/versions/1/close", {"grace_seconds": -5}, ["grace_seconds is -5", "0"]),
+        ("surveys/work/tokens", {"count": 0}, ["count is 0", "1"]),
+        ("surveys/work/tokens", {}, ["count is missing"]),
+        ("tokens", {"scopes": ["read"], "owner": "me"}, ["owner is 'me'"]),
+        ("tokens", {"scopes": ["read"], "label": "x" * 201}, ["label is 'xxx", "200"]),
+    ],
+)
+def test_a_refused_value_is_named_with_its_interval(site, path, body, words):
+    """Guards: the field and the interval were named, but not what had been sent."""
+    site.publish()
+    answer = site.post(f"/api/v1/{path}", json=body)
+    assert site.problem(answer)[:2] == (422, "invalid-request")
+    assert len(answer.json["detail"]) < 250
+    for word in words:
+        assert word in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"),
+        ("GET", "/api/v1"),
+        ("GET", "/api/v1/surveys/"),
+        ("GET", "/api/v2/surveys"),
+        ("GET", "/api/v1/surveys/work/versions/one"),
+        ("DELETE", "/api/v1/surveys/work"),
+        ("PUT", "/api/v1/surveys/work/reports"),
+        ("GET", "/api/v1/surveys/work/reports"),
+        ("POST", "/api/v1/openapi.json"),
+        ("BREW", "/health"),
+    ],
+)
+def test_what_no_view_answers_is_a_problem_too(site, method, path):
+    site.publish()
+    answer = site.app.test_client().open(path, method=method)
+    assert site.problem(answer)[:2] in {(404, "not-found"), (405, "method-not-allowed")}
+    assert ("Allow" in answer.headers) == (answer.status_code == 405)
+
+
+def test_a_report_on_its_way_does_not_print_itself():
+    """Guards: its repr, which debuggers and crash reports show, held record and token."""
+    arrival = Arrival(7, b"ID-OF-16-BYTES!!", b"RECORD", 3, b"TOKEN")
+    for shown in (repr(arrival), str(arrival), f"{arrival}", repr([arrival])):
+        for secret in ("ID-OF", "RECORD", "TOKEN"):
+            assert secret not in shown
