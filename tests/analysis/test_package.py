@@ -1,0 +1,39 @@
+"""The public names of analysis, and what happens without what it stands on."""
+
+import subprocess
+import sys
+
+import hushpoll_analysis
+
+PUBLIC = {
+    "AttributeEstimate",
+    "Channel",
+    "Counts",
+    "CrossTable",
+    "Decoded",
+    "ExpectedWidth",
+    "count",
+    "cross_table",
+    "debiased",
+    "decode",
+    "expected_width",
+    "frequencies",
+    "frequencies_from_counts",
+    "protected_width",
+    "respondents_for_width",
+}
+
+
+def test_the_public_names_are_these():
+    assert set(hushpoll_analysis.__all__) == PUBLIC
+    assert len(hushpoll_analysis.__all__) == len(PUBLIC)
+    for name in PUBLIC:
+        assert getattr(hushpoll_analysis, name).__module__.startswith("hushpoll_analysis.")
+
+
+def test_without_the_extra_the_import_names_it():
+    program = "import sys; sys.modules['pandas'] = None; import hushpoll_analysis"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "MissingExtra" in done.stderr
+    assert "pip install 'hushpoll[server]'" in done.stderr
