@@ -37,8 +37,8 @@ class Disclosure:
     ----------
     best_guess : Decimal
         Chance that the best guess of the answer from the record is right when every answer was
-        equally likely beforehand, in [1/k, 1]. For local hashing: given the most revealing hash
-        function.
+        equally likely beforehand, in [1/k, 1]. For local hashing: given a hash that spreads the
+        values over min(g, k) buckets; no hash reveals more, and most reveal less.
     largest_posterior : Decimal
         Largest probability that any possible record can give to any answer, from the same prior.
 
