@@ -1,0 +1,140 @@
+"""What group rates need of the rows: eight numbers a row, their mean and their products.
+
+Per group a (0 unprivileged, 1 privileged) a row gives, D_a being its weight in the group, y and
+1 - y its label and yhat its prediction,
+
+    D_a y,  D_a (1 - y),  yhat D_a y,  yhat D_a (1 - y).
+
+Every group rate is a ratio of two fixed linear combinations of their means. Label and prediction
+may be estimates themselves: y the weight of a perturbed label, and yhat D_a the sum of yhat_v D_v
+over the categories v of the group, where yhat_v is what is predicted if the answer is v. Records of
+different attributes are perturbed independently, so each product has the truth as its expectation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+TERMS = 8
+"""Numbers per row: four per group, the unprivileged group first."""
+
+RATES: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {
+    "P": (np.array([0.0, 0, 1, 1]), np.array([1.0, 1, 0, 0])),
+    "TPR": (np.array([0.0, 0, 1, 0]), np.array([1.0, 0, 0, 0])),
+    "FPR": (np.array([0.0, 0, 0, 1]), np.array([0.0, 1, 0, 0])),
+    "ACC": (np.array([0.0, 1, 1, -1]), np.array([1.0, 1, 0, 0])),
+}
+"""Numerator and denominator of each rate over a group's four terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Means of the terms and of their products; add two to join their rows.
+
+    Leading axes, where there are any, are separate surveys of n rows each.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    mean : f64[..., 8]
+        Of each term.
+    second : f64[..., 8, 8]
+        Of each product of two terms.
+    third : f64[..., 2, 4, 4, 4]
+        Of each product of three terms of one group: what the skewness of its rates needs.
+    """
+
+    n: int
+    mean: npt.NDArray[np.float64]
+    second: npt.NDArray[np.float64]
+    third: npt.NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> Moments:
+        """Return the moments of no row."""
+        return cls(0, np.zeros(TERMS), np.zeros((TERMS, TERMS)), np.zeros((2, 4, 4, 4)))
+
+    @classmethod
+    def of(cls, terms: npt.NDArray[np.float64]) -> Moments:
+        """Return the moments of rows f64[n, 8], n at least 1."""
+        return cls.weighed(terms, np.full(len(terms), 1.0 / len(terms)), len(terms))
+
+    @classmethod
+    def weighed(
+        cls, terms: npt.NDArray[np.float64], share: npt.NDArray[np.float64], n: int
+    ) -> Moments:
+        """Return the moments of n rows of m kinds.
+
+        Parameters
+        ----------
+        terms : f64[..., m, 8]
+            Of each kind of row.
+        share : f64[..., m]
+            Of the rows that are of each kind, summing to 1.
+        n : int
+            Rows, at least 1.
+        """
+        weighed = terms * share[..., None]
+        third = [_triples(weighed[..., own], terms[..., own]) for own in (slice(0, 4), slice(4, 8))]
+        return cls(
+            n,
+            weighed.sum(axis=-2),
+            np.swapaxes(weighed, -1, -2) @ terms,
+            np.stack(third, axis=-4),
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        n = self.n + other.n
+        ours, theirs = self.n / max(n, 1), other.n / max(n, 1)
+        return Moments(
+            n,
+            ours * self.mean + theirs * other.mean,
+            ours * self.second + theirs * other.second,
+            ours * self.third + theirs * other.third,
+        )
+
+
+def _triples(
+    weighed: npt.NDArray[np.float64], terms: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Sum over rows [..., m, 4] of weighed_i terms_j terms_k, f64[..., 4, 4, 4]."""
+    pairs = (terms[..., :, None] * terms[..., None, :]).reshape(*terms.shape[:-1], 16)
+    found = np.swapaxes(weighed, -1, -2) @ pairs
+    return found.reshape(*found.shape[:-1], 4, 4)
+
+
+def row_terms(
+    weights: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.int8],
+    groups: tuple[Sequence[int], Sequence[int]],
+    positive: npt.NDArray[np.float64],
+    negative: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return the terms f64[..., 8] of rows.
+
+    Parameters
+    ----------
+    weights : f64[..., k]
+        Weight of the row in each category of the protected attribute, such as its debiased
+        indicator.
+    predicted : int8[...] or int8[..., k] of {0, 1}
+        The prediction, or the one made for each category that the answer may be.
+    groups : pair of sequences of int
+        Codes of the unprivileged and of the privileged group.
+    positive, negative : f64[...]
+        y and 1 - y, or weights with those expectations; both 0 where the target has no answer.
+    """
+    each = predicted if predicted.ndim == weights.ndim else predicted[..., None]
+    chosen = weights * each
+    labels = np.stack([positive, negative], axis=-1)
+    parts = [
+        part[..., list(codes)].sum(axis=-1)[..., None] * labels
+        for codes in groups
+        for part in (weights, chosen)
+    ]
+    return np.concatenate(parts, axis=-1)
