@@ -1,0 +1,264 @@
+"""How often the intervals of an audit cover the truth, in simulated surveys of a known population.
+
+With a protected attribute of two categories and a model fixed beforehand, a row is one of 8 kinds
+(group, label, prediction) and its record supports none, one or both categories. An audit sees
+nothing else of it. So a survey is one multinomial draw of at most 32 counts, with respondents and
+noise drawn anew, and thousands of surveys take a second. The same code then estimates, from the
+same moments, as in an audit of rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.fairness_moments import Moments, row_terms
+from hushpoll_analysis.fairness_rates import ENOUGH, METRICS, Estimated, metric
+from hushpoll_analysis.fairness_weights import shares_from_sums, weights
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+
+REFUSED_AT_MOST = 0.005
+"""A group is large enough to be audited if chance alone would refuse it less often."""
+
+LARGE_ENOUGH = ENOUGH + NormalDist().inv_cdf(1 - REFUSED_AT_MOST)
+"""Expected strength that this takes, in standard errors: the strength found is about N(it, 1)."""
+
+SURVEYS_AT_A_TIME = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What an audit sees of one row of a population.
+
+    Attributes
+    ----------
+    label, predicted : int8[m]
+        Of each kind of row.
+    indicators : uint8[m, 2]
+        Support of its record of the protected attribute.
+    probability : f64[m]
+        Of each kind, summing to 1.
+    channel : Channel
+        Of the protocol.
+    """
+
+    label: npt.NDArray[np.int8]
+    predicted: npt.NDArray[np.int8]
+    indicators: npt.NDArray[np.uint8]
+    probability: npt.NDArray[np.float64]
+    channel: Channel
+
+    @classmethod
+    def of(cls, population: npt.NDArray[np.float64], oracle: FrequencyOracle) -> Law:
+        """Return the law of a row.
+
+        Parameters
+        ----------
+        population : f64[2, 2, 2]
+            Share, or number, of people by group, label and prediction.
+        oracle : FrequencyOracle
+            Of the protected attribute; k is 2.
+
+        Raises
+        ------
+        InvalidParameter
+            For another shape, a negative share, nobody at all, or a protocol of another k.
+        """
+        shares = np.asarray(population, dtype=np.float64)
+        if shares.shape != (2, 2, 2) or not (shares >= 0).all() or not shares.sum() > 0:
+            raise InvalidParameter(
+                f"the population has the shape {shares.shape}; give non-negative shares by group, "
+                "label and prediction, (2, 2, 2), not all of them 0",
+                field="population",
+            )
+        if oracle.k != 2:
+            raise InvalidParameter(
+                f"the protocol has k = {oracle.k}; the groups of this simulation are 2", field="k"
+            )
+        kinds = [
+            (label, predicted, support, shares[group, label, predicted] * chance)
+            for group, label, predicted in itertools.product((0, 1), repeat=3)
+            for support, chance in supports(oracle, group)
+        ]
+        probability = np.array([kind[3] for kind in kinds])
+        return cls(
+            label=np.array([kind[0] for kind in kinds], dtype=np.int8),
+            predicted=np.array([kind[1] for kind in kinds], dtype=np.int8),
+            indicators=np.array([kind[2] for kind in kinds], dtype=np.uint8),
+            probability=probability / probability.sum(),
+            channel=Channel.of(oracle),
+        )
+
+    def moments(
+        self, counts: npt.NDArray[np.float64], n: int, *, debiased_alone: bool = False
+    ) -> Moments:
+        """Return the moments of surveys from counts, or from shares, f64[..., m] of each kind.
+
+        `debiased_alone` leaves the excess in the weights, to see what its removal gains.
+        """
+        share = counts / counts.sum(axis=-1, keepdims=True)
+        size = self.indicators.sum(axis=1)
+        drawn = share @ self.indicators, share @ (self.indicators * size[:, None])
+        excess = np.zeros(drawn[0].shape) if debiased_alone else shares_from_sums(1.0, *drawn)
+        terms = row_terms(
+            weights(self.indicators, self.channel, excess[..., None, :]),
+            self.predicted,
+            ([0], [1]),
+            self.label.astype(np.float64),
+            1.0 - self.label.astype(np.float64),
+        )
+        return Moments.weighed(terms, share, n)
+
+
+def supports(oracle: FrequencyOracle, value: int) -> Iterator[tuple[tuple[int, int], float]]:
+    """Yield each support set of a record of one of two values, and its probability.
+
+    GRR and subset selection support exactly one category. In the others the two indicators are
+    independent given the value: bits by construction; in local hashing the other category's hash is
+    uniform given the value's, hence equal to the report with probability 1/g whatever that is.
+    """
+    fixed_size = oracle.name in ("GRR", "SS")
+    for found in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        if fixed_size and sum(found) != 1:
+            continue
+        own = oracle.p if found[value] else 1 - oracle.p
+        other = oracle.q if found[1 - value] else 1 - oracle.q
+        yield found, float(own if fixed_size else own * other)
+
+
+def truth(population: npt.NDArray[np.float64]) -> Mapping[str, float]:
+    """Return DI, SPD, EOD and OAD of a population [group, label, prediction]."""
+    people = population.sum(axis=(1, 2))
+    positive = population[:, :, 1].sum(axis=1) / people
+    recall = population[:, 1, 1] / population[:, 1].sum(axis=1)
+    accuracy = (population[:, 0, 0] + population[:, 1, 1]) / people
+    return {
+        "DI": float(positive[0] / positive[1]),
+        "SPD": float(positive[1] - positive[0]),
+        "EOD": float(recall[1] - recall[0]),
+        "OAD": float(accuracy[1] - accuracy[0]),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the intervals of one metric did over many surveys.
+
+    Attributes
+    ----------
+    truth : float
+        The population's value.
+    covered, answered : float
+        Share of all surveys whose interval held the truth, and that gave one at all.
+    bias, deviation : float
+        Mean of the estimates that were given, minus the truth, and their standard deviation.
+    strength : float
+        Of the weakest denominator, in standard errors, as the law expects it beforehand.
+    gain : float or None
+        Expected standard error with D alone, over that with weights that sum to one; None where D
+        alone is expected to be refused.
+    respondents : int
+        How many it takes for the group to be large enough to be audited.
+    """
+
+    truth: float
+    covered: float
+    answered: float
+    bias: float
+    deviation: float
+    strength: float
+    gain: float | None
+    respondents: int
+
+    @property
+    def auditable(self) -> bool:
+        """Whether the group is large enough to be audited, decided before any survey is drawn."""
+        return self.strength >= LARGE_ENOUGH
+
+    @property
+    def covered_where_answered(self) -> float:
+        """Coverage among the surveys that gave an interval; 0 if none did."""
+        return self.covered / self.answered if self.answered else 0.0
+
+
+def coverage(
+    population: npt.NDArray[np.float64],
+    oracle: FrequencyOracle,
+    *,
+    respondents: int,
+    surveys: int,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+) -> Mapping[str, Coverage]:
+    """Draw surveys and count how often the interval of each metric covers the population's value.
+
+    Parameters
+    ----------
+    population : f64[2, 2, 2]
+        People by group, label and prediction.
+    oracle : FrequencyOracle
+        Of the protected attribute, k = 2.
+    respondents, surveys : int
+        Rows a survey, and surveys; at least 1 and 2.
+    rng : numpy.random.Generator
+        Of respondents and noise.
+    confidence : float
+        In (0, 0.999].
+
+    Raises
+    ------
+    InvalidParameter
+        As :meth:`Law.of`, or for a number or a confidence out of bounds.
+    """
+    for name, number, least in (("respondents", respondents, 1), ("surveys", surveys, 2)):
+        if number < least:
+            raise InvalidParameter(f"{name} is {number}; it must be at least {least}", field=name)
+    law = Law.of(population, oracle)
+    drawn: dict[str, list[Estimated]] = {name: [] for name in METRICS}
+    for start in range(0, surveys, SURVEYS_AT_A_TIME):
+        some = min(SURVEYS_AT_A_TIME, surveys - start)
+        counts = rng.multinomial(respondents, law.probability, size=some).astype(np.float64)
+        moments = law.moments(counts, respondents)
+        for name, found in drawn.items():
+            found.append(metric(moments, name, confidence=confidence))
+    expected = law.moments(law.probability, respondents)
+    plain = law.moments(law.probability, respondents, debiased_alone=True)
+    return {
+        name: _summary(
+            value,
+            drawn[name],
+            metric(expected, name, confidence=confidence),
+            metric(plain, name, confidence=confidence),
+            respondents,
+        )
+        for name, value in truth(np.asarray(population, dtype=np.float64)).items()
+    }
+
+
+def _summary(
+    value: float, parts: list[Estimated], expected: Estimated, plain: Estimated, respondents: int
+) -> Coverage:
+    enough = np.concatenate([part.strength for part in parts]) >= ENOUGH
+    estimate = np.concatenate([part.value for part in parts])[enough]
+    lower = np.concatenate([part.lower for part in parts])[enough]
+    upper = np.concatenate([part.upper for part in parts])[enough]
+    strength = float(expected.strength)
+    comparable = min(strength, float(plain.strength)) >= ENOUGH
+    return Coverage(
+        truth=value,
+        covered=float(((lower <= value) & (value <= upper)).sum()) / len(enough),
+        answered=float(enough.mean()),
+        bias=float(estimate.mean() - value) if estimate.size else 0.0,
+        deviation=float(estimate.std()) if estimate.size else 0.0,
+        strength=strength,
+        gain=float(plain.standard_error / expected.standard_error) if comparable else None,
+        respondents=math.ceil(respondents * (LARGE_ENOUGH / strength) ** 2),
+    )
