@@ -67,9 +67,9 @@ def test_a_database_that_cannot_be_used_is_refused_by_field(bad):
 
 
 def test_the_file_is_readable_by_its_owner_only(make_site, tmp_path):
-    make_site().publish()
-    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("*.sqlite*")}
-    assert modes["hushpoll.sqlite"] == 0o600
+    make_site(DATABASE_URL=f"sqlite:///{tmp_path}/new.sqlite").publish()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("new.sqlite*")}
+    assert set(modes) == {"new.sqlite", "new.sqlite-wal", "new.sqlite-shm"}
     assert set(modes.values()) == {0o600}
 
 
