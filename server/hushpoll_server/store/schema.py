@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Dialect,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -18,6 +19,18 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
+
+
+class Bytes(LargeBinary):
+    """Binary values handed to the driver as they are.
+
+    The base class wraps each in the driver's ``Binary``, which sqlite3 and psycopg 3 do not need
+    and which a batch pays for three times a report.
+    """
+
+    def bind_processor(self, _dialect: Dialect) -> None:
+        """Return no conversion."""
+
 
 metadata = MetaData(
     naming_convention={
@@ -44,7 +57,7 @@ versions = Table(
     Column("version", Integer, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("title", String, nullable=False),
-    Column("canonical", LargeBinary, nullable=False),
+    Column("canonical", Bytes, nullable=False),
     Column("record_size", Integer, nullable=False),
     Column("minimum_batch", Integer, nullable=False),
     Column("opens", BigInteger),
@@ -58,8 +71,8 @@ inbox = Table(
     "inbox",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
-    Column("report_id", LargeBinary(16), primary_key=True),
-    Column("record", LargeBinary, nullable=False),
+    Column("report_id", Bytes(16), primary_key=True),
+    Column("record", Bytes, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -67,7 +80,7 @@ seen_ids = Table(
     "seen_ids",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
-    Column("report_id", LargeBinary(16), primary_key=True),
+    Column("report_id", Bytes(16), primary_key=True),
     sqlite_with_rowid=False,
 )
 
@@ -77,13 +90,13 @@ segments = Table(
     Column("id", Integer, primary_key=True),
     Column("version_id", ForeignKey("survey_versions.id"), nullable=False, index=True),
     Column("reports", Integer, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    Column("data", Bytes, nullable=False),
 )
 
 respondent_tokens = Table(
     "respondent_tokens",
     metadata,
-    Column("hash", LargeBinary(32), primary_key=True),
+    Column("hash", Bytes(32), primary_key=True),
     Column("survey_id", ForeignKey("surveys.id"), nullable=False),
     Column("spent", Boolean(create_constraint=False), nullable=False),
     sqlite_with_rowid=False,
@@ -93,7 +106,7 @@ api_tokens = Table(
     "api_tokens",
     metadata,
     Column("id", String(16), primary_key=True),
-    Column("hash", LargeBinary(32), nullable=False),
+    Column("hash", Bytes(32), nullable=False),
     Column("label", String(200), nullable=False),
     Column("scopes", String(200), nullable=False),
     Column("expires_at", BigInteger),
