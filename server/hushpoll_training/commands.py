@@ -12,7 +12,7 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
-from hushpoll_training.modes import check_mode, from_data, from_records
+from hushpoll_training.modes import choose_mode
 from hushpoll_training.parameters import read_parameters
 from hushpoll_training.prediction import (
     predict_rows,
@@ -100,16 +100,11 @@ def train(
     NonDP baseline, trained on answers in clear, stands beside it. Only the model that was trained
     on randomised answers is saved.
     """
-    check_mode(records, data, given)
+    run = choose_mode(records, data, given)
     parameters = read_parameters(params)
     if out is not None:
         check_directory(out, overwrite=overwrite)
-    if records is not None:
-        outcome = from_records(records, given, ignore, parameters, seed, threads)
-    elif data is not None:
-        outcome = from_data(data, given, ignore, parameters, seed, threads)
-    else:
-        raise AssertionError("check_mode lets one of them through")
+    outcome = run(ignore, parameters, seed, threads)
     files = {"records": records, "data": data} | {
         name: given[name] for name in ("manifest", "panel", "baseline")
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,12 @@ _OF_CODES = ("target", "protected", "sensitive")
 _OF_DATA = ("manifest", *_OF_CODES, "protocol", "split", "epsilon", "test_size")
 
 
-def check_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> None:
-    """Refuse options that do not make one of the two ways.
+Run = Callable[[Sequence[str], Mapping[str, Any], int, int], Outcome]
+"""Takes ignored columns, parameters, seed and threads."""
+
+
+def choose_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> Run:
+    """Return what trains in the way that the options ask for.
 
     Parameters
     ----------
@@ -35,30 +40,41 @@ def check_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]
     Raises
     ------
     click.UsageError
-        Naming the option.
+        Naming the option, if the options make neither way.
     """
-    if (records is None) == (data is None):
-        raise click.UsageError(
-            "give either --records, collected ones, or --data, clear rows to simulate with"
-        )
-    mode, foreign = ("--records", _OF_DATA) if data is None else ("--data", _OF_RECORDS)
-    for name in foreign:
-        if given[name] is not None:
-            raise click.UsageError(f"{_option(name)} does not go with {mode}; leave it out")
-    if data is None:
-        if given["baseline"] is not None and given["panel"] is None:
-            raise click.UsageError("--baseline needs --panel, clear rows to test on")
-        return
+    if records is not None and data is None:
+        _check_records(given)
+        return partial(from_records, records, given)
+    if data is not None and records is None:
+        _check_data(given)
+        return partial(from_data, data, given)
+    raise click.UsageError(
+        "give either --records, collected ones, or --data, clear rows to simulate with"
+    )
+
+
+def _check_records(given: Mapping[str, Any]) -> None:
+    _refuse(given, _OF_DATA, "does not go with --records")
+    if given["baseline"] is not None and given["panel"] is None:
+        raise click.UsageError("--baseline needs --panel, clear rows to test on")
+
+
+def _check_data(given: Mapping[str, Any]) -> None:
+    _refuse(given, _OF_RECORDS, "does not go with --data")
     if given["manifest"] is not None:
-        for name in _OF_CODES:
-            if given[name] is not None:
-                raise click.UsageError(f"{_option(name)} is the manifest's to say; leave it out")
+        _refuse(given, _OF_CODES, "is the manifest's to say")
         return
     for name in (*_OF_CODES, "protocol", "epsilon"):
         if given[name] is None:
             raise click.UsageError(
-                f"--data without --manifest is a file of codes and needs {_option(name)}"
+                f"--data without --manifest is a file of codes and needs --{name}"
             )
+
+
+def _refuse(given: Mapping[str, Any], names: Sequence[str], why: str) -> None:
+    for name in names:
+        if given[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
 def from_records(
@@ -129,7 +145,3 @@ def from_data(
 
 def _one(advance: Callable[[int], None]) -> Callable[[int, int], None]:
     return lambda _done, _total: advance(1)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
