@@ -51,12 +51,12 @@ ignore_option = click.option(
 )
 @click.option("--data", type=_FILE, help="Simulate: CSV of clear answers, to split and perturb.")
 @click.option("--manifest", type=_FILE, help="The survey that --data answers (.json, .yaml).")
-@click.option("--target", metavar="COLUMN", help="For codes without a manifest; code 1 is positive")
+@click.option("--target", metavar="COLUMN", help="For codes without a manifest; 1 is positive.")
 @click.option("--protected", metavar="COLUMN", help="Likewise; code 1 is privileged, 0 is not.")
 @click.option("--sensitive", metavar="COLUMN,...", help="Likewise: the columns to perturb.")
-@click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="Instead of the manifest's.")
-@click.option("--split", type=click.Choice(NAMED_SPLITS), help="Instead of the manifest's.")
-@click.option("--epsilon", metavar="NUMBER", help="Instead of the manifest's.")
+@click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="In place of the manifest's.")
+@click.option("--split", type=click.Choice(NAMED_SPLITS), help="Likewise; uniform for codes.")
+@click.option("--epsilon", metavar="NUMBER", help="Likewise: the total of one person.")
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
