@@ -55,7 +55,7 @@ export function readAttribute(value, position) {
   const perturbed = value?.role === "sensitive" || "protocol" in Object(value);
   const read = shape(value, where, perturbed ? PERTURBED : CLEAR);
   const { role, categories, missing, positive } = read;
-  must(!perturbed || role !== "plain", `${where}.protocol`, read.protocol, "left out: plain answers leave in clear");
+  must(!perturbed || role !== "plain", `${where}.protocol`, read.protocol, "left out of a plain attribute");
   /** @type {string[]} */
   const domain = missing === undefined ? categories : [...categories, missing];
   domain.forEach((category, code) => {

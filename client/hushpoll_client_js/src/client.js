@@ -82,7 +82,7 @@ export class SurveyClient {
     const published = await this.published();
     const { digest, version, epsilon, attributes, submission } = published;
     const { api, survey, token, storage } = this.#given;
-    must(submission === "open" || token, "token", "", "given: the survey takes one per respondent");
+    must(submission === "open" || token, "token", "", "given: the survey wants one");
     const codes = codeAnswers(attributes, answers);
     return storage.update((entries) => {
       const known = entries.find((entry) => entry.digest === digest);
@@ -118,13 +118,15 @@ export class SurveyClient {
     return (await entriesOf(this.#given.storage)).map(({ report, token, ...entry }) => entry);
   }
 
-  /** Forget the answer to this survey, sent or not, but for what was spent: it is not randomised again. */
+  /** Forget the answers to all versions of this survey, sent or not, but for what was spent: none is given again. */
   async withdraw() {
-    const { digest } = await this.published();
-    await this.#given.storage.update((entries) => {
-      const entry = entries.find((one) => one.digest === digest);
-      return entry && { ...entry, state: "withdrawn", report: undefined, token: undefined };
-    });
+    const { survey, storage } = this.#given;
+    for (const { digest } of await entriesOf(storage)) {
+      await storage.update((entries) => {
+        const entry = entries.find((one) => one.digest === digest && one.survey === survey);
+        return entry && { ...entry, state: "withdrawn", report: undefined, token: undefined };
+      });
+    }
   }
 }
 

@@ -54,10 +54,10 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
   try {
     status = await retrying(() => exclusively(digest, attempt), pacing);
   } catch (error) {
-    if (!(error instanceof TransportError && error.retryable)) {
-      await settle({ state: "refused" });
-      throw error;
-    }
+    const { retryable } = /** @type {HushpollError} */ (error);
+    // Only the server's refusal settles it; a fault of the storage does not.
+    if (retryable === false) await settle({ state: "refused" });
+    if (!retryable) throw error;
   }
   return /** @type {Receipt} */ ({ status, digest, epsilon });
 }

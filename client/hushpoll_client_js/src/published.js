@@ -58,7 +58,8 @@ export async function readPublished(value) {
   try {
     const read = shape(value instanceof Uint8Array ? parseJson(value) : value, "", RULES);
     const { opens, closes, epsilon, split } = read;
-    must(!opens || !closes || opens < closes, "closes", closes, `after ${opens}`);
+    // Nothing compares with an absent one.
+    must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
     const layout = layOut(read.attributes.map(readAttribute));
     checkAttributes(layout.attributes);
@@ -109,10 +110,10 @@ function checkBudget(total, split, attributes) {
 function checkProtected(groups, attributes) {
   const { attribute, privileged, unprivileged } = groups;
   must(
-    [privileged, unprivileged].every((group) => Array.isArray(group)),
+    [privileged, unprivileged].every(LIST[0]),
     "protected",
     groups,
-    "an attribute, and lists privileged and unprivileged",
+    "an attribute and two lists",
   );
   const found = attributes.find(({ name, role }) => name === attribute && role !== "target");
   const apartFrom = (/** @type {unknown[]} */ other) =>

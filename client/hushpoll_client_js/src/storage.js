@@ -32,36 +32,40 @@ import { StorageError } from "./errors.js";
  * @returns {Storage}
  */
 export const indexedDbStorage = (name = "hushpoll") => ({
-  update: (change) =>
-    new Promise((resolve, reject) => {
-      const opened = indexedDB.open(name, 1);
-      const fail = () => reject(new StorageError("this browser keeps no data for this site; nothing was sent"));
-      opened.onerror = fail;
-      opened.onupgradeneeded = () => opened.result.createObjectStore("answers", { keyPath: "digest" });
-      opened.onsuccess = () => {
-        const database = opened.result;
-        const transaction = database.transaction("answers", "readwrite", { durability: "strict" });
-        const answers = transaction.objectStore("answers");
-        const read = answers.getAll();
-        /** @type {any} */
-        let kept;
-        read.onsuccess = () => {
-          try {
-            kept = change(read.result);
-            if (kept) answers.put(kept);
-          } catch (error) {
-            reject(error);
-            transaction.abort();
-          }
-        };
-        transaction.oncomplete = () => {
-          database.close();
-          resolve(kept);
-        };
-        transaction.onabort = () => {
-          database.close();
-          fail();
-        };
+  async update(change) {
+    /** @type {any} */
+    let kept;
+    /** @type {unknown} */
+    let refusal;
+    try {
+      const opening = indexedDB.open(name, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("answers", { keyPath: "digest" });
+      /** @type {IDBDatabase} */
+      const database = await new Promise((resolve, reject) => {
+        opening.onsuccess = () => resolve(opening.result);
+        opening.onerror = reject;
+      });
+      const transaction = database.transaction("answers", "readwrite", { durability: "strict" });
+      const answers = transaction.objectStore("answers");
+      const reading = answers.getAll();
+      // Takes effect once the transaction has ended.
+      database.close();
+      reading.onsuccess = () => {
+        try {
+          kept = change(reading.result);
+          if (kept) answers.put(kept);
+        } catch (error) {
+          refusal = error;
+          transaction.abort();
+        }
       };
-    }),
+      await new Promise((resolve, reject) => {
+        transaction.oncomplete = resolve;
+        transaction.onabort = reject;
+      });
+      return kept;
+    } catch {
+      throw refusal ?? new StorageError("this browser keeps no data for this site; nothing was sent");
+    }
+  },
 });

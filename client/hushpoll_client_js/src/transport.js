@@ -21,10 +21,12 @@ export const PACING = {
   random: Math.random,
 };
 
-/** Attempts before a client gives up for now, seconds that it waits between them in all, and that each may last. */
+/** @typedef {import("./errors.js").HushpollError} HushpollError */
+
+/** Attempts before a client gives up for now, seconds that it waits between them in all; milliseconds that each may last. */
 const ATTEMPTS = 7;
 const PATIENCE = 120;
-const TIMEOUT = 30;
+const TIMEOUT = 30_000;
 
 /**
  * One request.
@@ -43,7 +45,7 @@ export async function exchange(fetch, url, init) {
       referrerPolicy: "no-referrer",
       redirect: "manual",
       cache: "no-store",
-      signal: AbortSignal.timeout(1000 * TIMEOUT),
+      signal: AbortSignal.timeout(TIMEOUT),
       ...init,
     });
     body = new Uint8Array(await answer.arrayBuffer());
@@ -79,8 +81,9 @@ export async function retrying(call, { sleep, random }) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof TransportError && error.retryable)) throw error;
-      const wait = Math.max((Math.min(30, 2 ** attempt) * (1 + random())) / 2, error.retryAfter ?? 0);
+      const { retryable, retryAfter = 0 } = /** @type {HushpollError} */ (error);
+      if (!retryable) throw error;
+      const wait = Math.max((Math.min(30, 2 ** attempt) * (1 + random())) / 2, retryAfter);
       waited += wait;
       if (attempt === ATTEMPTS || waited > PATIENCE) throw error;
       await sleep(wait);

@@ -1,0 +1,58 @@
+/** Headless Chromium, and the real server on loopback beside it. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+// Development tools live with the package, not with its tests.
+const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
+
+export async function launch() {
+  const { chromium } = require("playwright-core");
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** The collection server: `origin`, what its analyst asks of it, and `stop`. */
+export async function serve() {
+  const python = process.env.HUSHPOLL_PYTHON ?? "python";
+  const child = spawn(python, [new URL("serve.py", import.meta.url).pathname], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout });
+  const [line] = await Promise.race([
+    once(lines, "line"),
+    once(child, "exit").then(() => Promise.reject(new Error(`${python} could not serve`))),
+  ]);
+  const { origin, token } = JSON.parse(line);
+  const ask = async (path, body) => {
+    const answer = await fetch(`${origin}/api/v1/${path}`, {
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      ...(body && { method: "POST", body: JSON.stringify(body) }),
+    });
+    const document = await answer.json();
+    if (!answer.ok) throw new Error(JSON.stringify(document));
+    return document;
+  };
+  return {
+    origin,
+    publish: (draft) => ask("surveys", draft),
+    ask,
+    count: async (survey) => {
+      const { surveys } = await ask("surveys");
+      return surveys.filter(({ name }) => name === survey).reduce((sum, { reports }) => sum + reports, 0);
+    },
+    stop: async () => {
+      child.stdin.end();
+      await once(child, "exit");
+    },
+  };
+}

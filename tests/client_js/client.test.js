@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  BudgetExhausted,
+  InvalidParameter,
+  ManifestRefused,
+  SurveyClient,
+  TransportError,
+} from "../../client/hushpoll_client_js/src/index.js";
+import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.js";
+import { decodeClear } from "../../client/hushpoll_client_js/src/inspection.js";
+import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
+import {
+  ANSWERS,
+  entries,
+  FakeServer,
+  ORIGIN,
+  problem,
+  respondent,
+  SMALL,
+  SMALL_DIGEST,
+  unreachable,
+  WHOLE,
+} from "./fixtures.js";
+
+test("a report is kept before it is first sent, and is what is sent", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  let kept;
+  server.script.push(async (request) => {
+    kept = await entries(storage);
+    return server.take(request);
+  });
+  const receipt = await client.submit(ANSWERS);
+  assert.deepEqual(receipt, { status: "accepted", digest: SMALL_DIGEST, epsilon: "3" });
+  assert.equal(kept.length, 1);
+  assert.equal(kept[0].state, "waiting");
+  assert.equal(kept[0].report, server.posts[0].body);
+  const report = parseReport(JSON.parse(server.posts[0].body));
+  assert.equal(report.digest, SMALL_DIGEST);
+  assert.deepEqual(decodeClear(await readPublished(SMALL), report.record), { town: "Oslo", happy: "yes" });
+  assert.deepEqual(await client.ledger(), [
+    { digest: SMALL_DIGEST, survey: "small", version: 3, epsilon: "3", api: `${ORIGIN}/api/v1`, state: "accepted" },
+  ]);
+});
+
+test("requests carry nothing that could link them", async () => {
+  const server = new FakeServer();
+  await respondent(server).client.submit(ANSWERS);
+  assert.deepEqual(server.requests.map(({ url }) => url), [
+    `${ORIGIN}/api/v1/surveys/small`,
+    `${ORIGIN}/api/v1/surveys/small/reports`,
+  ]);
+  for (const request of server.requests) {
+    assert.equal(request.credentials, "omit");
+    assert.equal(request.referrerPolicy, "no-referrer");
+    assert.equal(request.redirect, "manual");
+  }
+});
+
+test("retries send the same bytes, wait 1 to 30 seconds and honour Retry-After", async () => {
+  const server = new FakeServer();
+  const { client, waits } = respondent(server);
+  server.script = [
+    unreachable,
+    () => problem(503, "unavailable"),
+    () => problem(429, "rate-limited", { "Retry-After": "40" }),
+    (request) => server.take(request) && unreachable(), // committed, answer lost
+  ];
+  assert.equal((await client.submit(ANSWERS)).status, "duplicate");
+  assert.equal(new Set(server.posts.map(({ body }) => body)).size, 1);
+  assert.equal(server.reports.size, 1);
+  assert.deepEqual(waits, [1.5, 3, 40, 12]);
+});
+
+test("waits double up to 30 seconds, and attempts end", async () => {
+  const server = new FakeServer();
+  const { client, waits } = respondent(server);
+  server.script = Array(7).fill(unreachable);
+  assert.equal((await client.submit(ANSWERS)).status, "waiting");
+  assert.deepEqual(waits, [1.5, 3, 6, 12, 22.5, 22.5]);
+  assert.equal(server.posts.length, 7);
+});
+
+test("a Retry-After beyond all patience ends the attempts at once, a date is read", async () => {
+  const server = new FakeServer();
+  const { client, waits } = respondent(server);
+  server.script = [() => problem(503, "unavailable", { "Retry-After": new Date(Date.now() + 86_400_000).toUTCString() })];
+  assert.equal((await client.submit(ANSWERS)).status, "waiting");
+  assert.deepEqual(waits, []);
+});
+
+test("what waits is sent by a later client, the same bytes", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  server.script = Array(7).fill(unreachable);
+  await client.submit(ANSWERS);
+  const [{ report }] = await entries(storage);
+  const later = respondent(server, { storage }).client;
+  assert.equal(await later.flush(), 0);
+  assert.equal(server.posts.at(-1).body, report);
+  assert.equal((await later.ledger())[0].state, "accepted");
+  assert.equal(await later.flush(), 0);
+  assert.equal(server.posts.length, 8);
+});
+
+test("an answer is randomised once, whatever is asked later and how often at once", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  const other = respondent(server, { storage }).client;
+  await Promise.all([client.submit(ANSWERS), other.submit({ ...ANSWERS, town: "Québec" }), client.submit(ANSWERS)]);
+  await other.submit({ ...ANSWERS, happy: "no" });
+  assert.equal(server.reports.size, 1);
+  assert.equal(new Set(server.posts.map(({ body }) => body)).size, 1);
+});
+
+test("a terminal refusal raises, is kept in the ledger and is not sent by flush", async () => {
+  for (const [status, code] of [[410, "survey-closed"], [409, "report-conflict"], [422, "malformed-report"], [302, ""]]) {
+    const server = new FakeServer();
+    const { client, storage, waits } = respondent(server);
+    server.script = [() => problem(status, code)];
+    const error = await client.submit(ANSWERS).catch((reason) => reason);
+    assert.ok(error instanceof TransportError);
+    assert.deepEqual([error.retryable, error.status], [false, status]);
+    assert.match(error.message, /in words/);
+    assert.deepEqual(waits, []);
+    assert.equal((await client.ledger())[0].state, "refused");
+    assert.equal(await client.flush(), 0);
+    assert.equal(server.posts.length, 1);
+    // Asked for again, the same bytes go out.
+    await client.submit(ANSWERS);
+    assert.equal(server.posts[1].body, server.posts[0].body);
+    assert.equal((await entries(storage)).length, 1);
+  }
+});
+
+test("a login page's 200 is no acknowledgement", async () => {
+  const server = new FakeServer();
+  const { client } = respondent(server);
+  server.script = [() => new Response("<html>Welcome to the train</html>")];
+  assert.equal((await client.submit(ANSWERS)).status, "accepted");
+  assert.equal(server.posts.length, 2);
+});
+
+test("epsilon is limited per survey over its versions, before anything is randomised", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server, { maxEpsilon: "5" });
+  await client.submit(ANSWERS);
+  server.manifest = { ...SMALL, version: 4 };
+  const second = respondent(server, { storage, maxEpsilon: 5 }).client;
+  const error = await second.submit(ANSWERS).catch((reason) => reason);
+  assert.ok(error instanceof BudgetExhausted);
+  assert.equal(error.field, "maxEpsilon");
+  assert.match(error.message, /spends epsilon 3 after 3, and maxEpsilon is 5/);
+  assert.equal(server.posts.length, 1);
+  assert.equal((await entries(storage)).length, 1);
+  assert.equal((await respondent(server, { storage, maxEpsilon: "6" }).client.submit(ANSWERS)).status, "accepted");
+});
+
+test("epsilon is limited over all surveys", async () => {
+  const server = new FakeServer();
+  const { storage, client } = respondent(server);
+  await client.submit(ANSWERS);
+  server.manifest = { ...SMALL, name: "other" };
+  const limited = respondent(server, { storage, maxEpsilon: "3", maxEpsilonTotal: "5.999999999999" }).client;
+  await assert.rejects(limited.submit(ANSWERS), (error) => error instanceof BudgetExhausted && error.field === "maxEpsilonTotal");
+  assert.equal((await respondent(server, { storage, maxEpsilonTotal: "6" }).client.submit(ANSWERS)).status, "accepted");
+});
+
+test("a limit that is no number is refused before anything is spent", async () => {
+  const server = new FakeServer();
+  for (const maxEpsilon of ["four", -1, NaN, 0]) {
+    const { client, storage } = respondent(server, { maxEpsilon });
+    await assert.rejects(client.submit(ANSWERS), (error) => error instanceof InvalidParameter && error.field === "maxEpsilon");
+    assert.equal((await entries(storage)).length, 0);
+  }
+});
+
+test("the manifest must be the pinned one", async () => {
+  const server = new FakeServer();
+  await respondent(server, { digest: SMALL_DIGEST }).client.published();
+  await assert.rejects(
+    respondent(server, { digest: "0".repeat(64) }).client.submit(ANSWERS),
+    (error) => error instanceof ManifestRefused && error.field === "digest" && error.message.includes(SMALL_DIGEST),
+  );
+  server.fetch = async () => new Response(JSON.stringify(SMALL, null, 1));
+  await assert.rejects(respondent(server).client.published(), { field: "json" });
+});
+
+test("a server that answers with another survey is refused", async () => {
+  const server = new FakeServer();
+  const client = new SurveyClient(ORIGIN, "large", { fetch: server.fetch, storage: respondent(server).storage });
+  await assert.rejects(client.published(), (error) => error instanceof ManifestRefused && error.field === "name");
+});
+
+test("a version that changed after it was answered is refused", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  await client.submit(ANSWERS);
+  server.manifest = { ...SMALL, title: "Smaller" };
+  await assert.rejects(
+    respondent(server, { storage }).client.submit(ANSWERS),
+    (error) => error instanceof ManifestRefused && error.field === "digest",
+  );
+  assert.equal(server.posts.length, 1);
+});
+
+test("what is required to be sensitive is never collected in clear, nor misspelt", async () => {
+  const server = new FakeServer();
+  await respondent(server, { requiredSensitive: ["colour", "age"] }).client.published();
+  for (const name of ["town", "happy", "color"]) {
+    const { client, storage } = respondent(server, { requiredSensitive: [name] });
+    await assert.rejects(client.submit(ANSWERS), { field: `attributes[${name}].role` });
+    assert.equal((await entries(storage)).length, 0);
+  }
+  assert.equal(server.posts.length, 0);
+});
+
+test("a token travels with the report alone, and is forgotten with the acknowledgement", async () => {
+  const server = new FakeServer(WHOLE);
+  const answers = { gender: "Male", age: 40, country: "日本", education: "school", income: ">26000" };
+  await assert.rejects(respondent(server).client.submit(answers), { field: "token" });
+  const { client, storage } = respondent(server, { token: "s3cret" });
+  server.script = Array(7).fill(unreachable);
+  assert.equal((await client.submit(answers)).status, "waiting");
+  assert.doesNotMatch(JSON.stringify(await client.ledger()), /s3cret/);
+  // It survives a reload, for `flush`.
+  assert.equal(await respondent(server, { storage }).client.flush(), 0);
+  assert.deepEqual([...new Set(server.requests.map(({ headers }) => headers?.Authorization))], [undefined, "Bearer s3cret"]);
+  assert.equal(server.requests[0].headers, undefined);
+  assert.doesNotMatch(JSON.stringify(await entries(storage)), /s3cret/);
+});
+
+test("a withdrawn answer leaves what was spent, and is not given again", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  server.script = Array(7).fill(unreachable);
+  await client.submit(ANSWERS);
+  await client.withdraw();
+  assert.equal(await client.flush(), 0);
+  assert.equal(server.posts.length, 7);
+  const [entry] = await entries(storage);
+  assert.deepEqual([entry.state, entry.epsilon, entry.report], ["withdrawn", "3", undefined]);
+  await assert.rejects(client.submit(ANSWERS), BudgetExhausted);
+});
+
+test("an address is https, or http on this machine", () => {
+  const storage = {};
+  for (const url of ["https://polls.example.org", "http://localhost:8000", "http://127.0.0.1:5000/x/", "http://[::1]:5000"]) {
+    new SurveyClient(url, "small", { storage });
+  }
+  for (const url of ["http://polls.example.org", "ftp://localhost", "https://a:secret@b", "https://b?x=1", "https://b#x", "b", ""]) {
+    assert.throws(
+      () => new SurveyClient(url, "small", { storage }),
+      (error) => error instanceof InvalidParameter && error.field === "url" && !error.message.includes("secret"),
+    );
+  }
+  assert.throws(() => new SurveyClient(ORIGIN, "../x", { storage }), { field: "survey" });
+});
+
+test("no answer is in an error, a log or the storage", async () => {
+  const printed = [];
+  for (const level of ["log", "info", "warn", "error", "debug"]) {
+    console[level] = (...given) => printed.push(given.join(" "));
+  }
+  const secret = "zebra-crossing";
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  for (const answers of [
+    { ...ANSWERS, colour: secret },
+    { ...ANSWERS, [`${secret} !`]: "x" },
+    { ...ANSWERS, age: { [secret]: 1 } },
+    { ...ANSWERS, town: [secret] },
+  ]) {
+    const error = await client.submit(answers).catch((reason) => reason);
+    assert.ok(error instanceof InvalidParameter);
+    assert.doesNotMatch(`${error.stack}${JSON.stringify(error)}${error.message}`, /zebra/);
+  }
+  server.script = [() => problem(410, "survey-closed")];
+  const sent = await client.submit(ANSWERS).catch((reason) => reason);
+  const said = `${sent.stack}${JSON.stringify(sent)}${printed}${JSON.stringify(await entries(storage))}`;
+  for (const word of ["zebra", "green", "Oslo"]) assert.ok(!said.includes(word));
+  assert.deepEqual(printed, []);
+});
+
+test("attributes may be named like what objects inherit", async () => {
+  const attributes = ["__proto__", "constructor", "valueof"].map((name) => ({
+    name, role: "plain", categories: ["a", "b"], missing: "none",
+  }));
+  const manifest = JSON.parse(JSON.stringify({ ...SMALL, attributes: [...SMALL.attributes, ...attributes] }));
+  const server = new FakeServer(manifest);
+  const { client } = respondent(server);
+  await client.submit(JSON.parse(JSON.stringify(ANSWERS).replace("{", '{"__proto__":"b",')));
+  const { record } = parseReport(JSON.parse(server.posts[0].body));
+  const clear = decodeClear(await readPublished(manifest), record);
+  assert.deepEqual(Object.entries(clear).slice(2), [["__proto__", "b"], ["constructor", "none"], ["valueof", "none"]]);
+});

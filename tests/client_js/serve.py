@@ -1,0 +1,54 @@
+"""The real server on loopback for browser tests, with the SDK, the vectors and an empty page.
+
+Prints one line of JSON, the address and an admin token, and stops when its standard input closes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from werkzeug.middleware.shared_data import SharedDataMiddleware
+from werkzeug.serving import make_server
+
+from hushpoll_server import create_app
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("client/hushpoll_client_js/src", "tests/client_js", "tests/vectors")
+POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+
+
+def main() -> None:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(
+            {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "FOLD_IDLE_SECONDS": 0.2}
+        )
+        collector: Any = app.extensions["hushpoll"]
+        token = collector.access.first_admin() or collector.access.issue(["admin"]).token
+
+        policy = ("Content-Security-Policy", POLICY)
+
+        def guarded(environ: Any, start_response: Any) -> Any:
+            # The policy of the hosted page: the SDK must work under it.
+            def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+                return start_response(status, [*headers, policy], *rest)
+
+            return files(environ, start)
+
+        shared = {f"/{folder}": str(ROOT / folder) for folder in FOLDERS}
+        files = SharedDataMiddleware(app.wsgi_app, shared, cache=False)
+        server = make_server("127.0.0.1", 0, guarded, threaded=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        print(json.dumps({"origin": f"http://127.0.0.1:{server.port}", "token": token}), flush=True)
+        sys.stdin.read()
+        server.shutdown()
+        collector.stop()
+
+
+main()
