@@ -22,7 +22,7 @@ from scipy import optimize
 
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.the import optimal_threshold
-from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
+from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp, log_rounded_up
 
 
 def _epsilons(count: int) -> list[str]:
@@ -65,6 +65,15 @@ def test_rounding_stays_exact_where_the_first_digits_do_not_suffice(places: int)
     assert floor_in_exp(lambda e: e * 10**places, Decimal(1)) == int(digits[: places + 1])
     assert ceil_in_exp(lambda e: e * 10**places, Decimal(1)) == int(digits[: places + 1]) + 1
     assert floor_in_exp(lambda e: -e * 10**places, Decimal(1)) == -int(digits[: places + 1]) - 1
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", "1", "12.5", "64"])
+def test_logarithms_are_never_rounded_down(epsilon: str) -> None:
+    # Above e^epsilon by less than any digit that the logarithm is computed to.
+    above = enclose_exp(Fraction(epsilon))[1]
+    assert log_rounded_up(above, 12) == Decimal(epsilon) + Decimal("1e-12")
+    below = above * (1 - Fraction(1, 10**40))
+    assert log_rounded_up(below, 12) == Decimal(epsilon)
 
 
 @pytest.mark.parametrize("k", [2, 3, 16, 74, 256, 1000, 65536])
