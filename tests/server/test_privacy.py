@@ -99,21 +99,44 @@ def test_a_reader_delays_but_does_not_prevent_the_emptying_of_the_log(site, tmp_
     assert linked() == 0
 
 
-def test_inbox_and_ids_are_stored_in_the_order_of_their_random_ids(site, make_report):
+def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_report):
     published = site.publish()
-    order = []
+    ids = []
     for _ in range(40):
         report = make_report(published)
         site.send("work", wire.encode_report_json(published.digest, report))
-        order.append(report.id)
-    with site.collector.database.reading() as connection:
-        for table in ("inbox", "seen_ids"):
-            rows = connection.exec_driver_sql(f"SELECT report_id FROM {table}").scalars().all()
-            assert rows == sorted(order)
+        ids.append(report.id)
+
+    def rows(table):
+        with site.collector.database.reading() as connection:
             schema = connection.exec_driver_sql(
                 "SELECT sql FROM sqlite_master WHERE name = ?", (table,)
             ).scalar()
             assert "WITHOUT ROWID" in schema
+            return connection.exec_driver_sql(f"SELECT report_id FROM {table}").scalars().all()
+
+    assert (rows("inbox"), rows("seen_ids")) == (sorted(ids), [])
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    assert (rows("inbox"), rows("seen_ids")) == ([], sorted(ids))
+
+
+def test_where_sealed_ids_stand_in_the_file_tells_nothing_of_their_arrival(
+    site, make_report, tmp_path
+):
+    """Guards: a page keeps its rows where they were inserted, so ids inserted one by one told."""
+    published = site.publish()
+    arrived = []
+    for _ in range(60):  # a page has room for more, so nothing moves once it is inserted
+        report = make_report(published)
+        site.send("work", wire.encode_report_json(published.digest, report))
+        arrived.append(report.id)
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    content = files(tmp_path)["hushpoll.sqlite"]
+    places = {one: content.index(one) for one in arrived}
+    assert all(content.count(one) == 1 for one in arrived)
+    assert max(places.values()) - min(places.values()) < 4096
+    # The place follows from the ids alone.
+    assert sorted(arrived, key=places.__getitem__) == sorted(arrived, reverse=True)
 
 
 def test_time_is_kept_to_the_day(site, make_report):

@@ -197,7 +197,10 @@ class Load:
 def stored(tmp_path):
     connection = sqlite3.connect(tmp_path / "hushpoll.sqlite")
     try:
-        return {row[0] for row in connection.execute("SELECT report_id FROM seen_ids")}
+        waiting = {row[0] for row in connection.execute("SELECT report_id FROM inbox")}
+        sealed = {row[0] for row in connection.execute("SELECT report_id FROM seen_ids")}
+        assert not waiting & sealed
+        return waiting | sealed
     finally:
         connection.close()
 

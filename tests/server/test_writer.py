@@ -197,3 +197,15 @@ def test_stopping_commits_what_was_submitted_and_refuses_the_rest(make_writer, d
     assert results == [[Outcome.ACCEPTED]] * 10
     assert sum(len(group) for group in disk.groups) == 10
     assert idle
+
+
+def test_a_request_gives_up_waiting_and_its_report_may_still_be_stored(
+    make_writer, disk, monkeypatch
+):
+    monkeypatch.setattr("hushpoll_server.services.writer.ACKNOWLEDGE_SECONDS", 0.01)
+    writer = make_writer()
+    disk.open.clear()
+    with pytest.raises(Refused, match="not stored within"):
+        writer.submit(arrivals(1))
+    disk.open.set()
+    wait_until(lambda: disk.groups == [[b"\1" * 16]])

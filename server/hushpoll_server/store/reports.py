@@ -1,4 +1,4 @@
-"""The inbox and the seen ids: one transaction for a group of reports."""
+"""The inbox and the ids of sealed reports: one transaction for a group of reports."""
 
 from __future__ import annotations
 
@@ -112,24 +112,22 @@ class ReportStore:
 
 
 def _known(connection: Connection, arrivals: Iterable[Arrival]) -> dict[Key, bytes | None]:
-    """Return the records of the ids seen before; None where only the id is kept (sealed)."""
+    """Return the records of known ids; None where only the id is kept, of a sealed report."""
     by_version: dict[int, list[bytes]] = {}
     for arrival in arrivals:
         by_version.setdefault(arrival.version_id, []).append(arrival.report_id)
     known: dict[Key, bytes | None] = {}
     for version_id, ids in by_version.items():
-        seen: list[bytes] = []
         for some in _slices(ids):
-            statement = select(seen_ids.c.report_id).where(
+            sealed = select(seen_ids.c.report_id).where(
                 seen_ids.c.version_id == version_id, seen_ids.c.report_id.in_(some)
             )
-            seen.extend(connection.execute(statement).scalars())
-        known.update(((version_id, report_id), None) for report_id in seen)
-        for some in _slices(seen):
-            records = select(inbox.c.report_id, inbox.c.record).where(
+            for report_id in connection.execute(sealed).scalars():
+                known[version_id, report_id] = None
+            waiting = select(inbox.c.report_id, inbox.c.record).where(
                 inbox.c.version_id == version_id, inbox.c.report_id.in_(some)
             )
-            for report_id, record in connection.execute(records):
+            for report_id, record in connection.execute(waiting):
                 known[version_id, report_id] = record
     return known
 
@@ -166,8 +164,4 @@ def _insert(connection: Connection, fresh: dict[Key, bytes]) -> None:
         {"version_id": version_id, "report_id": report_id, "record": record}
         for (version_id, report_id), record in sorted(fresh.items())
     ]
-    connection.execute(
-        insert(seen_ids),
-        [{"version_id": row["version_id"], "report_id": row["report_id"]} for row in rows],
-    )
     connection.execute(insert(inbox), rows)

@@ -76,6 +76,7 @@ inbox = Table(
     sqlite_with_rowid=False,
 )
 
+# Of sealed reports; those that wait have theirs in the inbox.
 seen_ids = Table(
     "seen_ids",
     metadata,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import inbox, segments
+from hushpoll_server.store.schema import inbox, seen_ids, segments
 
 Rows = npt.NDArray[np.uint8]
 
@@ -64,6 +64,7 @@ class SegmentStore:
             waiting = _inbox_count(connection, version_id)
             if waiting == 0 or (waiting < minimum and not last):
                 return 0
+            _keep_ids(connection, version_id)
             moved = connection.execute(
                 delete(inbox).where(inbox.c.version_id == version_id).returning(inbox.c.record)
             ).scalars()
@@ -124,6 +125,15 @@ def _stream(connection: Connection, statement: Select[Any], rows: int) -> Iterat
 
 def _rows(data: bytes, record_size: int) -> Rows:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, record_size)
+
+
+def _keep_ids(connection: Connection, version_id: int) -> None:
+    # Only now, all at once and in their own order: a page keeps its rows where they were inserted,
+    # so ids inserted one by one would tell in which order their reports arrived.
+    ids = select(inbox.c.version_id, inbox.c.report_id).where(inbox.c.version_id == version_id)
+    connection.execute(
+        insert(seen_ids).from_select(["version_id", "report_id"], ids.order_by(inbox.c.report_id))
+    )
 
 
 def _seal(connection: Connection, version_id: int, rows: Rows) -> None:

@@ -1,0 +1,57 @@
+"""Counts of what was not stored: added up, written late, never lost by a failed write."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def tallies(site):
+    site.publish()
+    return site.collector.tallies
+
+
+def rows(site):
+    with site.collector.database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT day, outcome, count FROM tallies ORDER BY day")
+        return [tuple(row) for row in found]
+
+
+def test_counts_add_up_over_flushes_and_days(site, tallies):
+    tallies.add(1, "2026-03-01", "duplicate", 2)
+    tallies.flush()
+    tallies.add(1, "2026-03-01", "duplicate")
+    tallies.add(1, "2026-03-02", "duplicate", 4)
+    assert tallies.totals(1) == {"duplicate": 7}
+    assert rows(site) == [("2026-03-01", "duplicate", 3), ("2026-03-02", "duplicate", 4)]
+
+
+def test_counts_wait_in_memory_until_they_are_written(site, tallies):
+    tallies.add(1, "2026-03-01", "duplicate")
+    assert rows(site) == []
+    site.collector.upkeep.idle()
+    assert rows(site) == [("2026-03-01", "duplicate", 1)]
+    tallies.flush()
+    assert rows(site) == [("2026-03-01", "duplicate", 1)]
+
+
+def test_counts_survive_a_failed_write(site, tallies, monkeypatch):
+    def fail(_pending):
+        raise OSError("disk full")
+
+    tallies.add(1, "2026-03-01", "duplicate")
+    with monkeypatch.context() as broken:
+        broken.setattr(tallies, "_write", fail)
+        with pytest.raises(OSError, match="disk full"):
+            tallies.flush()
+    tallies.add(1, "2026-03-01", "duplicate")
+    assert tallies.totals(1) == {"duplicate": 2}
+
+
+def test_stopping_writes_the_counts(make_site):
+    first = make_site()
+    first.publish()
+    first.collector.tallies.add(1, "2026-03-01", "survey-closed")
+    first.collector.stop()
+    second = make_site()
+    assert second.collector.tallies.totals(1) == {"survey-closed": 1}
