@@ -22,7 +22,9 @@ api = APIBlueprint(
 )
 
 
-@api.get("/estimates", responses={200: models.EstimatesAnswer, **problems(401, 403, 404, 409, 422)})
+@api.get(
+    "/estimates", responses={200: models.EstimatesAnswer, **problems(401, 403, 404, 409, 422, 503)}
+)
 @endpoint("read")
 def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Response:
     """Estimate the frequencies of every attribute, with standard errors and intervals.
@@ -35,7 +37,8 @@ def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Respon
 
 
 @api.get(
-    "/cross-tables", responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 422)}
+    "/cross-tables",
+    responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 422, 503)},
 )
 @endpoint("read")
 def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Response:
@@ -57,7 +60,7 @@ def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Res
             "description": "A file of records.",
             "content": {RECORDS_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
         },
-        **problems(401, 403, 404, 409),
+        **problems(401, 403, 404, 409, 503),
     },
 )
 @endpoint("read")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.records_file import pack_records_header
 
 ROWS_PER_BLOCK = 65_536
+# Questions that may wait for the one being answered. Each holds a thread that reports need.
+WAITING_QUESTIONS = 4
+RETRY_AFTER_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,15 @@ class Export:
 class Analysis:
     """What an analyst can ask of a survey version's records.
 
-    One question is worked on at a time: each takes every core and holds blocks of records.
+    One question is worked on at a time: each takes every core and holds blocks of records. A few
+    may wait; more are refused with ``unavailable``, so that analysts never keep reports out.
     """
 
     def __init__(self, *, surveys: SurveyService, segments: SegmentStore) -> None:
         self._surveys = surveys
         self._segments = segments
         self._turn = threading.Lock()
+        self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
 
     def estimates(self, row: VersionRow, *, confidence: float = 0.95) -> dict[str, Any]:
         """Estimate the frequencies of every attribute.
@@ -61,11 +67,11 @@ class Analysis:
         Raises
         ------
         Refused
-            ``not-enough-reports``.
+            ``not-enough-reports``, or ``unavailable``: too many questions at once.
         """
         self._require_batch(row)
         published = self._surveys.published(row)
-        with self._turn:
+        with self._alone():
             found = frequencies(published, self._blocks(row), confidence=confidence)
         return {
             **_heading(row),
@@ -84,12 +90,12 @@ class Analysis:
         InvalidParameter
             Unknown attribute, the same twice, or a table too large to read.
         Refused
-            ``not-enough-reports``.
+            ``not-enough-reports``, or ``unavailable``: too many questions at once.
         """
         published = self._surveys.published(row)
         pair(published, a, b)
         self._require_batch(row)
-        with self._turn:
+        with self._alone():
             table = cross_table(published, self._blocks(row), a, b, confidence=confidence)
         return {
             **_heading(row),
@@ -106,12 +112,13 @@ class Analysis:
         Raises
         ------
         Refused
-            ``not-enough-reports``.
+            ``not-enough-reports``, or ``unavailable``: too many questions at once.
         """
         self._require_batch(row)
         header = pack_records_header(self._surveys.published(row))
-        records = np.concatenate(list(self._blocks(row)))
-        order = permutation(len(records))
+        with self._alone():
+            records = np.concatenate(list(self._blocks(row)))
+            order = permutation(len(records))
 
         def blocks() -> Iterator[bytes]:
             yield header
@@ -119,6 +126,21 @@ class Analysis:
                 yield records[order[start : start + ROWS_PER_BLOCK]].tobytes()
 
         return Export(len(header) + records.nbytes, blocks())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._places.acquire(blocking=False):
+            raise Refused(
+                "unavailable",
+                f"{1 + WAITING_QUESTIONS} questions are being answered or wait; ask again after "
+                f"{RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._places.release()
 
     def _blocks(self, row: VersionRow) -> Iterator[np.ndarray[Any, np.dtype[np.uint8]]]:
         return self._segments.blocks(row.id, row.record_size)
