@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hushpoll_server.services.surveys import State
+from hushpoll_server.store.schema import metadata
 from hushpoll_shared import wire
 
 CLOSE = "/api/v1/surveys/work/versions/1/close"
@@ -77,3 +79,15 @@ def test_no_version_opens_again(site, make_draft, make_report):
         assert site.post(CLOSE, json=body).json["state"] == "closed"
     assert site.post("/api/v1/surveys", json=make_draft()).status_code == 200  # changes nothing
     assert not takes(site, published, make_report)
+
+
+def test_the_data_model_names_every_table_state_and_problem_of_a_report(root):
+    """docs/data-model.md is where an auditor looks first."""
+    text = (root / "docs" / "data-model.md").read_text(encoding="utf-8")
+    for table in metadata.tables:
+        assert f"| `{table}` |" in text
+    for one in State:
+        assert f"| {one} |" in text
+    for code in ("survey-not-open", "survey-closed", "report-conflict", "not-enough-reports"):
+        assert f"`{code}`" in text
+    assert "](threat-model.md)" in text
