@@ -24,6 +24,9 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
 
+PRODUCTS = 64
+"""Numbers per row while moments are taken, more or less."""
+
 Weigh = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.float64]]
 """From records uint8[n, L] to one attribute's weights f64[n, k]."""
 
@@ -120,7 +123,7 @@ def _moments(
     weigh = _weigh(published, records, attribute)
     weigh_label = None if target is None else _weigh(published, records, target)
     total, start = Moments.none(), 0
-    for chunk in chunks(published, records, max(1, CELLS // attribute.k)):
+    for chunk in chunks(published, records, CELLS // max(attribute.k, PRODUCTS)):
         positive, negative = _labels(target, chunk, weigh_label)
         terms = row_terms(
             weigh(chunk), predicted[start : start + len(chunk)], groups, positive, negative

@@ -47,17 +47,26 @@ class Moments:
         Of each product of two terms.
     third : f64[..., 2, 4, 4, 4]
         Of each product of three terms of one group: what the skewness of its rates needs.
+    fourth : f64[..., 2, 16, 16]
+        Of each product of four, by pairs of terms: what their kurtosis needs.
     """
 
     n: int
     mean: npt.NDArray[np.float64]
     second: npt.NDArray[np.float64]
     third: npt.NDArray[np.float64]
+    fourth: npt.NDArray[np.float64]
 
     @classmethod
     def none(cls) -> Moments:
         """Return the moments of no row."""
-        return cls(0, np.zeros(TERMS), np.zeros((TERMS, TERMS)), np.zeros((2, 4, 4, 4)))
+        return cls(
+            0,
+            np.zeros(TERMS),
+            np.zeros((TERMS, TERMS)),
+            np.zeros((2, 4, 4, 4)),
+            np.zeros((2, 16, 16)),
+        )
 
     @classmethod
     def of(cls, terms: npt.NDArray[np.float64]) -> Moments:
@@ -80,12 +89,19 @@ class Moments:
             Rows, at least 1.
         """
         weighed = terms * share[..., None]
-        third = [_triples(weighed[..., own], terms[..., own]) for own in (slice(0, 4), slice(4, 8))]
+        third, fourth = [], []
+        for own in (slice(0, 4), slice(4, 8)):
+            part = terms[..., own]
+            pairs = (part[..., :, None] * part[..., None, :]).reshape(*part.shape[:-1], 16)
+            triples = np.swapaxes(weighed[..., own], -1, -2) @ pairs
+            third.append(triples.reshape(*triples.shape[:-1], 4, 4))
+            fourth.append(np.swapaxes(pairs * share[..., None], -1, -2) @ pairs)
         return cls(
             n,
             weighed.sum(axis=-2),
             np.swapaxes(weighed, -1, -2) @ terms,
             np.stack(third, axis=-4),
+            np.stack(fourth, axis=-3),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -96,16 +112,8 @@ class Moments:
             ours * self.mean + theirs * other.mean,
             ours * self.second + theirs * other.second,
             ours * self.third + theirs * other.third,
+            ours * self.fourth + theirs * other.fourth,
         )
-
-
-def _triples(
-    weighed: npt.NDArray[np.float64], terms: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Sum over rows [..., m, 4] of weighed_i terms_j terms_k, f64[..., 4, 4, 4]."""
-    pairs = (terms[..., :, None] * terms[..., None, :]).reshape(*terms.shape[:-1], 16)
-    found = np.swapaxes(weighed, -1, -2) @ pairs
-    return found.reshape(*found.shape[:-1], 4, 4)
 
 
 def row_terms(

@@ -6,14 +6,13 @@ two rates. Both denominators are estimated, and the intervals know it (Cochran, 
 1977, chapter 6; influence functions: Hampel et al., Robust Statistics, 1986, section 2.1).
 
 Intervals are built per group and then combined. A group's is Fieller's (1954): the values r that
-are compatible with N_a - r W_a = 0, moved as the Edgeworth expansion of a studentized mean asks for
-its skewness (Hall, The Bootstrap and Edgeworth Expansion, 1992, section 2.6): what is left of it in
-small groups. A difference combines the distances from each estimate to its limits like standard
-errors, with the correlation of the two (Zou and Donner, Statistics in Medicine 27, 2008), and
-DI = R_0/R_1 likewise solves R_0 - d R_1 = 0 for d (Donner and Zou, Statistical Methods in Medical
-Research 21, 2012). Symmetric intervals missed on one side up to nine times as often as on the
-other, and the one through log DI covered 63 to 99 % where few are predicted positive:
-docs/explanation/fairness-without-the-attribute.md has the measurements.
+are compatible with N_a - r W_a = 0, corrected for skewness and kurtosis, and never inside the one
+that known groups would give (:mod:`hushpoll_analysis.fairness_limits`). A difference combines the
+distances from each estimate to its limits like standard errors, with the correlation of the two
+(Zou and Donner, Statistics in Medicine 27, 2008), and DI = R_0/R_1 likewise solves R_0 - d R_1 = 0
+for d (Donner and Zou, Statistical Methods in Medical Research 21, 2012). Symmetric intervals missed
+on one side up to nine times as often as on the other, and the one through log DI covered 63 to 99 %
+where few are predicted positive: docs/explanation/fairness-without-the-attribute.md.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.fairness_limits import edgeworth, wilson
 from hushpoll_analysis.fairness_moments import RATES, Moments
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
@@ -154,7 +154,6 @@ def _ratio(low: Estimated, high: Estimated, correlation: Array, z: float) -> Est
 def _rate(moments: Moments, name: str, group: int, z: float) -> Estimated:
     numerator, denominator = RATES[name]
     own = slice(4 * group, 4 * group + 4)
-    second = moments.second[..., own, own]
     top, _ = _mean(moments, group, numerator)
     weight, weight_error = _mean(moments, group, denominator)
     strength = _in_errors(weight, weight_error)
@@ -163,29 +162,23 @@ def _rate(moments: Moments, name: str, group: int, z: float) -> Estimated:
     safe = np.where(enough, weight, 1.0)
     rate = top / safe
     influence = (numerator - rate[..., None] * denominator) / safe[..., None]
+    second = moments.second[..., own, own]
     variance = _product(second, influence, influence) / moments.n
 
-    def variation(one: Array, other: Array, means: Array) -> Array:
-        found: Array = z**2 * (_product(second, one, other) - means) / moments.n
-        return found
+    def squared(one: Array, other: Array, means: Array) -> Array:
+        return z**2 * (_product(second, one, other) - means) / moments.n
 
-    a = np.where(enough, weight**2 - variation(denominator, denominator, weight**2), 1.0)
-    b = top * weight - variation(numerator, denominator, top * weight)
-    c = top**2 - variation(numerator, numerator, top**2)
+    a = np.where(enough, weight**2 - squared(denominator, denominator, weight**2), 1.0)
+    b = top * weight - squared(numerator, denominator, top * weight)
+    c = top**2 - squared(numerator, numerator, top**2)
     half = np.sqrt(np.maximum(b**2 - a * c, 0.0)) / a
-    cube = np.einsum(
-        "...ijk,...i,...j,...k->...", moments.third[..., group, :, :, :], *(influence,) * 3
-    )
-    spread = np.where(variance > 0, variance * moments.n, 1.0)
-    shift = cube / spread * (2 * z**2 + 1) / (6 * moments.n)
-    least = _least_variance(rate, moments.n * np.maximum(weight, 0.0))
-    known = variance > least
-    error = np.sqrt(np.maximum(variance, least))
+    shift, wider = edgeworth(moments, group, influence, variance, z)
+    least, lower, upper = wilson(rate, moments.n * np.maximum(weight, 0.0), z)
     return Estimated(
         rate,
-        error,
-        np.where(known, b / a - half + shift, rate - z * error),
-        np.where(known, b / a + half + shift, rate + z * error),
+        np.sqrt(np.maximum(variance, least)),
+        np.minimum(rate - (rate - b / a + half) * wider + shift, lower),
+        np.maximum(rate + (b / a + half - rate) * wider + shift, upper),
         strength,
     )
 
@@ -199,17 +192,6 @@ def _covariance(moments: Moments, name: str, low: Estimated, high: Estimated) ->
         safe = np.where(found.strength >= ENOUGH, weight, 1.0)
         influences.append((numerator - found.value[..., None] * denominator) / safe[..., None])
     return _product(moments.second[..., :4, 4:], *influences) / moments.n
-
-
-def _least_variance(rate: Array, size: Array) -> Array:
-    """Variance that a rate of so many people has even if everybody's group were known.
-
-    A rate that happens to be 0 or 1 has influences of 0, yet is no certainty. Two successes and two
-    failures are added (Agresti and Coull, The American Statistician 52, 1998).
-    """
-    shrunk = (size * np.clip(rate, 0.0, 1.0) + 2) / (size + 4)
-    found: Array = shrunk * (1 - shrunk) / (size + 4)
-    return found
 
 
 def _mean(moments: Moments, group: int, combination: Array) -> tuple[Array, Array]:
