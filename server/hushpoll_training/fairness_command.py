@@ -1,0 +1,147 @@
+"""``hushpoll fairness``: group fairness from collected records, the protected attribute unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.fairness import audit
+from hushpoll_analysis.fairness_predictions import AuditPredictions
+from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
+from hushpoll_shared.published import Published
+from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
+from hushpoll_training.audit_inputs import PROTECTED_INPUTS
+from hushpoll_training.commands import threads_option
+from hushpoll_training.crossfit import FOLDS, cross_fit
+from hushpoll_training.external import external_predictions
+from hushpoll_training.fairness_text import audit_text
+from hushpoll_training.inputs import read_collected
+from hushpoll_training.parameters import read_parameters
+from hushpoll_training.record import versions
+from hushpoll_training.saved import load_model
+
+
+@click.command()
+@click.option(
+    "--records",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Collected records, as hushpoll export saves them.",
+)
+@click.option(
+    "--params",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+)
+@click.option(
+    "--folds", type=click.IntRange(min=2), help=f"Parts to cross-fit.  [default: {FOLDS}]"
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    help="Of the folds and of the learner.  [default: 0]",
+)
+@click.option(
+    "--model",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Audit a model that train --out wrote, instead of cross-fitting; needs --unseen.",
+)
+@click.option(
+    "--unseen", is_flag=True, help="Declare that --model was fitted to none of these records."
+)
+@click.option(
+    "--protected-input",
+    type=click.Choice(PROTECTED_INPUTS),
+    default="dropped",
+    show_default=True,
+    help="What the model gets of the protected attribute, never its record: nothing, or each of "
+    "its values in turn.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, LARGEST_CONFIDENCE, min_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+@threads_option
+@json_option
+@reports_errors
+def fairness(
+    records: Path,
+    model: Path | None,
+    unseen: bool,
+    protected_input: str,
+    confidence: float,
+    threads: int,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Estimate a classifier's group fairness from randomised answers alone.
+
+    DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
+    is needed in clear. By default models are cross-fitted to the records, so that each record is
+    predicted by a model that never saw it. What has too little data behind it is not shown.
+    """
+    _check_options(model, unseen, given)
+    published, rows = read_collected(records)
+    if model is None:
+        predictions, fitting = _cross_fit(published, rows, given, protected_input, threads)
+    else:
+        fitting = {"model": model.name}
+        predictions = external_predictions(
+            load_model(model), published, rows, protected_input=protected_input, threads=threads
+        )
+    found = audit(published, rows, predictions, confidence=confidence)
+    document = {
+        **found.to_dict(),
+        "protected_input": protected_input,
+        **fitting,
+        "inputs": {"records": records.name},
+        "versions": versions(),
+    }
+    emit(document, lambda: audit_text(found), as_json=as_json)
+
+
+def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> None:
+    if model is None:
+        if unseen:
+            raise click.UsageError("--unseen is about --model; leave it out")
+        return
+    if not unseen:
+        raise click.UsageError(
+            "--model is audited only on records that it was not fitted to; declare that with "
+            "--unseen, or leave --model out to cross-fit"
+        )
+    for name in ("params", "folds", "seed"):
+        if given[name] not in (None, ()):
+            raise click.UsageError(f"--{name} is for cross-fitting; leave it out with --model")
+
+
+def _cross_fit(
+    published: Published,
+    rows: npt.NDArray[np.uint8],
+    given: dict[str, Any],
+    protected_input: str,
+    threads: int,
+) -> tuple[AuditPredictions, dict[str, Any]]:
+    parameters = read_parameters(given["params"])
+    folds = FOLDS if given["folds"] is None else given["folds"]
+    seed = 0 if given["seed"] is None else given["seed"]
+    with progress("boosting rounds", folds * int(parameters["n_estimators"])) as advance:
+        predictions = cross_fit(
+            published,
+            rows,
+            parameters,
+            seed=seed,
+            folds=folds,
+            protected_input=protected_input,
+            threads=threads,
+            on_round=lambda _done, _all: advance(1),
+        )
+    return predictions, {"folds": folds, "seed": seed, "parameters": parameters}
