@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from flask import Response, request
 from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
@@ -74,12 +75,37 @@ def read_json(limit: int | None = None) -> Any:
     """
     if request.mimetype != JSON_MEDIA_TYPE:
         raise unsupported(JSON_MEDIA_TYPE)
-    if limit is not None:
-        request.max_content_length = limit
     try:
-        return parse_json(request.get_data(cache=False))
+        return parse_json(read_body(limit))
     except InvalidJson as error:
         raise Refused("invalid-json", str(error), field="body") from error
+
+
+def read_body(limit: int | None = None) -> bytes:
+    """Return the request's body, whole.
+
+    Parameters
+    ----------
+    limit : int or None
+        Largest body, in bytes, if smaller than the app's.
+
+    Raises
+    ------
+    RequestEntityTooLarge
+        It is larger.
+    """
+    most = collector().settings.max_body_bytes if limit is None else limit
+    if request.content_length is not None:
+        request.max_content_length = most
+        return request.get_data(cache=False)
+    # Werkzeug cuts a body of unknown length off at the limit without a word, so one byte more is
+    # read than is taken.
+    request.max_content_length = most + 1
+    body = request.get_data(cache=False)
+    request.max_content_length = most
+    if len(body) > most:
+        raise RequestEntityTooLarge
+    return body
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:
