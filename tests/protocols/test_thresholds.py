@@ -23,6 +23,7 @@ from scipy import optimize
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.the import optimal_threshold
 from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp, log_rounded_up
+from hushpoll_protocols.thresholds import enclose_exp as decimal_enclosure
 
 
 def _epsilons(count: int) -> list[str]:
@@ -53,6 +54,16 @@ def test_the_series_encloses_e() -> None:
     low, high = enclose_exp(Fraction(-64))
     inverse_low, inverse_high = enclose_exp(Fraction(64))
     assert low * inverse_high == high * inverse_low == 1
+
+
+@pytest.mark.parametrize("x", ["-32", "-0.000001", "0.000001", "0.5", "1", "2.302585", "64"])
+@pytest.mark.parametrize("digits", [20, 60, 90])
+def test_enclosures_are_strict_and_tight(x: str, digits: int) -> None:
+    low, high = decimal_enclosure(Decimal(x), digits)
+    true_low, true_high = enclose_exp(Fraction(x))
+    assert low < true_low
+    assert true_high < high
+    assert (high - low) / low <= Fraction(2, 10 ** (digits - 1))
 
 
 @pytest.mark.parametrize("places", [0, 1, 19, 40, 59, 60, 61, 100, 118])
