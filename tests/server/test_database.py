@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -39,6 +41,20 @@ def test_every_connection_keeps_the_promises(database, pragma, expected):
     with database.reading() as first, database.reading() as second:
         for connection in (first, second):
             assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == expected
+
+
+@pytest.mark.parametrize(
+    ("pragma", "weak", "expected"),
+    [("synchronous", "OFF", 2), ("secure_delete", "OFF", 1), ("temp_store", "FILE", 2)],
+)
+def test_the_promises_do_not_rest_on_how_sqlite_was_built(tmp_path, pragma, weak, expected):
+    """Some builds have secure_delete on by themselves, and would hide that we forgot it."""
+    connection = sqlite3.connect(tmp_path / "weak.sqlite")
+    connection.execute(f"PRAGMA {pragma} = {weak}")
+    assert connection.execute(f"PRAGMA {pragma}").fetchone() != (expected,)
+    sqlite.prepare(connection, None)
+    assert connection.execute(f"PRAGMA {pragma}").fetchone() == (expected,)
+    connection.close()
 
 
 def test_a_database_that_would_not_be_durable_refuses_to_start(url, monkeypatch):

@@ -72,11 +72,18 @@ def create_private(url: URL) -> None:
 
 def install(engine: Engine) -> None:
     """Set and check the pragmas of each connection, and open transactions explicitly."""
-    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
 
 
-def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    """Set the pragmas of a new connection.
+
+    Raises
+    ------
+    NotDurable
+        One of them did not take.
+    """
     connection.isolation_level = None
     for name, value, expected in PRAGMAS:
         connection.execute(f"PRAGMA {name} = {value}").close()
