@@ -123,8 +123,15 @@ class Layout:
         ------
         InvalidParameter
             For an answer that the survey does not know, one absent where there is no missing
-            category, or an extra one. Messages name attributes and categories, never answers.
+            category, an extra one, or answers that are no mapping. Messages name attributes and
+            categories, never answers.
         """
+        if not isinstance(answers, Mapping):
+            raise InvalidParameter(
+                f"the answers are of type {type(answers).__name__}; "
+                "give a mapping of attribute to category",
+                field="answers",
+            )
         for name in answers:
             if name not in self._by_name:
                 # A key that is no name may be an answer put in the wrong place, so it is not shown.

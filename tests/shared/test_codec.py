@@ -197,6 +197,17 @@ def test_bad_codes_are_refused_and_never_shown(
     assert "31337" not in str(caught.value)
 
 
+@pytest.mark.parametrize("answers", [None, ["Female"], "Female", 3])
+def test_answers_that_are_no_mapping_are_refused_and_never_shown(
+    published: Published, answers: Any
+) -> None:
+    with pytest.raises(InvalidParameter, match="give a mapping of attribute to category") as caught:
+        published.layout.code_answers(answers)
+    assert caught.value.field == "answers"
+    assert type(answers).__name__ in str(caught.value)
+    assert "Female" not in str(caught.value)
+
+
 @pytest.mark.parametrize("change", [{"sex": 1}, {"age": None}])
 def test_codes_name_exactly_the_attributes(
     published: Published, answers: dict[str, Any], change: dict[str, Any]
