@@ -210,7 +210,7 @@ def exception_from(document: object, status: int) -> HushpollError:
     if detail:
         message += f": {detail}"
     if row:
-        message += f" Remedy: {row.remedy}"
+        message += f"{'' if message.endswith('.') else '.'} Remedy: {row.remedy}"
     match row.code if row else None:
         case "manifest-refused":
             return ManifestRefused(message, field=field or "manifest")

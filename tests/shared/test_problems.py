@@ -114,6 +114,13 @@ def test_every_problem_becomes_an_exception_of_ours(code: str) -> None:
         assert TABLE[code][0] in {400, 422}
 
 
+@pytest.mark.parametrize("detail", ["try again", "try again."])
+def test_detail_and_remedy_are_two_sentences(detail: str) -> None:
+    document = problem_document("unavailable", detail=detail)
+    remedy = PROBLEMS["unavailable"].remedy
+    assert str(exception_from(document, 503)).endswith(f": try again. Remedy: {remedy}")
+
+
 @pytest.mark.parametrize(
     ("document", "status", "retryable"),
     [
