@@ -13,6 +13,7 @@ import click
 
 from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.options import analyst as hasty
 from hushpoll_client.options import needed, optional_url_option, token_option
 from hushpoll_client.pin import check_pin
 from hushpoll_fleet.account import Account
@@ -126,8 +127,10 @@ def simulate(
             account.to_dict(), f"{len(roster)} respondents are ready; nothing sent", as_json=as_json
         )
         return
+    # A wrong address shows within seconds; only a simulation that has begun waits like a device.
+    with hasty(url, token) as first:
+        published = _published(first, manifest)
     with AnalystClient(url, token) as analyst:
-        published = _published(analyst, manifest)
         if seed is not None and (bulk or seeded_noise):
             click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
         with _reported(account, as_json=as_json), progress("respondents", len(roster)) as advance:
@@ -153,7 +156,7 @@ def _checked(
     data: Path, manifest: Manifest, ignore: tuple[str, ...], bad_rows: Path | None
 ) -> Roster:
     try:
-        return read_respondents(data, manifest.attributes, ignored=ignore)
+        roster = read_respondents(data, manifest.attributes, ignored=ignore)
     except BadRows as error:
         if bad_rows is not None:
             with bad_rows.open("w", encoding="utf-8", newline="") as stream:
@@ -164,6 +167,11 @@ def _checked(
                 )
         # Its lines are a list to work through, and are kept apart.
         raise click.ClickException(str(error)) from None
+    if not len(roster):
+        raise InvalidParameter(
+            f"{data} has a header and no rows; give one row per respondent", field="data"
+        )
+    return roster
 
 
 def _drawn(manifest: Manifest, count: int, seed: int | None) -> tuple[Population, Roster]:

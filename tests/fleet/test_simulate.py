@@ -164,6 +164,29 @@ def test_bad_rows_stop_the_simulation_before_anything_is_sent(
     assert analyst.find(published["digest"])["reports"] == 0
 
 
+@pytest.mark.parametrize("bulk", [[], ["--bulk"]])
+def test_a_file_without_rows_is_no_simulation(
+    hushpoll, published, manifest_file, people, tmp_path, bulk
+):
+    empty = tmp_path / "empty.csv"
+    empty.write_text(people.read_text().splitlines()[0] + "\n")
+    code, out, err = hushpoll(
+        "simulate", "--manifest", manifest_file, "--data", empty, "--json", *bulk
+    )
+    assert (code, out) == (1, "")
+    assert err == f"Error: {empty} has a header and no rows; give one row per respondent\n"
+
+
+def test_a_server_that_is_not_there_shows_within_seconds(hushpoll, manifest_file):
+    began = time.monotonic()
+    code, out, err = hushpoll(
+        "simulate", "--manifest", manifest_file, "--respondents", 3, "--url", "http://127.0.0.1:9"
+    )
+    assert (code, out) == (4, "")
+    assert "failed (2 times in" in err
+    assert time.monotonic() - began < 20
+
+
 def test_the_truth_is_written_exactly(hushpoll, manifest_file, manifest, people, tmp_path):
     file = tmp_path / "truth.json"
     code, _, _ = hushpoll(
