@@ -71,6 +71,11 @@ def export(
     name: str, version: int | None, out: Path, url: str, token: str | None, as_json: bool
 ) -> None:
     """Save the records of the survey NAME, with its manifest, in random order and without ids."""
+    if not out.parent.is_dir():
+        raise InvalidParameter(
+            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
+            field="out",
+        )
     with (
         analyst(url, token) as client,
         NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target,

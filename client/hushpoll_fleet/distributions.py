@@ -23,13 +23,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hushpoll_fleet.keys import claim, codes_of, finite
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.attributes import Attribute
 from hushpoll_shared.text import show
+
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError:
+    raise MissingExtra("kernels", "drawing respondents") from None
 
 Table = NDArray[np.float64]
 

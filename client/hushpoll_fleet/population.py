@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hushpoll_fleet.distributions import LARGEST_TABLE, Conditional, Table, read_conditional
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.attributes import Attribute
 from hushpoll_shared.text import show
+
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError:
+    raise MissingExtra("kernels", "drawing respondents") from None
 
 if TYPE_CHECKING:
     from hushpoll_shared.manifest import Manifest

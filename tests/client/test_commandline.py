@@ -101,6 +101,15 @@ def test_no_network_is_4(capsys, monkeypatch):
     assert "cannot be reached" in err
 
 
+def test_an_export_into_no_directory_is_refused_before_anything_is_asked(capsys, tmp_path):
+    out_file = tmp_path / "nowhere" / "records.bin"
+    code, out, err = call(
+        capsys, "export", "any", "--out", str(out_file), "--url", "http://127.0.0.1:9"
+    )
+    assert (code, out) == (1, "")
+    assert f"{str(out_file.parent)!r} is no directory" in err
+
+
 def test_the_base_install_names_the_extra_cli():
     done = without({"click"}, "--help")
     assert (done.returncode, done.stdout) == (3, "")
@@ -133,6 +142,15 @@ def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):
     done = without({"numpy"}, "simulate", "--manifest", str(file), "--dry-run")
     assert done.returncode == 3
     assert "'kernels'" in done.stderr
+
+
+@pytest.mark.parametrize("module", ["hushpoll_fleet.population", "hushpoll_fleet.distributions"])
+def test_the_population_without_numpy_names_the_extra_kernels(module):
+    finder = HIDE.partition("from hushpoll_client")[0].format(hidden={"numpy"})
+    done = subprocess.run([sys.executable, "-c", f"{finder}\nimport {module}"],
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert "hushpoll_protocols.errors.MissingExtra: drawing respondents needs" in done.stderr
+    assert "pip install 'hushpoll[kernels]'" in done.stderr
 
 
 def test_yaml_without_its_library_names_the_extra_cli(tmp_path):
