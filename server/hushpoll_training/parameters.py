@@ -73,6 +73,17 @@ def read_parameters(texts: Iterable[str]) -> dict[str, int | float]:
     InvalidParameter
         As :func:`check_parameters`, or if a file is not a JSON object.
     """
+    return check_parameters(given_parameters(texts))
+
+
+def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
+    """Read what :func:`read_parameters` reads, unchecked and without defaults.
+
+    Raises
+    ------
+    InvalidParameter
+        If a file is not a JSON object.
+    """
     given: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -80,7 +91,7 @@ def read_parameters(texts: Iterable[str]) -> dict[str, int | float]:
             given[name.strip()] = _number(value.strip())
         else:
             given.update(_from_file(Path(text)))
-    return check_parameters(given)
+    return given
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""Running an experiment: what is missing is run, what is done is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.coded import attribute_name, describe_codes, read_codes
+from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.experiments.grid import Task, tasks
+from hushpoll_training.experiments.journal import open_journal
+from hushpoll_training.experiments.pool import run_tasks
+from hushpoll_training.experiments.results import write_results
+from hushpoll_training.experiments.worker import Setup
+from hushpoll_training.model import Codes, count_rows
+from hushpoll_training.record import versions
+
+OnCell = Callable[[Task, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a run ended.
+
+    Attributes
+    ----------
+    cells : int
+        Of the whole grid, baselines included.
+    resumed : int
+        Done by an earlier run.
+    failed : mapping of Task to str
+        Error of each cell that has no result.
+    """
+
+    cells: int
+    resumed: int
+    failed: dict[Task, str]
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    on_start: Callable[[int, int], None] | None = None,
+    on_cell: OnCell | None = None,
+) -> Finished:
+    """Run the cells that `out` has no result of, and write the results of all.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    out : Path
+        New, empty, or of the same experiment on the same data.
+    jobs : int, optional
+        Processes, each with one thread; as many as there are processors by default. Results do not
+        depend on it.
+    on_start : callable, optional
+        Called with (cells in all, cells done by an earlier run).
+    on_cell : callable, optional
+        Called with each cell and what it gave, once it is on the disk.
+
+    Raises
+    ------
+    InvalidParameter
+        For data that does not fit the configuration, or a folder that :func:`open_journal` refuses.
+    OSError
+        If a file cannot be read or written.
+    """
+    codes = read_codes(experiment.data, ignored=experiment.ignore)
+    check_columns(experiment, codes)
+    grid = tasks(experiment)
+    with open_journal(out, describe(experiment, codes)) as journal:
+        # A cell that failed is tried again: memory or disk may have been short.
+        missing = [one for one in grid if "error" in journal.cells.get(one, {"error": ""})]
+        resumed = len(grid) - len(missing)
+        if on_start is not None:
+            on_start(len(grid), resumed)
+        try:
+            with closing(
+                run_tasks(missing, Setup(experiment, codes), jobs or processors())
+            ) as running:
+                for task, found in running:
+                    journal.append(task, found)
+                    if on_cell is not None:
+                        on_cell(task, found)
+        finally:
+            write_results(out, journal.cells)
+        failed = {one: journal.cells[one].get("error") for one in grid}
+    return Finished(len(grid), resumed, {one: text for one, text in failed.items() if text})
+
+
+def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
+    """Return what results depend on: settings, the data's content, versions of what computes."""
+    content = hashlib.sha256(experiment.data.read_bytes()).hexdigest()
+    used = versions()
+    # Python's own version changes no result, and changes often.
+    del used["python"]
+    return {
+        "kind": "experiment",
+        "configuration": experiment.settings(),
+        "data": {"rows": count_rows(codes), "columns": list(codes), "sha256": content},
+        "versions": used,
+    }
+
+
+def check_columns(experiment: Experiment, codes: Codes) -> None:
+    """Refuse a configuration whose columns the data does not have, or that makes no survey.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field and the column.
+    """
+    for column in experiment.sensitive:
+        if attribute_name(column) not in codes:
+            raise InvalidParameter(
+                f"sensitive names {column!r}, which is no column of {experiment.data}; the columns "
+                f"are {', '.join(codes)}",
+                field="sensitive",
+            )
+    for name, values in codes.items():
+        if not values.any():
+            raise InvalidParameter(
+                f"column {name} of {experiment.data} holds code 0 alone, so it tells nothing; name "
+                "it in ignore",
+                field="ignore",
+            )
+    describe_codes(
+        dict(codes),
+        name=experiment.name,
+        target=attribute_name(experiment.target),
+        protected=attribute_name(experiment.protected),
+        sensitive=[attribute_name(one) for one in experiment.sensitive],
+        protocol=experiment.protocols[0],
+        split=experiment.splits[0],
+        epsilon=experiment.epsilons[-1],
+    )
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,162 @@
+"""Fields of an experiment's configuration, read alike from YAML and from the command line.
+
+A list may be written as one text with commas, and seeds as ranges, so that a flag and a line of
+YAML mean the same. Whatever is wrong is named by field, value and remedy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any
+
+from hushpoll_protocols import format_epsilon, parse_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.text import show
+
+SEEDS_END = 2**31
+SEEDS_AT_MOST = 10_000
+_RANGE = re.compile("([0-9]{1,10})(?:-([0-9]{1,10}))?", re.ASCII)
+
+
+def items(value: object, field: str, example: str) -> list[Any]:
+    """Return the items of a list, or of a text with commas, without repetitions.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is neither, empty, or names an item twice.
+    """
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must be a list, such as {example}", field=field
+        )
+    if not value:
+        raise InvalidParameter(
+            f"{field} is empty; give at least one, such as {example}", field=field
+        )
+    for at, item in enumerate(value):
+        if item in value[:at]:
+            raise InvalidParameter(f"{field} has {show(item)} twice; remove one", field=field)
+    return list(value)
+
+
+def columns(value: object, field: str) -> tuple[str, ...]:
+    """Return names of columns."""
+    found = items(value, field, "gender, age")
+    return tuple(column(one, field) for one in found)
+
+
+def column(value: object, field: str) -> str:
+    """Return the name of one column.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is not a text, or empty.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must name a column of the data", field=field
+        )
+    return value.strip()
+
+
+def choices(value: object, field: str, allowed: Collection[str]) -> tuple[str, ...]:
+    """Return names out of a set, in the set's order.
+
+    Raises
+    ------
+    InvalidParameter
+        For a name outside it.
+    """
+    listed = ", ".join(allowed)
+    found = items(value, field, listed)
+    for one in found:
+        if one not in allowed:
+            raise InvalidParameter(
+                f"{field} has {show(one)}; each must be one of {listed}", field=field
+            )
+    return tuple(one for one in allowed if one in found)
+
+
+def epsilons(value: object, field: str = "epsilons") -> tuple[str, ...]:
+    """Return epsilons in their one spelling, ascending; each in [1e-6, 64].
+
+    Raises
+    ------
+    InvalidParameter
+        For what is no epsilon, or given twice.
+    """
+    found = sorted(parse_epsilon(one, field) for one in items(value, field, "0.5, 1, 4"))
+    for one, following in pairwise(found):
+        if one == following:
+            raise InvalidParameter(
+                f"{field} has {format_epsilon(one)} twice; remove one", field=field
+            )
+    return tuple(map(format_epsilon, found))
+
+
+def seeds(value: object, field: str = "seeds") -> tuple[int, ...]:
+    """Return seeds, ascending, from numbers and ranges such as ``0-19``, both ends included.
+
+    Raises
+    ------
+    InvalidParameter
+        For what is no whole number in [0, 2^31), a range that goes down, more than 10,000 seeds,
+        or one given twice.
+    """
+    found: list[int] = []
+    for item in items(value, field, "0-19"):
+        found.extend(_seed_range(item, field))
+        if len(found) > SEEDS_AT_MOST:
+            raise InvalidParameter(
+                f"{field} {show(value)} are more than {SEEDS_AT_MOST}; give fewer", field=field
+            )
+    repeated = (
+        {one for one in found if found.count(one) > 1} if len(set(found)) < len(found) else ()
+    )
+    for one in repeated:
+        raise InvalidParameter(f"{field} has {one} twice; remove one", field=field)
+    return tuple(sorted(found))
+
+
+def _seed_range(item: object, field: str) -> Sequence[int]:
+    match = None if isinstance(item, bool | float) else _RANGE.fullmatch(str(item))
+    if match is None:
+        raise InvalidParameter(
+            f"{field} has {show(item)}; each must be a whole number in [0, {SEEDS_END}), or a "
+            "range such as 0-19",
+            field=field,
+        )
+    first = int(match[1])
+    last = first if match[2] is None else int(match[2])
+    if last < first or last >= SEEDS_END:
+        raise InvalidParameter(
+            f"{field} has {show(item)}; a range goes up and stays in [0, {SEEDS_END})", field=field
+        )
+    if last - first >= SEEDS_AT_MOST:
+        raise InvalidParameter(
+            f"{field} has {show(item)}, more than {SEEDS_AT_MOST} seeds; give fewer", field=field
+        )
+    return range(first, last + 1)
+
+
+def share(value: object, field: str = "test_size") -> float:
+    """Return a share of the rows, in the open interval (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must be a number in (0, 1), such as 0.2", field=field
+        )
+    return float(value)

@@ -1,0 +1,126 @@
+"""The cells of an experiment, each of which can be run by itself, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.published import Published
+from hushpoll_training.cell import BASELINE, baseline_cell, cell
+from hushpoll_training.coded import attribute_name, describe_codes
+from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.model import Codes
+
+_ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *NAMED_SPLITS))}
+
+
+class Task(NamedTuple):
+    """One cell, as results.csv names it; the baseline is ``NonDP``, ``none``, ``inf``."""
+
+    protocol: str
+    split: str
+    epsilon: str
+    seed: int
+
+    def place(self) -> tuple[int, int, float, int]:
+        """Return the key that results are sorted by."""
+        return _ORDER[self.protocol], _ORDER[self.split], float(self.epsilon), self.seed
+
+    def __str__(self) -> str:
+        if self.protocol == BASELINE:
+            return f"{BASELINE} seed {self.seed}"
+        return f"{self.protocol} {self.split} epsilon {self.epsilon} seed {self.seed}"
+
+
+def tasks(experiment: Experiment) -> list[Task]:
+    """Return every cell of the grid, and the baseline's of each seed.
+
+    Seeds come one after the other, so that a run that is stopped early has whole curves, and that
+    the time left is estimated from cells of every kind.
+    """
+    return [
+        task
+        for seed in experiment.seeds
+        for task in (
+            Task(BASELINE, "none", "inf", seed),
+            *(
+                Task(protocol, split, epsilon, seed)
+                for protocol in experiment.protocols
+                for split in experiment.splits
+                for epsilon in experiment.epsilons
+            ),
+        )
+    ]
+
+
+def sensitive_of(experiment: Experiment, seed: int) -> tuple[str, ...]:
+    """Return the columns that a seed perturbs.
+
+    Where they are drawn (the paper's appendix A), their number is uniform over the interval and
+    the others than the protected one are drawn without replacement. All cells of one seed share
+    them, so that protocols are compared on the same attributes.
+    """
+    if experiment.drawn is None:
+        return experiment.sensitive
+    rng = np.random.default_rng([seed, 0x5EED])
+    others = [one for one in experiment.sensitive if one != experiment.protected]
+    number = int(rng.integers(experiment.drawn[0], experiment.drawn[1], endpoint=True))
+    chosen = set(rng.permutation(len(others))[: number - 1].tolist())
+    kept = {one for at, one in enumerate(others) if at in chosen} | {experiment.protected}
+    return tuple(one for one in experiment.sensitive if one in kept)
+
+
+def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
+    """Return the survey that a cell plays.
+
+    Raises
+    ------
+    InvalidParameter
+        For a column that is not there, or a part of epsilon outside its interval.
+    """
+    clear = task.protocol == BASELINE
+    return describe_codes(
+        dict(codes),
+        name=experiment.name,
+        target=attribute_name(experiment.target),
+        protected=attribute_name(experiment.protected),
+        sensitive=[attribute_name(one) for one in sensitive_of(experiment, task.seed)],
+        # Nothing is perturbed for the baseline: whatever a manifest accepts will do.
+        protocol="GRR" if clear else task.protocol,
+        split="uniform" if clear else task.split,
+        epsilon="64" if clear else task.epsilon,
+    ).resolve()
+
+
+def run_task(experiment: Experiment, codes: Codes, task: Task) -> dict[str, Any]:
+    """Run one cell with one thread.
+
+    Returns
+    -------
+    dict
+        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings`` (seconds)
+        and ``sensitive``, the columns that were perturbed.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`hushpoll_training.cell.cell` and :func:`publish`.
+    """
+    run = baseline_cell if task.protocol == BASELINE else cell
+    found = run(
+        publish(experiment, codes, task),
+        codes,
+        task.seed,
+        experiment.parameters,
+        test_size=experiment.test_size,
+    )
+    timings: Mapping[str, float] = found.timings
+    return {
+        **found.evaluation.to_json(),
+        "timings": {name: round(seconds, 6) for name, seconds in timings.items()},
+        "sensitive": list(sensitive_of(experiment, task.seed)),
+    }

@@ -1,0 +1,198 @@
+"""The folder of an experiment: what it is, and a journal of the cells that are done.
+
+A finished cell is one line of JSON, on the disk before the next one is counted. A process that is
+killed loses at most the cells that it was working on; a line that it had half written is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.experiments.grid import Task
+
+if sys.platform != "win32":
+    import fcntl
+
+FORMAT: Final = 1
+DESCRIPTION: Final = "experiment.json"
+CELLS: Final = "cells.jsonl"
+_LOCK: Final = ".lock"
+
+
+class Journal:
+    """The cells that are done; the last word on each counts.
+
+    Attributes
+    ----------
+    cells : dict of Task to dict
+        What each gave, or its ``error``.
+    """
+
+    def __init__(self, stream: BinaryIO, cells: dict[Task, dict[str, Any]]) -> None:
+        self._stream = stream
+        self.cells = cells
+
+    def append(self, task: Task, found: Mapping[str, Any]) -> None:
+        """Write a cell durably.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written: a full disk ends the run.
+        """
+        line = json.dumps({**task._asdict(), **found}, ensure_ascii=False, allow_nan=False)
+        self._stream.write(line.encode() + b"\n")
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self.cells[task] = dict(found)
+
+
+@contextmanager
+def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]:
+    """Begin or resume an experiment in a folder, which nobody else writes to meanwhile.
+
+    Parameters
+    ----------
+    out : Path
+        New, empty, or of the same experiment.
+    description : mapping
+        What results depend on; JSON.
+
+    Raises
+    ------
+    InvalidParameter
+        If the folder is another experiment's (each difference is shown), holds anything else, is in
+        use, or its journal is damaged.
+    OSError
+        If it cannot be written.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / _LOCK).open("ab") as lock:
+        _claim(out, lock)
+        _describe(out, description)
+        path = out / CELLS
+        cells, end = _read(path)
+        with path.open("ab") as stream:
+            # Half a line, which a killed process has left.
+            stream.truncate(end)
+            _sync_folder(out)
+            yield Journal(stream, cells)
+
+
+def read_description(out: Path) -> dict[str, Any]:
+    """Return what a folder says about its experiment.
+
+    Raises
+    ------
+    InvalidParameter
+        If its description is no JSON object.
+    OSError
+        If there is none.
+    """
+    path = out / DESCRIPTION
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise _damaged(path, "it holds no object")
+    return found
+
+
+def _claim(out: Path, lock: BinaryIO) -> None:
+    if sys.platform == "win32":
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InvalidParameter(
+            f"out {str(out)!r} is in use by another run; wait for it, or give another folder",
+            field="out",
+        ) from None
+
+
+def _describe(out: Path, description: Mapping[str, Any]) -> None:
+    if (out / DESCRIPTION).is_file():
+        found = read_description(out)
+        changed = list(_differences({"": found}, {"": dict(description)}))
+        if changed:
+            raise InvalidParameter(
+                f"out {str(out)!r} holds another experiment: {'; '.join(changed)}. Give another "
+                "folder, or run with what was there",
+                field="out",
+            )
+        return
+    strange = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+    if strange:
+        raise InvalidParameter(
+            f"out {str(out)!r} holds {strange[0]!r} and no experiment; give a new or empty folder",
+            field="out",
+        )
+    text = json.dumps({"format": FORMAT, **description}, indent=2, ensure_ascii=False) + "\n"
+    write_file(out / DESCRIPTION, text.encode())
+
+
+def _differences(was: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    for key in dict.fromkeys((*was, *now)):
+        before, after = was.get(key), now.get(key)
+        name = f"{path}.{key}" if path else str(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _differences(before, after, name)
+        elif before != after and name not in {"format"}:
+            yield f"{name} was {_shown(before)} and is {_shown(after)}"
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _read(path: Path) -> tuple[dict[Task, dict[str, Any]], int]:
+    if not path.is_file():
+        return {}, 0
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    cells: dict[Task, dict[str, Any]] = {}
+    for number, line in enumerate(content[:end].splitlines(), start=1):
+        try:
+            found = json.loads(line)
+            task = Task(*(found.pop(name) for name in Task._fields))
+            if "error" not in found and not {"metrics", "timings"} <= set(found):
+                raise ValueError("neither metrics nor an error")
+        except (ValueError, KeyError, AttributeError) as error:
+            raise _damaged(path, f"line {number} is no cell ({error})") from None
+        cells[task] = found
+    return cells, end
+
+
+def _damaged(path: Path, what: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"{path} is damaged: {what}; restore it, or give another folder", field="out"
+    )
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file whole: a reader, and a crash, find the old content or the new."""
+    draft = path.with_name(f".{path.name}.writing")
+    with draft.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
