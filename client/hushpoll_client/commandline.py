@@ -44,6 +44,11 @@ COMMANDS: Final[dict[str, Row]] = {
         "cli",
         "Show estimates and intervals of every attribute.",
     ),
+    "experiment": Row(
+        "hushpoll_training.experiments.commands:experiment",
+        "train",
+        "Rerun the paper's experiments, and draw their figures.",
+    ),
     "export": Row(
         "hushpoll_client.analyst_commands:export", "cli", "Save a survey's records to a file."
     ),
