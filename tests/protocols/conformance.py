@@ -129,7 +129,7 @@ def check_epsilon(oracle: FrequencyOracle) -> None:
     assert oracle.p < 1, "the truth is always supported"
 
 
-def check_other_support(oracle: FrequencyOracle, seeds: int = 3000) -> None:
+def check_other_support(oracle: FrequencyOracle, seeds: int = 2000) -> None:
     """With a public prefix, q holds on the average over prefixes (Hoeffding's bound)."""
     if prefix_size(oracle) == 0:
         return
