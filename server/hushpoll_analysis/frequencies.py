@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hushpoll_protocols.estimation import estimate_proportion
 
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import Counts, Records, count
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation import estimate_proportion
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
 
