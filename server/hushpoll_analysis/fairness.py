@@ -17,7 +17,7 @@ from hushpoll_analysis.decode import check_records, indicator_matrix
 from hushpoll_analysis.fairness_moments import RATES, Moments, row_terms
 from hushpoll_analysis.fairness_predictions import AuditPredictions, check, protected_of, setting
 from hushpoll_analysis.fairness_rates import METRICS, Estimated
-from hushpoll_analysis.fairness_report import NO_LABELS, FairnessAudit, Finding, finding
+from hushpoll_analysis.fairness_report import NO_LABELS, FairnessAudit, Finding, finding, interval
 from hushpoll_analysis.fairness_weights import excess_shares, weights
 from hushpoll_analysis.frequencies import require_rows
 from hushpoll_protocols import format_epsilon
@@ -71,15 +71,21 @@ def audit(
     names = {1: "privileged", 0: "unprivileged"}
     labelled = _positive(published) is not None
 
-    def told(found: Estimated, rate: str, *groups: int) -> Finding:
+    def told(found: Estimated, rate: str, *groups: int, also: str = "") -> Finding:
         if rate != "P" and not labelled:
             return NO_LABELS
         of = {"TPR": " with a positive label", "FPR": " with a negative label"}.get(rate, "")
         who = " or the ".join(names[group] for group in groups)
-        return finding(found, f"the share of the {who} group{of}", moments.n)
+        return finding(found, f"the share of the {who} group{of}{also}", moments.n)
 
     metrics = {
-        name: told(fairness_rates.metric(moments, name, confidence=confidence), rate, 1, 0)
+        name: told(
+            fairness_rates.metric(moments, name, confidence=confidence),
+            rate,
+            1,
+            0,
+            also=", or P1, which DI divides by," if name == "DI" else "",
+        )
         for name, rate in METRICS.items()
     }
     rates: dict[str, Finding] = {}
@@ -102,7 +108,7 @@ def audit(
         epsilon=None if oracle is None else format_epsilon(oracle.epsilon),
         privileged=protected.privileged,
         unprivileged=protected.unprivileged,
-        shares={names[group]: told(shares[group], "P", group) for group in (1, 0)},
+        shares={names[group]: interval(shares[group]) for group in (1, 0)},
         metrics=metrics,
         rates=rates,
     )

@@ -79,12 +79,7 @@ def finding(found: Estimated, what: str, n: int) -> Finding:
     """
     strength = float(found.strength)
     if strength >= ENOUGH:
-        return Interval(
-            float(found.value),
-            float(found.standard_error),
-            float(found.lower),
-            float(found.upper),
-        )
+        return interval(found)
     # strength grows with the root of n; below 1 it is mostly noise, and so would be the advice
     needed = math.ceil(n * (ENOUGH / strength) ** 2) if strength >= 1 else None
     advice = f"; about {needed:,} respondents would do" if needed else ""
@@ -93,6 +88,13 @@ def finding(found: Estimated, what: str, n: int) -> Finding:
         f"{what} is {strength:.1f} of its standard errors above 0, and a ratio needs at least "
         f"{ENOUGH:g}{advice}",
         needed,
+    )
+
+
+def interval(found: Estimated) -> Interval:
+    """Return the estimate of one survey."""
+    return Interval(
+        float(found.value), float(found.standard_error), float(found.lower), float(found.upper)
     )
 
 
@@ -116,8 +118,9 @@ class FairnessAudit:
         The protected attribute and how it was perturbed; protocol and epsilon None in clear.
     privileged, unprivileged : tuple of str
         Categories of the groups, 1 and 0.
-    shares : mapping of str to Finding
-        ``privileged`` and ``unprivileged``: the groups among all rows that have a label.
+    shares : mapping of str to Interval
+        ``privileged`` and ``unprivileged``: members of the group who have a label, among all rows.
+        A mean and no ratio, so that it is given however little data there is.
     metrics : mapping of str to Finding
         DI, SPD, EOD, OAD.
     rates : mapping of str to Finding
@@ -136,7 +139,7 @@ class FairnessAudit:
     epsilon: str | None
     privileged: tuple[str, ...]
     unprivileged: tuple[str, ...]
-    shares: Mapping[str, Finding]
+    shares: Mapping[str, Interval]
     metrics: Mapping[str, Finding]
     rates: Mapping[str, Finding]
 
@@ -156,12 +159,7 @@ class FairnessAudit:
                 "privileged": list(self.privileged),
                 "unprivileged": list(self.unprivileged),
             },
-            **{
-                title: {name: found.to_dict() for name, found in findings.items()}
-                for title, findings in (
-                    ("shares", self.shares),
-                    ("metrics", self.metrics),
-                    ("rates", self.rates),
-                )
-            },
+            "shares": {name: found.to_dict() for name, found in self.shares.items()},
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "rates": {name: found.to_dict() for name, found in self.rates.items()},
         }
