@@ -1,0 +1,186 @@
+"""The multinomial draw has the law of rows that the real kernels make, and faults are noticed."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from hushpoll_analysis import fairness_rates
+from hushpoll_analysis.fairness_coverage import LARGE_ENOUGH, Law, coverage, supports, truth
+from hushpoll_analysis.fairness_moments import Moments, row_terms
+from hushpoll_analysis.fairness_rates import METRICS, metric
+from hushpoll_analysis.fairness_weights import shares_from_sums, weights
+from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.kernels import indicators, perturb
+
+# a third in group 0; by group, label and prediction
+THIRD = np.array([[[140, 20], [10, 30]], [[130, 70], [40, 160]]], dtype=float)
+# 6 % in group 0, of whom few are predicted negative
+SIX = np.array([[[9, 134], [8, 458]], [[5, 365], [9, 9225]]], dtype=float)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+@pytest.mark.parametrize("protocol", list(PROTOCOLS))
+def test_supports_have_the_law_of_the_kernels_records(protocol, epsilon):
+    oracle = create(protocol, k=2, epsilon=epsilon)
+    rng = np.random.default_rng(20)
+    n = 60_000
+    for value in (0, 1):
+        records = perturb(oracle, np.full(n, value), rng)
+        found = np.bincount(indicators(oracle, records) @ [2, 1], minlength=4)
+        law = np.zeros(4)
+        for (first, second), chance in supports(oracle, value):
+            law[2 * first + second] += chance
+        assert law.sum() == pytest.approx(1, abs=1e-12)
+        assert (found[law == 0] == 0).all()
+        # 28 tests: one in 3,000 would fail by chance if their seed were not fixed
+        assert chisquare(found[law > 0], n * law[law > 0]).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "OUE", "OLH", "BLH"])
+def test_counts_of_kinds_and_rows_from_the_kernels_give_the_same_moments(protocol):
+    oracle = create(protocol, k=2, epsilon="1")
+    rng = np.random.default_rng(6)
+    n = 4_000
+    kind = rng.choice(8, n, p=THIRD.ravel() / THIRD.sum())
+    group, label, guess = kind // 4, kind // 2 % 2, kind % 2
+    rows = indicators(oracle, perturb(oracle, group, rng))
+    size = rows.sum(axis=1)
+    share = shares_from_sums(float(n), rows.sum(axis=0), size @ rows)
+    law = Law.of(THIRD, oracle)
+    by_row = Moments.of(
+        row_terms(
+            weights(rows, law.channel, share),
+            guess.astype(np.int8),
+            ([0], [1]),
+            label.astype(float),
+            1.0 - label,
+        )
+    )
+    counts = np.zeros(len(law.probability))
+    for number, (y, yhat, support) in enumerate(
+        zip(law.label, law.predicted, law.indicators, strict=True)
+    ):
+        # kinds of both groups look alike: all rows of one look go to the first of them
+        if not any(
+            (law.label[i], law.predicted[i]) == (y, yhat) and (law.indicators[i] == support).all()
+            for i in range(number)
+        ):
+            counts[number] = np.sum((label == y) & (guess == yhat) & (rows == support).all(axis=1))
+    assert counts.sum() == n
+    by_kind = law.moments(counts, n)
+    for name in ("mean", "second", "third", "fourth"):
+        assert getattr(by_kind, name) == pytest.approx(getattr(by_row, name), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "OUE"])
+def test_surveys_of_rows_spread_like_surveys_of_counts(protocol):
+    oracle = create(protocol, k=2, epsilon="1")
+    rng = np.random.default_rng(12)
+    law, n, surveys = Law.of(THIRD, oracle), 1500, 300
+    from_rows = []
+    for _ in range(surveys):
+        kind = rng.choice(8, n, p=THIRD.ravel() / THIRD.sum())
+        rows = indicators(oracle, perturb(oracle, kind // 4, rng))
+        share = shares_from_sums(float(n), rows.sum(axis=0), rows.sum(axis=1) @ rows)
+        terms = row_terms(
+            weights(rows, law.channel, share),
+            (kind % 2).astype(np.int8),
+            ([0], [1]),
+            (kind // 2 % 2).astype(float),
+            1.0 - kind // 2 % 2,
+        )
+        from_rows.append(float(metric(Moments.of(terms), "SPD", confidence=0.95).value))
+    drawn = rng.multinomial(n, law.probability, size=surveys).astype(float)
+    from_counts = metric(law.moments(drawn, n), "SPD", confidence=0.95).value
+    spread = np.std(from_rows)
+    assert np.mean(from_rows) == pytest.approx(truth(THIRD)["SPD"], abs=4 * spread / surveys**0.5)
+    # the ratio of two standard deviations of 300 has a standard error of 0.06
+    assert spread == pytest.approx(np.std(from_counts), rel=0.22)
+
+
+def test_truth_is_hand_counted():
+    assert truth(THIRD) == pytest.approx({"DI": 10 / 23, "SPD": 0.325, "EOD": 0.05, "OAD": -0.125})
+
+
+def check_covered(found, surveys):
+    """Each metric within four standard errors of 95 %."""
+    allowed = 4 * (0.95 * 0.05 / surveys) ** 0.5
+    for name, one in found.items():
+        assert abs(one.covered - 0.95) < allowed, (name, one.covered)
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "OUE", "OLH", "BLH"])
+@pytest.mark.parametrize(("people", "epsilon"), [(THIRD, "1"), (THIRD, "4"), (SIX, "4")])
+def test_intervals_cover_large_groups(people, epsilon, protocol):
+    oracle = create(protocol, k=2, epsilon=epsilon)
+    rng = np.random.default_rng(31)
+    found = coverage(people, oracle, respondents=20_000, surveys=1500, rng=rng)
+    assert all(one.auditable and one.answered == 1 for one in found.values())
+    for one in found.values():
+        assert abs(one.bias) < 5 * one.deviation / 1500**0.5 + 0.02 * one.deviation
+    check_covered(found, 1500)
+
+
+def test_the_check_notices_groups_taken_for_independent(monkeypatch):
+    monkeypatch.setattr(
+        fairness_rates, "_covariance", lambda moments, *_: np.zeros(moments.mean.shape[:-1])
+    )
+    rng = np.random.default_rng(31)
+    oracle = create("GRR", k=2, epsilon="1")
+    found = coverage(THIRD, oracle, respondents=20_000, surveys=1500, rng=rng)
+    with pytest.raises(AssertionError):
+        check_covered(found, 1500)
+
+
+def test_a_group_too_small_is_known_beforehand_and_refused():
+    oracle = create("OUE", k=2, epsilon="1")
+    rng = np.random.default_rng(5)
+    found = coverage(SIX, oracle, respondents=20_000, surveys=400, rng=rng)
+    for name, one in found.items():
+        assert not one.auditable
+        assert one.strength < LARGE_ENOUGH
+        assert one.answered < 1
+        assert one.covered < one.covered_where_answered
+        assert one.respondents > 20_000
+        enough = coverage(
+            SIX, oracle, respondents=one.respondents, surveys=2, rng=np.random.default_rng(1)
+        )
+        assert enough[name].auditable
+    tiny = coverage(SIX, oracle, respondents=50, surveys=20, rng=rng)
+    assert all(one.answered == one.covered == one.covered_where_answered == 0 for one in
+               tiny.values())  # fmt: skip
+
+
+def test_weights_that_sum_to_one_are_worth_respondents():
+    rng = np.random.default_rng(5)
+    for protocol, least, most in (("GRR", 1, 1), ("OUE", 1.02, 1.5), ("BLH", 1.05, 1.6)):
+        oracle = create(protocol, k=2, epsilon="1")
+        found = coverage(THIRD, oracle, respondents=20_000, surveys=2, rng=rng)
+        assert all(least <= found[name].gain <= most for name in METRICS), protocol
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"people": np.zeros((2, 2, 2))}, "population"),
+        ({"people": -THIRD}, "population"),
+        ({"people": THIRD[0]}, "population"),
+        ({"k": 3}, "k"),
+        ({"surveys": 1}, "surveys"),
+        ({"respondents": 0}, "respondents"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_bad_arguments_are_named(changes, field):
+    given = {"people": THIRD, "k": 2, "surveys": 2, "respondents": 10, "confidence": 0.95} | changes
+    with pytest.raises(InvalidParameter) as caught:
+        coverage(
+            given["people"],
+            create("GRR", k=given["k"], epsilon="1"),
+            respondents=given["respondents"],
+            surveys=given["surveys"],
+            rng=np.random.default_rng(1),
+            confidence=given["confidence"],
+        )
+    assert caught.value.field == field
