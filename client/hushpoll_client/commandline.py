@@ -52,6 +52,11 @@ COMMANDS: Final[dict[str, Row]] = {
     "export": Row(
         "hushpoll_client.analyst_commands:export", "cli", "Save a survey's records to a file."
     ),
+    "fairness": Row(
+        "hushpoll_training.fairness_command:fairness",
+        "train",
+        "Estimate group fairness from records alone, the protected attribute unseen.",
+    ),
     "predict": Row(
         "hushpoll_training.commands:predict", "train", "Predict with a model that train saved."
     ),
