@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, cast
 import click
 
 from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.options import analyst, token_option, url_option, version_option
+from hushpoll_client.options import analyst, authorized, token_option, url_option, version_option
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_shared.records_file import read_records_header
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
@@ -37,7 +37,7 @@ def estimate(
     Estimates are unbiased, so a rare answer's can lie below 0; the interval covers the truth of the
     population in 95 of 100 surveys.
     """
-    with analyst(url, token) as client:
+    with analyst(url, authorized(token)) as client:
         number = _version(client, name, version)
         answer = client.estimates(name, number)
     found = [entry for entry in answer.get("attributes", []) if isinstance(entry, dict)]
@@ -77,7 +77,7 @@ def export(
             field="out",
         )
     with (
-        analyst(url, token) as client,
+        analyst(url, authorized(token)) as client,
         NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target,
     ):
         try:

@@ -63,6 +63,16 @@ def _url(*, required: bool) -> Callable[[_Command], _Command]:
     )
 
 
+def authorized(token: str | None) -> str:
+    """Return `token`, or end the command as wrong usage, saying where it comes from."""
+    if not token:
+        raise click.UsageError(
+            "Missing option '--token'; or set HUSHPOLL_TOKEN. `hushpoll serve` prints an admin "
+            "token at its first start."
+        )
+    return token
+
+
 def analyst(url: str, token: str | None) -> AnalystClient:
     """Return a client that gives up soon."""
     return AnalystClient(url, token, config=_INTERACTIVE)

@@ -9,6 +9,7 @@ import click
 
 from hushpoll_client.options import (
     analyst,
+    authorized,
     needed,
     optional_url_option,
     token_option,
@@ -44,7 +45,7 @@ def publish(
     if dry_run:
         emit(resolved.to_dict(), lambda: str(build_preview(resolved, None)), as_json=as_json)
         return
-    with analyst(needed(url), token) as client:
+    with analyst(needed(url), authorized(token)) as client:
         answer = client.publish(draft.to_dict())
     emit(answer, lambda: _published(answer), as_json=as_json)
 
@@ -91,7 +92,7 @@ def close(
     name: str, version: int | None, grace: int | None, url: str, token: str | None, as_json: bool
 ) -> None:
     """Close the survey NAME."""
-    with analyst(url, token) as client:
+    with analyst(url, authorized(token)) as client:
         number = client.show(name).version if version is None else version
         answer = client.close(name, number, grace_seconds=grace)
     emit(

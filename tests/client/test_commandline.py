@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -84,6 +85,27 @@ def test_wrong_usage_is_2(capsys, arguments, words):
     assert words in err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["estimate", "s"],
+        ["export", "s", "--out", "records.bin"],
+        ["survey", "close", "s"],
+        ["survey", "publish", "{draft}"],
+    ],
+)
+def test_what_needs_a_token_says_so_before_anything_is_asked(
+    capsys, monkeypatch, tmp_path, draft, arguments
+):
+    monkeypatch.delenv("HUSHPOLL_TOKEN", raising=False)
+    file = tmp_path / "survey.json"
+    file.write_text(json.dumps(draft))
+    arguments = [str(file) if one == "{draft}" else one for one in arguments]
+    code, out, err = call(capsys, *arguments, "--url", "http://127.0.0.1:9")
+    assert (code, out) == (2, "")
+    assert "Missing option '--token'; or set HUSHPOLL_TOKEN" in err
+
+
 def test_a_refusal_is_1_in_one_line(capsys):
     code, out, err = call(capsys, "survey", "list", "--url", "http://example.org")
     assert (code, out) == (1, "")
@@ -104,7 +126,9 @@ def test_no_network_is_4(capsys, monkeypatch):
 def test_an_export_into_no_directory_is_refused_before_anything_is_asked(capsys, tmp_path):
     out_file = tmp_path / "nowhere" / "records.bin"
     code, out, err = call(
-        capsys, "export", "any", "--out", str(out_file), "--url", "http://127.0.0.1:9"
+        capsys,
+        *("export", "any", "--out", str(out_file)),
+        *("--url", "http://127.0.0.1:9", "--token", "t"),
     )
     assert (code, out) == (1, "")
     assert f"{str(out_file.parent)!r} is no directory" in err
@@ -134,8 +158,6 @@ def test_a_missing_extra_is_3_and_named(hidden, command, extra):
 
 
 def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):
-    import json
-
     draft["population"] = {}
     file = tmp_path / "survey.json"
     file.write_text(json.dumps(draft))
