@@ -113,6 +113,10 @@ class HostedLink:
             If the link has another form. Its address is checked by `Endpoint.parse`.
         """
         form = "a hosted link has the form https://HOST/s/NAME#sha256=DIGEST"
+        if not isinstance(link, str):
+            raise InvalidParameter(
+                f"link must be a string, not of type {type(link).__name__}; {form}", field="link"
+            )
         try:
             parts = urlsplit(link)
         except ValueError as error:

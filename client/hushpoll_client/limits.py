@@ -48,6 +48,12 @@ class Limits:
                 f"such as {{{required_sensitive!r}}}",
                 field="required_sensitive",
             )
+        if not isinstance(required_sensitive, Iterable):
+            raise InvalidParameter(
+                f"required_sensitive is {required_sensitive!r}; give a set of attribute names, "
+                "empty to demand nothing",
+                field="required_sensitive",
+            )
         names = frozenset(required_sensitive)
         for name in names:
             if not isinstance(name, str):

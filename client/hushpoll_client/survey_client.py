@@ -83,6 +83,17 @@ class SurveyClient:
         pacing: Pacing | None = None,
     ) -> None:
         self.survey = check_name(survey, field="survey")
+        if not isinstance(published, Published | None):
+            raise InvalidParameter(
+                f"published is of type {type(published).__name__}; give what Published.from_json "
+                "returns, or leave it out",
+                field="published",
+            )
+        if not isinstance(config, ClientConfig):
+            raise InvalidParameter(
+                f"config is of type {type(config).__name__}; give a ClientConfig, or leave it out",
+                field="config",
+            )
         self._digest = None if digest is None else check_digest(digest)
         self._version = _checked_version(version)
         self._limits = Limits.of(max_epsilon, required_sensitive)

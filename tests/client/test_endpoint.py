@@ -99,6 +99,8 @@ def test_hosted_links():
         ("http://example.org/s/w", "url"),
         ("https://example.org/s/W", "survey"),
         ("https://example.org/s/w#sha256=12", "digest"),
+        (None, "link"),
+        (b"https://example.org/s/w", "link"),
     ],
 )
 def test_other_links_are_refused(link, field):
