@@ -108,6 +108,10 @@ def simulate(
     """
     if data is not None and respondents is not None:
         raise click.UsageError("--respondents is for drawing; with --data every row is played")
+    if data is None and (ignore or bad_rows is not None):
+        raise click.UsageError("--ignore and --bad-rows are for --data; without it they do nothing")
+    if bulk and token_file is not None:
+        raise click.UsageError("--tokens is for single reports; a batch carries none")
     if seeded_noise and seed is None:
         raise click.UsageError("--seeded-noise needs --seed")
     if not dry_run:
@@ -133,6 +137,8 @@ def simulate(
     with AnalystClient(url, token) as analyst:
         if seed is not None and (bulk or seeded_noise):
             click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
+        # A batch is refused by a token survey, so it needs no tokens minted for it.
+        tokens = None if bulk else _tokens(analyst, published, len(roster), token_file)
         with _reported(account, as_json=as_json), progress("respondents", len(roster)) as advance:
             if bulk:
                 play_bulk(analyst, published, roster, account, _rng(seed, 1), progress=advance)
@@ -145,7 +151,7 @@ def simulate(
                     options=WireOptions(
                         concurrency=concurrency, noise_seed=seed if seeded_noise else None
                     ),
-                    tokens=_tokens(analyst, published, len(roster), token_file),
+                    tokens=tokens,
                     progress=advance,
                 )
     if not account.complete:
@@ -196,9 +202,22 @@ def _tokens(
     analyst: AnalystClient, published: Published, count: int, file: Path | None
 ) -> Iterator[str] | None:
     if published.submission != "token":
+        if file is not None:
+            raise InvalidParameter(
+                f"--tokens is {str(file)!r}, and survey {published.name!r} takes no tokens; leave "
+                "the option out",
+                field="tokens",
+            )
         return None
     if file is not None:
-        tokens = file.read_text(encoding="utf-8").split()
+        try:
+            tokens = file.read_text(encoding="utf-8").split()
+        except UnicodeDecodeError as error:
+            raise InvalidParameter(
+                f"{file} is no UTF-8 text ({error.reason} at byte {error.start}); give one token "
+                "per line",
+                field="tokens",
+            ) from None
         if len(tokens) < count:
             raise InvalidParameter(
                 f"{file} has {len(tokens)} tokens for {count} respondents; give one for each",

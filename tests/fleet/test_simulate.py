@@ -142,6 +142,25 @@ def test_a_token_survey_gets_a_token_for_each(hushpoll, analyst, draft, tmp_path
     code, _, err = hushpoll("simulate", "--manifest", path, "--respondents", 3, "--tokens", few)
     assert code == 1
     assert "has 2 tokens for 3 respondents" in err
+    few.write_bytes(b"one\xff")
+    code, out, err = hushpoll("simulate", "--manifest", path, "--respondents", 1, "--tokens", few)
+    assert (code, out) == (1, "")
+    assert err == (
+        f"Error: {few} is no UTF-8 text (invalid start byte at byte 3); give one token per line\n"
+    )
+
+
+def test_tokens_for_a_survey_that_takes_none_are_refused(
+    hushpoll, published, manifest_file, tmp_path
+):
+    tokens = tmp_path / "tokens.txt"
+    tokens.write_text("one\n")
+    code, out, err = hushpoll(
+        "simulate", "--manifest", manifest_file, "--respondents", 1, "--tokens", tokens
+    )
+    assert (code, out) == (1, "")
+    assert f"--tokens is {str(tokens)!r}" in err
+    assert "takes no tokens" in err
 
 
 def test_bad_rows_stop_the_simulation_before_anything_is_sent(
@@ -252,6 +271,9 @@ def test_another_manifest_than_the_published_one_is_refused_with_the_difference(
     [
         (["--data", "{people}", "--respondents", "5"], "every row is played"),
         (["--seeded-noise"], "needs --seed"),
+        (["--ignore", "age"], "without it they do nothing"),
+        (["--bad-rows", "bad.csv"], "without it they do nothing"),
+        (["--bulk", "--tokens", "{people}"], "a batch carries none"),
         (["--respondents", "0"], "0 is not in the range"),
         (["--concurrency", "257"], "257 is not in the range"),
     ],
