@@ -74,8 +74,11 @@ def test_every_command_and_option_shown_exists(readme: str) -> None:
     ]
     assert shown
     for name, *arguments in shown:
+        if name == "export":
+            assert all(word.startswith(("HUSHPOLL_", "admin-token)")) for word in arguments)
+            continue
         assert name == "hushpoll"
-        words = [word for word in arguments if not word.startswith("-")]
+        words = [word for word in arguments if not word.startswith(("-", "&"))]
         command = words[:2] if words[0] == "survey" else words[:1]
         done = subprocess.run(
             [sys.executable, "-m", "hushpoll_client", *command, "--help"],

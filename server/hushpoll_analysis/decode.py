@@ -107,7 +107,8 @@ def clear_codes(
     if outside.any():
         raise MalformedRecord(
             f"records[{int(outside.argmax())}] has a code of {attribute.name} outside "
-            f"[0, {attribute.k - 1}]; drop the rows that malformed_many names",
+            f"[0, {attribute.k - 1}]; export the records again, or drop the rows that "
+            "malformed_many names",
             reason="range",
             field=attribute.name,
         )

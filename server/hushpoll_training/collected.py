@@ -24,7 +24,7 @@ from hushpoll_training.target import Target
 
 NO_PANEL = (
     "no panel was given, and records alone do not hold the truth to test on; give rows in clear "
-    "with the option panel"
+    "with --panel"
 )
 
 

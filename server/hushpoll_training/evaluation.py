@@ -93,7 +93,7 @@ def cross_validate(
     if rare < folds:
         raise InvalidParameter(
             f"the panel has {rare} rows of its rarer class; cross-validation in {folds} folds "
-            f"needs at least {folds}: give a larger panel, or the option baseline",
+            f"needs at least {folds}: give a larger panel, or --baseline",
             field="panel",
         )
     known = take(codes, answered)

@@ -51,7 +51,7 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
         )
     if names and not overwrite:
         raise InvalidParameter(
-            f"out {str(directory)!r} holds a model already; give another directory, or overwrite",
+            f"out {str(directory)!r} holds a model already; give another directory, or --overwrite",
             field="out",
         )
 
