@@ -153,14 +153,10 @@ def read_results(path: Path) -> pd.DataFrame:
         if file.suffix == ".parquet":
             table = pd.read_parquet(file)
         else:
-            numbers: dict[str, type] = {name: float for name in COLUMNS if name not in _TEXT}
-            table = pd.read_csv(
-                file,
-                dtype=numbers | dict.fromkeys(_TEXT, str),
-                keep_default_na=False,
-                na_values={name: [""] for name in COLUMNS if name not in _TEXT},
-                float_precision="round_trip",
-            )
+            table = pd.read_csv(file, dtype=str, keep_default_na=False)
+            for name in set(table.columns) & set(COLUMNS) - set(_TEXT):
+                # Python reads the digits exactly; pandas' own reader does so from version 3 on.
+                table[name] = [float(text) if text else math.nan for text in table[name]]
     except ValueError as error:
         raise _no_results(file, " ".join(str(error).split())) from None
     for name in COLUMNS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,14 +78,13 @@ def run_experiment(
     check_columns(experiment, codes)
     grid = tasks(experiment)
     with open_journal(out, describe(experiment, codes)) as journal:
-        # A cell that failed is tried again: memory or disk may have been short.
-        missing = [one for one in grid if "error" in journal.cells.get(one, {"error": ""})]
-        resumed = len(grid) - len(missing)
+        left = missing(grid, journal.cells)
+        resumed = len(grid) - len(left)
         if on_start is not None:
             on_start(len(grid), resumed)
         try:
             with closing(
-                run_tasks(missing, Setup(experiment, codes), jobs or processors())
+                run_tasks(left, Setup(experiment, codes), jobs or processors())
             ) as running:
                 for task, found in running:
                     journal.append(task, found)
@@ -95,6 +94,14 @@ def run_experiment(
             write_results(out, journal.cells)
         failed = {one: journal.cells[one].get("error") for one in grid}
     return Finished(len(grid), resumed, {one: text for one, text in failed.items() if text})
+
+
+def missing(grid: Iterable[Task], cells: Mapping[Task, Mapping[str, Any]]) -> list[Task]:
+    """Return the cells of a grid without a result, in its order.
+
+    One that failed is among them: memory may have been short.
+    """
+    return [one for one in grid if "error" in cells.get(one, {"error": ""})]
 
 
 def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:

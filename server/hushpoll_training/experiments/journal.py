@@ -162,10 +162,12 @@ def _read(path: Path) -> tuple[dict[Task, dict[str, Any]], int]:
     for number, line in enumerate(content[:end].splitlines(), start=1):
         try:
             found = json.loads(line)
+            if not isinstance(found, dict):
+                raise ValueError("no object")
             task = Task(*(found.pop(name) for name in Task._fields))
             if "error" not in found and not {"metrics", "timings"} <= set(found):
                 raise ValueError("neither metrics nor an error")
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError) as error:
             raise _damaged(path, f"line {number} is no cell ({error})") from None
         cells[task] = found
     return cells, end

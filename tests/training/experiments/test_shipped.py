@@ -1,0 +1,58 @@
+"""The paper's configurations: as published, and fitting the data where it is there."""
+
+import pytest
+
+from hushpoll_training.coded import read_codes
+from hushpoll_training.experiments import shipped
+from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.experiments.engine import check_columns
+from hushpoll_training.experiments.grid import tasks
+
+FILES = {"adult": "adult_26k.csv", "acs-coverage": "acs_coverage_tx2018.csv", "lsac": "lsac.csv"}
+LEARNERS = {
+    "adult": (38, 0.02255696731716368, 1100),
+    "acs-coverage": (47, 0.20243400958078808, 1300),
+    "lsac": (9, 0.18177994587365698, 1100),
+}
+SENSITIVE = {
+    "adult": ("gender", "race", "native-country", "age"),
+    "acs-coverage": ("DIS", "AGEP", "SEX", "SCHL"),
+    "lsac": ("race1", "gender", "fam_inc", "fulltime"),
+}
+
+
+def load(name):
+    return Experiment.from_dict(
+        shipped.find(name) | {"data": FILES[name.removesuffix("-appendix")]}
+    )
+
+
+def test_there_is_one_for_each_data_set_and_for_its_appendix():
+    assert shipped.names() == tuple(sorted((*FILES, *(f"{name}-appendix" for name in FILES))))
+
+
+@pytest.mark.parametrize("name", shipped.names())
+def test_the_grid_is_the_paper_s(name):
+    found = load(name)
+    plain = name.removesuffix("-appendix")
+    assert found.epsilons == ("0.25", "0.5", "1", "2", "4", "8", "10", "20", "50")
+    assert found.seeds == tuple(range(20))
+    # seven protocols, two splits, nine epsilons, and the baseline
+    assert len(tasks(found)) == 20 * (7 * 2 * 9 + 1)
+    learner = tuple(found.parameters[one] for one in ("max_depth", "learning_rate", "n_estimators"))
+    assert learner == LEARNERS[plain]
+    if plain == name:
+        assert (found.sensitive, found.drawn) == (SENSITIVE[plain], None)
+    else:
+        assert found.drawn == (2, 6)
+        assert set(SENSITIVE[plain]) <= set(found.sensitive)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", shipped.names())
+def test_the_data_has_the_columns(name, data_dir):
+    found = load(name)
+    codes = read_codes(data_dir / found.data, ignored=found.ignore)
+    check_columns(found, codes)
+    if found.drawn is not None:
+        assert {one.lower() for one in found.sensitive} == set(codes) - {found.target.lower()}
