@@ -43,8 +43,12 @@ def experiment() -> None:
 @click.option("--target", metavar="COLUMN", help="What is predicted; code 1 is positive.")
 @click.option("--protected", metavar="COLUMN", help="Code 1 is privileged, 0 is not.")
 @click.option("--sensitive", metavar="COLUMN,...", help="The columns to perturb.")
-@click.option("--protocols", metavar="NAME,...", help=f"Out of {', '.join(PROTOCOLS)}; or all.")
-@click.option("--splits", metavar="NAME,...", help=f"Out of {', '.join(NAMED_SPLITS)}; or both.")
+@click.option(
+    "--protocols", metavar="NAME,...", help=f"Out of {', '.join(PROTOCOLS)}.  [default: all]"
+)
+@click.option(
+    "--splits", metavar="NAME,...", help=f"Out of {', '.join(NAMED_SPLITS)}.  [default: both]"
+)
 @click.option("--epsilons", metavar="NUMBER,...", help="Totals of one person.")
 @click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")
 @click.option(

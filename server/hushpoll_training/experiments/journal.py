@@ -74,6 +74,7 @@ def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]
         If it cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)
+    _refuse_strangers(out)
     with (out / _LOCK).open("ab") as lock:
         _claim(out, lock)
         _describe(out, description)
@@ -118,6 +119,15 @@ def _claim(out: Path, lock: BinaryIO) -> None:
         ) from None
 
 
+def _refuse_strangers(out: Path) -> None:
+    strange = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+    if strange and not (out / DESCRIPTION).is_file():
+        raise InvalidParameter(
+            f"out {str(out)!r} holds {strange[0]!r} and no experiment; give a new or empty folder",
+            field="out",
+        )
+
+
 def _describe(out: Path, description: Mapping[str, Any]) -> None:
     if (out / DESCRIPTION).is_file():
         found = read_description(out)
@@ -129,12 +139,6 @@ def _describe(out: Path, description: Mapping[str, Any]) -> None:
                 field="out",
             )
         return
-    strange = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
-    if strange:
-        raise InvalidParameter(
-            f"out {str(out)!r} holds {strange[0]!r} and no experiment; give a new or empty folder",
-            field="out",
-        )
     text = json.dumps({"format": FORMAT, **description}, indent=2, ensure_ascii=False) + "\n"
     write_file(out / DESCRIPTION, text.encode())
 

@@ -89,6 +89,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
         open_journal(tmp_path, DESCRIPTION),
     ):
         pass
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_damaged_description_is_named(folder):
