@@ -1,0 +1,57 @@
+"""Intervals after cross-fitting cover the fitted models' fairness, learner and folds included."""
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis.fairness import audit
+from hushpoll_training import crossfit
+from hushpoll_training.audit_inputs import AuditInputs
+from hushpoll_training.crossfit import cross_fit
+from hushpoll_training.target import Target
+
+SURVEYS = 400
+RESPONDENTS = 6000
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_average_models_fairness(survey, people, perturbed, monkeypatch):
+    published = survey(epsilon="6", protocol="OUE")
+    target, inputs = Target.of(published), AuditInputs.of(published, "dropped")
+    # stands for the population: its records are as noisy as those that the models are deployed on
+    population = people(40_000, 999)
+    gender, income = population["gender"], population["income"]
+    rows = inputs.features.from_records(perturbed(published, population, seed=4))
+    models = []
+    fit = crossfit.fit
+    monkeypatch.setattr(
+        crossfit, "fit", lambda *given, **named: models.append(fit(*given, **named)) or models[-1]
+    )
+    covered = dict.fromkeys(("DI", "SPD", "EOD", "OAD"), 0)
+    for number in range(SURVEYS):
+        models.clear()
+        codes = people(RESPONDENTS, 10_000 + number)
+        records = perturbed(published, codes, seed=[5, number])
+        made = cross_fit(published, records, {"n_estimators": 30, "num_leaves": 15}, seed=number)
+        found = audit(published, records, made)
+        chosen = np.mean([inputs.predict(model, target, rows) for model in models], axis=0)
+        right = np.where(income == 1, chosen, 1 - chosen)
+        rate, recall, accuracy = (
+            [values[(gender == group) & of].mean() for group in (0, 1)]
+            for values, of in (
+                (chosen, np.True_),
+                (chosen, income == 1),
+                (right, np.True_),
+            )
+        )
+        truth = {
+            "DI": rate[0] / rate[1],
+            "SPD": rate[1] - rate[0],
+            "EOD": recall[1] - recall[0],
+            "OAD": accuracy[1] - accuracy[0],
+        }
+        for name, one in found.metrics.items():
+            covered[name] += one.lower <= truth[name] <= one.upper
+    for name, hits in covered.items():
+        print(name, hits / SURVEYS)
+        # three standard errors; the population of 40,000 is itself a sample
+        assert abs(hits / SURVEYS - 0.95) < 3 * (0.95 * 0.05 / SURVEYS) ** 0.5 + 0.01, name
