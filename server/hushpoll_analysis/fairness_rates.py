@@ -11,8 +11,8 @@ that known groups would give (:mod:`hushpoll_analysis.fairness_limits`). A diffe
 distances from each estimate to its limits like standard errors, with the correlation of the two
 (Zou and Donner, Statistics in Medicine 27, 2008), and DI = R_0/R_1 likewise solves R_0 - d R_1 = 0
 for d (Donner and Zou, Statistical Methods in Medical Research 21, 2012). Symmetric intervals missed
-on one side up to nine times as often as on the other, and the one through log DI covered 63 to 99 %
-where few are predicted positive: docs/explanation/fairness-without-the-attribute.md.
+on one side up to ten times as often as on the other, and the one through log DI covered as little
+as 63 % where few are predicted positive: docs/explanation/fairness-without-the-attribute.md.
 """
 
 from __future__ import annotations

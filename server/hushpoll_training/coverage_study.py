@@ -8,7 +8,7 @@ surveys are drawn anew, respondents and noise (:mod:`hushpoll_analysis.fairness_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness_coverage import Coverage, coverage
+from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_protocols import create
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 from hushpoll_training.coded import describe_codes, read_codes
@@ -122,26 +123,39 @@ def run_study(
     return found
 
 
-def markdown(rows: list[Row]) -> str:
-    """Return the study as a table in Markdown."""
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the study as a table in Markdown, a line per population, epsilon and protocol.
+
+    Coverage is in percent, refusals being misses; where the group is too small to be audited, that
+    of the surveys which were answered follows in brackets.
+    """
     lines = [
-        "| population | ε | protocol | metric | truth | sd | strength | answered | covered "
-        "| large enough | gain |",
+        "| population | ε | protocol | DI | SPD | EOD | OAD | sd of SPD, EOD | refused, SPD, EOD "
+        "| respondents it takes, SPD, EOD | worth, SPD |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        one = row.coverage
-        enough = "yes" if one.auditable else f"no: needs {one.respondents:,}"
-        covered = f"{100 * one.covered:.1f} %"
-        if not one.auditable:
-            covered += f" ({100 * one.covered_where_answered:.1f} % of those answered)"
-        gain = "" if one.gain is None else f"{one.gain**2:.2f}"
-        lines.append(
-            f"| {row.population} | {row.epsilon} | {row.protocol} | {row.metric} | {one.truth:.4f} "
-            f"| {one.deviation:.4f} | {one.strength:.1f} | {100 * one.answered:.1f} % | {covered} "
-            f"| {enough} | {gain} |"
-        )
+    for number in range(0, len(rows), len(METRICS)):
+        some = rows[number : number + len(METRICS)]
+        found = {row.metric: row.coverage for row in some}
+        spd, eod = found["SPD"], found["EOD"]
+        cells = [
+            some[0].population,
+            some[0].epsilon,
+            some[0].protocol,
+            *(_covered(found[name]) for name in METRICS),
+            f"{spd.deviation:.4f}, {eod.deviation:.4f}",
+            f"{100 * (1 - spd.answered):.1f} %, {100 * (1 - eod.answered):.1f} %",
+            f"{spd.respondents:,}; {eod.respondents:,}",
+            "" if spd.gain is None else f"{spd.gain**2:.2f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _covered(found: Coverage) -> str:
+    if found.auditable:
+        return f"{100 * found.covered:.1f}"
+    return f"{100 * found.covered:.1f} ({100 * found.covered_where_answered:.1f})"
 
 
 @click.command()
