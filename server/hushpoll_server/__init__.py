@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask
+from hushpoll_protocols.errors import MissingExtra
+
+try:
+    from flask import Flask
+except ImportError as error:
+    raise MissingExtra("server", "the collection server") from error
 
 __all__ = ["create_app"]
 

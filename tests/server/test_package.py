@@ -1,0 +1,28 @@
+"""The package without what the extra ``server`` brings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+WITHOUT_FLASK = """
+import sys
+sys.modules["flask"] = None
+from hushpoll_protocols.errors import MissingExtra
+for name in ("hushpoll_server", "hushpoll_server.commands"):
+    try:
+        __import__(name)
+    except MissingExtra as error:
+        print(error.extra, "hushpoll[server]" in str(error))
+"""
+
+
+def test_without_flask_the_extra_is_named():
+    found = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FLASK],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert found.stdout == "server True\n" * 2
