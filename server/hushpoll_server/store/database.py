@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -77,7 +78,14 @@ class Database:
         self.engine.dispose()
 
 
-def _open(url: str, pool_size: int) -> Engine:
+def parse_url(url: str) -> URL:
+    """Return the URL of a database that this release serves.
+
+    Raises
+    ------
+    InvalidParameter
+        It cannot be read, or names another database than an SQLite file.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -92,6 +100,11 @@ def _open(url: str, pool_size: int) -> Engine:
             field="DATABASE_URL",
         )
     sqlite.check_url(parsed)
+    return parsed
+
+
+def _open(url: str, pool_size: int) -> Engine:
+    parsed = parse_url(url)
     sqlite.create_private(parsed)
     # An exception of the driver would otherwise print reports into the log, and the engine's own
     # log, where an embedding application has turned on DEBUG for everything, the rows of answers.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL
@@ -68,6 +69,12 @@ def create_private(url: URL) -> None:
             f"({error.strerror}); name a file in a directory that you may write to",
             field="DATABASE_URL",
         ) from error
+
+
+def path_of(url: URL) -> str:
+    """Return the path of the database file, also where it is given as a ``file:`` URI."""
+    database = str(url.database)
+    return unquote(urlsplit(database).path) if database.startswith("file:") else database
 
 
 def install(engine: Engine) -> None:
