@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -12,7 +12,10 @@ from hushpoll_shared.terminal import reports_errors
 
 try:
     from hushpoll_server import logs, serving
+    from hushpoll_server.listening import listen
     from hushpoll_server.settings import Settings
+    from hushpoll_server.store.lock import only_server
+    from hushpoll_server.token_file import private_file
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
         raise
@@ -75,28 +78,23 @@ def serve(
 
     Prints "listening on URL" once it listens, and at the first start, on standard error, an admin
     token that is never shown again. Put a proxy that speaks TLS in front of it. SIGTERM ends it
-    within 15 seconds with everything acknowledged on disk.
+    within 15 seconds with everything acknowledged on disk. One database takes one server at a time.
     """
     logs.to_stderr(log_level)
     settings = Settings(
         database_url=database_url, close_grace_seconds=close_grace, pool_size=threads + 4
     )
-    token = serving.prepare(settings)
-    if token is not None:
-        click.echo(f"admin token: {token}", err=True)
-        if admin_token_file is not None:
-            _write_private(admin_token_file, token + "\n")
-    serving.Server(
-        settings,
-        host=host,
-        port=port,
-        threads=threads,
-        ready=lambda url: click.echo(f"listening on {url}"),
-    ).run()
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as stream:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(text)
+    # The first start happens once, so what can be refused is refused before its token is made.
+    with only_server(database_url), listen(host, port) as listener:
+        with private_file(admin_token_file) if admin_token_file else nullcontext() as write:
+            token = serving.prepare(settings)
+            if token is not None:
+                click.echo(f"admin token: {token}", err=True)
+                if write is not None:
+                    write(token + "\n")
+        serving.Server(
+            settings,
+            listener=listener,
+            threads=threads,
+            ready=lambda url: click.echo(f"listening on {url}"),
+        ).run()

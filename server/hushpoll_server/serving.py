@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,6 @@ from hushpoll_server.settings import Settings
 REQUEST_SECONDS = 7
 ARBITER_SECONDS = 12
 KEEPALIVE_SECONDS = 15
-BACKLOG = 1024
 
 
 class PrivateLogger(Logger):  # type: ignore[misc]  # its base has no types
@@ -48,10 +48,8 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
     ----------
     settings : Settings
         The whole configuration.
-    host : str
-        Address to listen on.
-    port : int
-        Port, 0..65535; 0 takes a free one.
+    listener : socket.socket
+        Bound and listening; handed over to gunicorn.
     threads : int
         Requests worked on at a time.
     ready : callable
@@ -62,14 +60,13 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         self,
         settings: Settings,
         *,
-        host: str,
-        port: int,
+        listener: socket.socket,
         threads: int,
         ready: Callable[[str], None],
     ) -> None:
         self._settings = settings
-        self._host = host
-        self._port = port
+        # gunicorn closes the descriptor once it has its own.
+        self._bind = f"fd://{listener.detach()}"
         self._threads = threads
         self._ready = ready
         self._app: Flask | None = None
@@ -77,14 +74,12 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
 
     def load_config(self) -> None:
         """Give gunicorn its settings; no file, environment or command line is read."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
         for name, value in {
-            "bind": f"{host}:{self._port}",
+            "bind": self._bind,
             "workers": 1,
             "worker_class": "gthread",
             "threads": self._threads,
             "keepalive": KEEPALIVE_SECONDS,
-            "backlog": BACKLOG,
             "graceful_timeout": ARBITER_SECONDS,
             "accesslog": None,
             "loglevel": "warning",

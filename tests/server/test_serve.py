@@ -284,3 +284,41 @@ def test_a_file_that_is_no_database_ends_it_with_one_line(tmp_path):
     )
     assert (found.returncode, found.stdout) == (1, "")
     assert re.fullmatch(r"Error: DATABASE_URL names the file .*not a database.*\n", found.stderr)
+
+
+def refused(tmp_path, *options):
+    """Run ``hushpoll serve``, which ends by itself, and return its one line of complaint."""
+    found = subprocess.run(
+        [*SERVE, "--database-url", f"sqlite:///{tmp_path}/hushpoll.sqlite", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (found.returncode, found.stdout) == (1, ""), found.stderr
+    assert found.stderr.startswith("Error: ")
+    assert found.stderr.count("\n") == 1
+    return found.stderr
+
+
+def test_a_refused_start_does_not_use_up_the_first(serve, tmp_path):
+    """Guards: the admin token was made before its file and the port were known to be usable."""
+    assert "/absent/t" in refused(tmp_path, "--admin-token-file", f"{tmp_path}/absent/t")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = refused(
+            tmp_path, "--port", str(port), "--admin-token-file", str(tmp_path / "token")
+        )
+    expected = f"Error: port {port} of 127.0.0.1 is in use; give another with --port\n"
+    assert found == expected
+    assert not (tmp_path / "token").exists()
+    serve("--admin-token-file", str(tmp_path / "token"))
+    assert admin_token(tmp_path) == [(tmp_path / "token").read_text().strip()]
+
+
+def test_a_second_server_on_one_database_is_refused(serve, tmp_path):
+    server = serve()
+    assert "another hushpoll serve is using" in refused(tmp_path, "--port", "0")
+    assert server.request("/health")[0] == 200
+    server.kill()
+    server.wait()
+    assert serve().request("/health")[0] == 200
