@@ -99,7 +99,11 @@ def test_a_token_survey_takes_no_batches(site, make_report):
     published = site.publish(submission="token")
     body = wire.pack_reports(published.digest, [make_report(published)])
     answer = site.send_batch("work", body)
-    assert site.problem(answer) == (403, "forbidden", "Content-Type")
+    assert site.problem(answer) == (415, "unsupported-media-type", "Content-Type")
+    assert "with its token" in answer.json["detail"]
+    assert answer.json["remedy"] == "Send one of the media types named in the detail."
+    assert "application/json" in answer.json["detail"]  # the one that the remedy speaks of
+    assert "vnd.hushpoll" not in answer.json["detail"]
 
 
 def test_after_closing_only_a_batch_that_is_in_already_is_acknowledged(site, make_report):

@@ -16,6 +16,7 @@ from hushpoll_server.services.writer import Writer
 from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.batch import malformed_many, unpack_rows
+from hushpoll_shared.wire import JSON_MEDIA_TYPE
 
 
 @dataclass(frozen=True, order=True)
@@ -82,7 +83,7 @@ class BatchIngest:
         InvalidParameter
             The header is wrong, or the rest is no whole number of reports.
         Refused
-            ``unknown-survey``, ``unknown-digest``, ``forbidden`` (a token survey),
+            ``unknown-survey``, ``unknown-digest``, ``unsupported-media-type`` (a token survey),
             ``payload-too-large``, ``survey-not-open`` and ``survey-closed`` (unless every report
             is in already), ``unavailable``.
         """
@@ -112,9 +113,10 @@ class BatchIngest:
     def _check(self, row: VersionRow, reports: int) -> None:
         if self._surveys.published(row).submission == "token":
             raise Refused(
-                "forbidden",
+                "unsupported-media-type",
                 f"{row.name} takes one single-use token per report, so it takes no batches; "
-                "submit each report by itself, as JSON, with its token",
+                f"send each report by itself, as {JSON_MEDIA_TYPE}, with its token as "
+                "'Authorization: Bearer <token>'",
                 field="Content-Type",
             )
         if reports > self._max_reports:
