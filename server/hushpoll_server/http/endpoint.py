@@ -93,7 +93,10 @@ def read_body(limit: int | None = None) -> bytes:
     ------
     RequestEntityTooLarge
         It is larger.
+    Refused
+        ``unsupported-media-type``: it is compressed.
     """
+    _refuse_compressed()
     most = collector().settings.max_body_bytes if limit is None else limit
     if request.content_length is not None:
         request.max_content_length = most
@@ -123,6 +126,17 @@ def unsupported(*accepted: str) -> Refused:
         f"the body's media type is {given!r}; send {' or '.join(accepted)}",
         field="Content-Type",
     )
+
+
+def _refuse_compressed() -> None:
+    coding = request.headers.get("Content-Encoding", "").strip()
+    if coding.lower() not in ("", "identity"):
+        raise Refused(
+            "unsupported-media-type",
+            f"the body's Content-Encoding is {coding[:100]!r}, and bodies are taken uncompressed "
+            f"for now; send it as {request.mimetype[:100]}, without Content-Encoding",
+            field="Content-Encoding",
+        )
 
 
 def not_modified(etag: str) -> Response | None:
