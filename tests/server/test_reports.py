@@ -70,9 +70,9 @@ def test_any_open_version_takes_its_own_reports(site, make_report):
 
 # In DRAFT's record: gender 1 byte, age 1 byte (8 bits), country 1 byte (5 bits), education, income.
 MALFORMED = [
-    (lambda record: record.pop(), None, "length"),
-    (lambda record: record.append(0), None, "length"),
-    (lambda record: record.clear(), None, "length"),
+    (lambda record: record.pop(), "record", "length"),
+    (lambda record: record.append(0), "record", "length"),
+    (lambda record: record.clear(), "record", "length"),
     (lambda record: record.__setitem__(0, 2), "gender", "range"),
     (lambda record: record.__setitem__(2, record[2] | 0x80), "country", "padding"),
     (lambda record: record.__setitem__(2, 0b11111), "country", "popcount"),

@@ -64,7 +64,10 @@ class Ingest:
             published.layout.check(report.record)
         except MalformedRecord as error:
             self.count(row, f"malformed-report:{error.reason}")
-            raise
+            if error.field is not None:
+                raise
+            # No attribute is at fault, but the member of the request that has the wrong length.
+            raise MalformedRecord(str(error), reason=error.reason, field="record") from None
         survey_id = row.survey_id if published.submission == "token" else None
         token = respondent_hash(authorization) if survey_id is not None else None
         arrival = Arrival(row.id, report.id, report.record, survey_id, token)
