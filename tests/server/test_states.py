@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hushpoll_server.services.surveys import State
@@ -70,6 +72,32 @@ def test_a_version_closed_before_it_opened_never_takes_a_report(site, make_repor
     for seconds in (0, 60, 3600):
         site.clock.advance(seconds)
         assert not takes(site, published, make_report)
+
+
+def test_closing_again_shortens_the_grace_and_never_lengthens_it(site, make_report, debug_log):
+    """Guards: the second grace_seconds was ignored without a word, and logged as a closing."""
+    published = site.publish()
+
+    def close(**body):
+        answer = site.post(CLOSE, json=body).json
+        assert answer["closed_at"] == "2026-03-01T12:00:00Z"
+        return answer["state"], answer["accepts_until"][-9:]
+
+    def logged():
+        found = [json.loads(one.message) for one in debug_log.records if "grace" in one.message]
+        return [(one["event"], one["grace_seconds"]) for one in found]
+
+    assert close(grace_seconds=600) == ("closing", "12:10:00Z")
+    site.clock.advance(60)
+    for body in ({}, {"grace_seconds": 600}, {"grace_seconds": 540}):
+        assert close(**body) == ("closing", "12:10:00Z")
+    assert logged() == [("closed", 600)]
+    assert close(grace_seconds=120) == ("closing", "12:03:00Z")
+    assert walk(site, published, make_report, [119]) == [("closing", True)]
+    assert close(grace_seconds=0) == ("closed", "12:02:59Z")
+    assert close(grace_seconds=600) == ("closed", "12:02:59Z")
+    assert not takes(site, published, make_report)
+    assert logged() == [("closed", 600), ("grace-shortened", 120), ("grace-shortened", 0)]
 
 
 def test_no_version_opens_again(site, make_draft, make_report):

@@ -83,7 +83,7 @@ class CloseBody(Strict):
         ge=0,
         le=31_536_000,
         strict=True,
-        description="For how long reports of offline devices are still taken; "
+        description="For how long from now reports of offline devices are still taken; "
         "the server's setting by default.",
     )
 

@@ -107,8 +107,8 @@ def fetch_version(path: models.VersionPath) -> Response:
 def close(path: models.VersionPath, body: models.CloseBody) -> Response:
     """Close a survey version.
 
-    Reports of devices that were offline are taken for a grace period. Closing again changes
-    nothing.
+    Reports of devices that were offline are taken for a grace period. Closing again with
+    `grace_seconds` can end that period earlier, never later; otherwise it changes nothing.
     """
     parts = collector()
     row = parts.surveys.close(

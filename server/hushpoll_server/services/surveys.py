@@ -189,24 +189,27 @@ class SurveyService:
         return self._store.canonical(row.id)
 
     def close(self, row: VersionRow, *, grace_seconds: int | None = None) -> VersionRow:
-        """Close a version; closing it again changes nothing.
+        """Close a version; closing it again can shorten its grace period, and nothing else.
 
         Parameters
         ----------
         row : VersionRow
             The version.
         grace_seconds : int or None
-            For how long reports of offline devices are still taken, in [0, 31536000]; the
-            configured time by default. A version that has not opened has no such devices, and
-            no grace period.
+            For how long from now reports of offline devices are still taken, in [0, 31536000];
+            the configured time by default. A version that has not opened has no such devices, and
+            no grace period. Of a version that is closed already, a later end or None changes
+            nothing.
         """
         now = self.now()
         grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
         if self.state(row) is State.SCHEDULED:
             grace = 0
-        self._store.close(row.id, closed_at=now, accepts_until=now + grace)
+        if self._store.close(row.id, closed_at=now, accepts_until=now + grace):
+            log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)
+        elif grace_seconds is not None and self._store.shorten(row.id, accepts_until=now + grace):
+            log.info("grace-shortened", survey=row.name, version=row.version, grace_seconds=grace)
         self._rows.pop(row.digest, None)
-        log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)
         return self._store.by_id(row.id)
 
     def now(self) -> int:

@@ -120,6 +120,16 @@ class SurveyStore:
             )
             return result.rowcount == 1
 
+    def shorten(self, version_id: int, *, accepts_until: int) -> bool:
+        """End a closed version's grace period earlier; return False if it ends no later anyway."""
+        with self._database.writing() as connection:
+            result = connection.execute(
+                update(versions)
+                .where(versions.c.id == version_id, versions.c.accepts_until > accepts_until)
+                .values(accepts_until=accepts_until)
+            )
+            return result.rowcount == 1
+
 
 def _select() -> Select[Any]:
     return select(*_COLUMNS).join(surveys, surveys.c.id == versions.c.survey_id)
