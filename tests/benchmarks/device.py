@@ -14,8 +14,8 @@ from benchmarks.harness import Figure, against, announced
 from hushpoll_protocols import PROTOCOLS, SecureBits
 
 IMPORT_LIMIT_MS = 60.0
-# The package loads its names when they are used, so its own import is not what an app pays. All that an
-# app uses is held to 80 ms, of which the standard library's modules alone take about 40.
+# The package loads its names when they are used, so its own import is not what an app pays. All
+# that an app uses is held to 80 ms, of which the standard library's modules alone take about 40.
 WHOLE_IMPORT_GOAL = 0.75
 RECORD_LIMIT_US = 60.0
 HEAVY = ("numpy", "numba", "flask", "pydantic", "pandas", "requests", "click", "yaml")
