@@ -79,7 +79,7 @@ def test_every_command_and_option_shown_exists(readme: str) -> None:
             continue
         assert name == "hushpoll"
         words = [word for word in arguments if not word.startswith(("-", "&"))]
-        command = words[:2] if words[0] == "survey" else words[:1]
+        command = words[:2] if words[0] in {"survey", "experiment"} else words[:1]
         done = subprocess.run(
             [sys.executable, "-m", "hushpoll_client", *command, "--help"],
             capture_output=True,
