@@ -59,7 +59,6 @@ def test_300_surveys_of_each_are_covered_within_chance(populations):
     check(run_study(populations, surveys=300), 300, 0.002)
 
 
-@pytest.mark.slow
 def test_5000_surveys_of_each_are_covered_in_94_to_96_percent(populations):
     rows = run_study(populations, surveys=SURVEYS)
     check(rows, SURVEYS, 0)

@@ -9,12 +9,14 @@ from hushpoll_training.audit_inputs import AuditInputs
 from hushpoll_training.crossfit import cross_fit
 from hushpoll_training.target import Target
 
-SURVEYS = 400
+SIZES = [40, pytest.param(400, marks=pytest.mark.slow)]
 RESPONDENTS = 6000
 
 
-@pytest.mark.slow
-def test_intervals_cover_the_average_models_fairness(survey, people, perturbed, monkeypatch):
+@pytest.mark.parametrize("surveys", SIZES)
+def test_intervals_cover_the_average_models_fairness(
+    survey, people, perturbed, monkeypatch, surveys
+):
     published = survey(epsilon="6", protocol="OUE")
     target, inputs = Target.of(published), AuditInputs.of(published, "dropped")
     # stands for the population: its records are as noisy as those that the models are deployed on
@@ -27,7 +29,7 @@ def test_intervals_cover_the_average_models_fairness(survey, people, perturbed, 
         crossfit, "fit", lambda *given, **named: models.append(fit(*given, **named)) or models[-1]
     )
     covered = dict.fromkeys(("DI", "SPD", "EOD", "OAD"), 0)
-    for number in range(SURVEYS):
+    for number in range(surveys):
         models.clear()
         codes = people(RESPONDENTS, 10_000 + number)
         records = perturbed(published, codes, seed=[5, number])
@@ -52,6 +54,6 @@ def test_intervals_cover_the_average_models_fairness(survey, people, perturbed, 
         for name, one in found.metrics.items():
             covered[name] += one.lower <= truth[name] <= one.upper
     for name, hits in covered.items():
-        print(name, hits / SURVEYS)
+        print(name, hits / surveys)
         # three standard errors; the population of 40,000 is itself a sample
-        assert abs(hits / SURVEYS - 0.95) < 3 * (0.95 * 0.05 / SURVEYS) ** 0.5 + 0.01, name
+        assert abs(hits / surveys - 0.95) < 3 * (0.95 * 0.05 / surveys) ** 0.5 + 0.01, name
