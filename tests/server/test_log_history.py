@@ -46,6 +46,6 @@ def test_a_log_left_behind_is_emptied_though_nothing_is_written(site, log, make_
     site.fill(published, 5)
     assert log.stat().st_size
     again = make_site()
-    assert again.collector.database._log_has_history
+    assert again.collector.database._written
     again.collector.database.tidy()
     assert log.read_bytes() == b""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Final
 
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.store import sqlite
+from hushpoll_server.store import postgresql, sqlite
+from hushpoll_server.store.backend import Backend
 
 LOGGING_NAME = "hushpoll"
+BACKENDS: Final[dict[str, Backend]] = {"sqlite": sqlite, "postgresql": postgresql}
 
 
 class Database:
@@ -23,50 +26,90 @@ class Database:
     Parameters
     ----------
     url : str
-        SQLAlchemy URL; ``sqlite:///path``.
+        SQLAlchemy URL; ``sqlite:///path`` or ``postgresql://user@host/database``.
     pool_size : int
         Connections kept open.
 
     Raises
     ------
     InvalidParameter
-        The URL cannot be read, names a database that this release does not serve, or a file that
-        is none.
+        The URL cannot be read, names a database that this release does not serve, a file that
+        is none, or a PostgreSQL that does not answer.
     NotDurable
         The database refuses the settings under which a commit is durable.
     """
 
     def __init__(self, url: str, *, pool_size: int = 32) -> None:
-        self.engine = _open(url, pool_size)
-        self._writing = self.engine.execution_options(**{sqlite.WRITING: True})
-        # SQLite has one writer at a time and polls for its turn; threads of one process queue
+        parsed = parse_url(url)
+        self.backend = backend_of(parsed)
+        self.engine = _open(parsed, self.backend, pool_size)
+        self._reading = self.backend.for_reading(self.engine)
+        self._writing = self.backend.for_writing(self.engine)
+        # Where there is one writer at a time, it polls for its turn; threads of one process queue
         # here instead, which wakes them at once.
         self._turn = threading.Lock()
-        # At the start as well: a process that was killed left its log behind.
-        self._log_has_history = True
+        # At the start as well: a process that was killed left its history behind.
+        self._written = self._folded = True
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction that sees one consistent state and changes nothing."""
-        with self.engine.begin() as connection:
+        with self._reading.begin() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction that is durable once the block has ended without an exception."""
-        with self._turn, self._writing.begin() as connection:
-            self._log_has_history = True
+    def writing(
+        self, *, folding: int | None = None, catalogue: bool = False
+    ) -> Iterator[Connection]:
+        """Open a transaction that is durable once the block has ended without an exception.
+
+        Parameters
+        ----------
+        folding : int or None
+            Survey version whose inbox is moved: until the end, no report of it is taken and nobody
+            else folds it, in this process or another.
+        catalogue : bool
+            No other transaction opened like this runs at the same time: for what looks before it
+            writes, such as a migration or a publication.
+        """
+        with ExitStack() as stack:
+            if self.backend.ONE_WRITER:
+                stack.enter_context(self._turn)
+            connection = stack.enter_context(self._writing.begin())
+            if catalogue:
+                self.backend.hold_catalogue(connection)
+            if folding is not None:
+                self.backend.hold_version(connection, folding, exclusive=True)
             yield connection
+            self._written = True
+            self._folded |= folding is not None
+
+    def share_version(self, connection: Connection, version_id: int) -> None:
+        """Keep a version from being folded until the transaction ends; to take reports of it.
+
+        Whoever needs several takes them in ascending order.
+        """
+        self.backend.hold_version(connection, version_id, exclusive=False)
 
     def tidy(self) -> None:
-        """Empty the log if anything was written since it was empty and no reader needs it.
+        """Remove the traces of what was deleted, unless nothing was written or a reader needs them.
 
-        The log keeps what one transaction after the other wrote: the order in which reports
-        arrived, the token that was spent with each, and reports that were folded since.
+        SQLite's log keeps what one transaction after the other wrote, and PostgreSQL's pages what
+        was deleted and by which: the order in which reports arrived, the token that was spent with
+        each, and reports that were folded since.
         """
-        if self._log_has_history:
-            with self._turn:
-                self._log_has_history = not sqlite.truncate_log(self.engine)
+        if not (self._written or self._folded):
+            return
+        with ExitStack() as stack:
+            if self.backend.ONE_WRITER:
+                stack.enter_context(self._turn)
+            folded, self._written, self._folded = self._folded, False, False
+            done = False
+            try:
+                done = self.backend.forget(self.engine, folded=folded)
+            finally:
+                if not done:
+                    self._written, self._folded = True, self._folded or folded
 
     def ping(self) -> None:
         """Raise if the database does not answer."""
@@ -79,51 +122,57 @@ class Database:
 
 
 def parse_url(url: str) -> URL:
-    """Return the URL of a database that this release serves.
+    """Return the URL of a database that this release serves, with its driver.
 
     Raises
     ------
     InvalidParameter
-        It cannot be read, or names another database than an SQLite file.
+        It cannot be read, or names another database than an SQLite file or PostgreSQL.
     """
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except ArgumentError:
+        # Such a text can hold a password in a place where nobody looks for one.
+        shown = repr(url) if "@" not in url else "a text (not shown: it may hold a password)"
         raise InvalidParameter(
-            f"DATABASE_URL is {url!r}, which is no database URL; write sqlite:///path.sqlite",
+            f"DATABASE_URL is {shown}, which is no database URL; write sqlite:///path.sqlite or "
+            "postgresql://user@host/database",
             field="DATABASE_URL",
-        ) from error
-    if parsed.get_backend_name() != "sqlite":
+        ) from None
+    if parsed.get_backend_name() not in BACKENDS:
         raise InvalidParameter(
-            f"DATABASE_URL names {parsed.get_backend_name()!r}; this release serves SQLite files: "
-            "write sqlite:///path.sqlite",
+            f"DATABASE_URL names {parsed.get_backend_name()!r}; this release serves SQLite and "
+            "PostgreSQL: write sqlite:///path.sqlite or postgresql://user@host/database",
             field="DATABASE_URL",
         )
-    sqlite.check_url(parsed)
-    return parsed
+    return backend_of(parsed).check_url(parsed)
 
 
-def _open(url: str, pool_size: int) -> Engine:
-    parsed = parse_url(url)
-    sqlite.create_private(parsed)
+def backend_of(url: URL) -> Backend:
+    """Return the module that serves the database of a URL."""
+    return BACKENDS[url.get_backend_name()]
+
+
+def _open(url: URL, backend: Backend, pool_size: int) -> Engine:
+    backend.make_ready(url)
     # An exception of the driver would otherwise print reports into the log, and the engine's own
     # log, where an embedding application has turned on DEBUG for everything, the rows of answers.
     logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}").setLevel(logging.WARNING)
     engine = create_engine(
-        parsed,
+        url,
         pool_size=pool_size,
         max_overflow=pool_size,
         hide_parameters=True,
         logging_name=LOGGING_NAME,
+        **backend.engine_options(),
     )
-    sqlite.install(engine)
+    backend.install(engine)
     try:
         engine.connect().close()
     except DatabaseError as error:
         engine.dispose()
-        raise InvalidParameter(
-            f"DATABASE_URL names the file {parsed.database!r}, which SQLite cannot use "
-            f"({error.orig}); name a new file, or one that hushpoll made",
-            field="DATABASE_URL",
-        ) from None
+        raise backend.unusable(url, str(error.orig).strip()) from None
+    except BaseException:
+        engine.dispose()
+        raise
     return engine

@@ -51,7 +51,7 @@ def head() -> str:
 def _run(database: Database, direction: str, revision: str) -> None:
     config = _config()
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    with database.writing() as connection:
+    with database.writing(catalogue=True) as connection:
         found = MigrationContext.configure(connection).get_current_heads()
         unknown = sorted(set(found) - known)
         if unknown:

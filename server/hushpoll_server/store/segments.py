@@ -60,7 +60,7 @@ class SegmentStore:
         int
             Reports moved.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(folding=version_id) as connection:
             waiting = _inbox_count(connection, version_id)
             if waiting == 0 or (waiting < minimum and not last):
                 return 0

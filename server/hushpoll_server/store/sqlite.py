@@ -1,13 +1,13 @@
 """Everything that holds for SQLite alone: pragmas, transaction modes, checkpoints.
 
-No other module of the package contains SQL that a second database would not accept.
+No other module but ``postgresql`` contains SQL that a second database would not accept.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, Engine, event
@@ -16,6 +16,8 @@ from sqlalchemy.engine import URL
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
+# One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
+ONE_WRITER: Final = True
 WRITING = "hushpoll_writing"
 FULL = 2
 BUSY_MILLISECONDS = 30_000
@@ -33,8 +35,8 @@ PRAGMAS = (
 )
 
 
-def check_url(url: URL) -> None:
-    """Refuse databases that forget.
+def check_url(url: URL) -> URL:
+    """Return the URL as it is, and refuse databases that forget.
 
     Raises
     ------
@@ -48,9 +50,10 @@ def check_url(url: URL) -> None:
             "the promise that an acknowledged report survives; name a file: sqlite:///path.sqlite",
             field="DATABASE_URL",
         )
+    return url
 
 
-def create_private(url: URL) -> None:
+def make_ready(url: URL) -> None:
     """Create the database file readable by its owner only; the log inherits that.
 
     Raises
@@ -75,6 +78,38 @@ def path_of(url: URL) -> str:
     """Return the path of the database file, also where it is given as a ``file:`` URI."""
     database = str(url.database)
     return unquote(urlsplit(database).path) if database.startswith("file:") else database
+
+
+def engine_options() -> dict[str, Any]:
+    """Return arguments of ``create_engine``."""
+    return {}
+
+
+def unusable(url: URL, reason: str) -> InvalidParameter:
+    """Return the refusal of a file that is no database."""
+    return InvalidParameter(
+        f"DATABASE_URL names the file {url.database!r}, which SQLite cannot use ({reason}); "
+        "name a new file, or one that hushpoll made",
+        field="DATABASE_URL",
+    )
+
+
+def for_reading(engine: Engine) -> Engine:
+    """Return `engine` as it is: a transaction sees the state that its first statement saw."""
+    return engine
+
+
+def for_writing(engine: Engine) -> Engine:
+    """Return `engine` with transactions that wait for their turn before they read."""
+    return engine.execution_options(**{WRITING: True})
+
+
+def hold_version(_connection: Connection, _version_id: int, *, exclusive: bool) -> None:
+    """Do nothing: writing transactions run one after another, over all processes."""
+
+
+def hold_catalogue(_connection: Connection) -> None:
+    """Do nothing: writing transactions run one after another, over all processes."""
 
 
 def install(engine: Engine) -> None:
@@ -110,7 +145,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def truncate_log(engine: Engine) -> bool:
+def forget(engine: Engine, *, folded: bool) -> bool:  # noqa: ARG001  # the log holds all kinds
     """Move the write-ahead log into the database file and empty it.
 
     What was deleted, and the order in which things were written, stay in the log's old frames

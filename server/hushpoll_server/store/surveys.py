@@ -61,7 +61,7 @@ class SurveyStore:
         created : bool
             Whether it was inserted.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(catalogue=True) as connection:
             survey_id = _survey_id(connection, name)
             if survey_id is None:
                 result = connection.execute(insert(surveys).values(name=name))

@@ -53,7 +53,7 @@ class TallyStore:
             return {outcome: int(count) for outcome, count in connection.execute(statement)}
 
     def _write(self, pending: Counter[tuple[int, str, str]]) -> None:
-        with self._database.writing() as connection:
+        with self._database.writing(catalogue=True) as connection:
             for (version_id, day, outcome), count in sorted(pending.items()):
                 key = {"version_id": version_id, "day": day, "outcome": outcome}
                 changed = connection.execute(

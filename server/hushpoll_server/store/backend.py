@@ -1,0 +1,47 @@
+"""What a database has to offer to be served: one module each, ``sqlite`` and ``postgresql``."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import URL
+
+from hushpoll_protocols.errors import InvalidParameter
+
+
+class Backend(Protocol):
+    """The functions of such a module. No other module's SQL is for one database alone."""
+
+    ONE_WRITER: bool
+    """Whether the database takes one writing transaction at a time."""
+
+    def check_url(self, url: URL) -> URL:
+        """Return the URL with the driver that is used; refuse one that cannot be served."""
+
+    def make_ready(self, url: URL) -> None:
+        """Create what must be there before the first connection."""
+
+    def engine_options(self) -> dict[str, Any]:
+        """Return arguments of ``create_engine``."""
+
+    def install(self, engine: Engine) -> None:
+        """Set and check, on every new connection, what a durable commit needs."""
+
+    def unusable(self, url: URL, reason: str) -> InvalidParameter:
+        """Return the refusal of a database that cannot be connected to."""
+
+    def for_reading(self, engine: Engine) -> Engine:
+        """Return `engine` with transactions that see one state and change nothing."""
+
+    def for_writing(self, engine: Engine) -> Engine:
+        """Return `engine` with transactions whose every statement sees what is committed."""
+
+    def hold_version(self, connection: Connection, version_id: int, *, exclusive: bool) -> None:
+        """Keep others from folding a version, or from taking its reports too, to the commit."""
+
+    def hold_catalogue(self, connection: Connection) -> None:
+        """Let one transaction that asks for this run at a time, over all processes."""
+
+    def forget(self, engine: Engine, *, folded: bool) -> bool:
+        """Remove what deleted rows and past transactions leave; False: try again later."""
