@@ -1,4 +1,4 @@
-"""The analyst's side of the API: publish, list, close, estimates, export, bulk upload.
+"""The analyst's side of the API: publish, list, close, tokens, estimates, export, bulk upload.
 
 It needs the base install only. Answers are returned as the server's JSON; published manifests are
 checked like on a device.
@@ -6,7 +6,7 @@ checked like on a device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -156,6 +156,61 @@ class AnalystClient:
         )
         return _items(answer, "tokens")
 
+    def issue_token(
+        self, scopes: Sequence[str], *, label: str = "", expires_in: int | None = None
+    ) -> dict[str, Any]:
+        """Issue a bearer token; needs scope ``admin``. Not retried.
+
+        Parameters
+        ----------
+        scopes : sequence of str
+            Out of ``submit``, ``publish``, ``read``, ``train``, ``admin``.
+        label : str
+            What it is for, at most 200 characters.
+        expires_in : int or None
+            Seconds in [1, 315360000]; None never expires.
+
+        Returns
+        -------
+        dict
+            ``token`` (shown this once), ``id``, ``scopes`` and, if it expires, ``expires_at``.
+        """
+        body: dict[str, Any] = {"scopes": list(scopes), "label": label}
+        if expires_in is not None:
+            body["expires_in"] = expires_in
+        return self._post_once(body, "tokens")
+
+    def tokens(self) -> list[dict[str, Any]]:
+        """List all bearer tokens without their secrets; needs scope ``admin``."""
+        return _items(self._transport.get("tokens"), "tokens")
+
+    def rotate_token(
+        self, token_id: str, *, overlap_seconds: int | None = None, expires_in: int | None = None
+    ) -> dict[str, Any]:
+        """Replace a bearer token by one with the same scopes and label. Not retried.
+
+        Parameters
+        ----------
+        token_id : str
+            Public id, the middle part of the token.
+        overlap_seconds : int or None
+            For how long the old token stays valid, in [0, 2592000]; a day by default.
+        expires_in : int or None
+            Seconds after which the new token expires; by default when the old one would have.
+
+        Returns
+        -------
+        dict
+            As `issue_token`, and ``replaces`` and ``replaced_until``.
+        """
+        given = {"overlap_seconds": overlap_seconds, "expires_in": expires_in}
+        body = {key: value for key, value in given.items() if value is not None}
+        return self._post_once(body, "tokens", token_id, "rotate")
+
+    def revoke_token(self, token_id: str) -> None:
+        """Refuse a bearer token from now on; revoking it again changes nothing."""
+        self._transport.delete("tokens", token_id)
+
     def estimates(self, name: str, version: int) -> dict[str, Any]:
         """Fetch estimates of every attribute's categories."""
         return _object(self._transport.get(*_version(name, version), "estimates"))
@@ -212,6 +267,13 @@ class AnalystClient:
         """Return the list's entry of the version with this digest, or None."""
         check_digest(digest)
         return next((item for item in self.surveys() if item.get("digest") == digest), None)
+
+    def _post_once(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
+        # What makes a secret is not sent again: an answer that was lost has made one already.
+        body = canonical_json(document)
+        return _object(
+            self._transport.post(*path, body=body, media_type=JSON_MEDIA_TYPE, retry=False)
+        )
 
     def _post(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
         # Publishing and closing again change nothing, so both may be repeated.

@@ -67,6 +67,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "survey": Row(
         "hushpoll_client.survey_commands:survey", "cli", "Publish, show, list and close surveys."
     ),
+    "token": Row(
+        "hushpoll_client.token_commands:token", "cli", "Issue, list, rotate and revoke tokens."
+    ),
     "train": Row(
         "hushpoll_training.commands:train", "train", "Train on records and measure the fairness."
     ),

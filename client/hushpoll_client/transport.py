@@ -102,6 +102,10 @@ class Transport:
             return self._once("POST", segments, RetryHint(), body=body, media_type=media_type)
         return self._retried("POST", segments, body=body, media_type=media_type)
 
+    def delete(self, *segments: str) -> Answer:
+        """DELETE a resource, with retries: deleting it again changes nothing."""
+        return self._retried("DELETE", segments)
+
     def download(self, *segments: str, write: Callable[[bytes], object]) -> int:
         """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
         with closing(self._exchange("GET", segments)) as response:

@@ -116,6 +116,8 @@ ROUTES = [
     ("GET", "/api/v1/surveys/work/versions/1/records", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/counts", "read"),
     ("POST", "/api/v1/tokens", "admin"),
+    ("GET", "/api/v1/tokens", "admin"),
+    ("POST", "/api/v1/tokens/0123456789abcdef/rotate", "admin"),
     ("DELETE", "/api/v1/tokens/0123456789abcdef", "admin"),
 ]
 

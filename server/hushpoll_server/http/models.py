@@ -146,7 +146,9 @@ class TokenBody(Strict):
 
     scopes: list[str] = Field(min_length=1, max_length=8)
     label: str = Field("", max_length=200)
-    expires_in: int | None = Field(None, ge=1, strict=True, description="Seconds.")
+    expires_in: int | None = Field(
+        None, ge=1, le=315_360_000, strict=True, description="Seconds; never by default."
+    )
 
 
 class TokenAnswer(BaseModel):
@@ -156,6 +158,52 @@ class TokenAnswer(BaseModel):
     id: str
     scopes: list[str]
     expires_at: str | None = None
+
+
+class TokenSummary(BaseModel):
+    """A bearer token in the list, without its secret, which the server does not have."""
+
+    id: str = Field(description="Its public id, the middle part of the token.")
+    label: str
+    scopes: list[str]
+    state: Literal["valid", "replaced", "expired", "revoked"] = Field(
+        description="`replaced`: it has a successor, and is valid until its overlap is over."
+    )
+    issued_at: str | None = Field(None, description="UTC; absent for tokens of an older release.")
+    expires_at: str | None = Field(None, description="UTC; absent if it never expires.")
+    replaced_by: str | None = Field(None, description="Public id of its successor.")
+
+
+class TokenList(BaseModel):
+    """Every bearer token, the oldest first."""
+
+    tokens: list[TokenSummary]
+
+
+class RotateBody(Strict):
+    """How a bearer token is replaced."""
+
+    overlap_seconds: int = Field(
+        86_400,
+        ge=0,
+        le=2_592_000,
+        strict=True,
+        description="For how long the old token stays valid beside the new one.",
+    )
+    expires_in: int | None = Field(
+        None,
+        ge=1,
+        le=315_360_000,
+        strict=True,
+        description="Seconds after which the new token expires; by default when the old one would.",
+    )
+
+
+class RotateAnswer(TokenAnswer):
+    """A token's successor; it is shown once."""
+
+    replaces: str = Field(description="Public id of the old token.")
+    replaced_until: str = Field(description="UTC; from then on the old token is refused.")
 
 
 class ConfidenceQuery(Strict):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
@@ -11,8 +14,9 @@ from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.services.access import hash_token, respondent_tokens
+from hushpoll_server.services.access import IssuedToken, hash_token, respondent_tokens
 from hushpoll_server.services.collector import collector
+from hushpoll_server.services.surveys import SurveyService
 from hushpoll_shared.clock import format_timestamp
 
 api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
@@ -57,11 +61,52 @@ def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentToke
 @endpoint("admin")
 def issue_token(body: models.TokenBody) -> Response:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
-    parts = collector()
-    issued = parts.access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
-    answer = {"token": issued.token, "id": issued.id, "scopes": sorted(set(body.scopes))}
-    if issued.expires_at is not None:
-        answer["expires_at"] = format_timestamp(parts.surveys.moment(issued.expires_at))
+    issued = collector().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
+    return json_answer(_issued(issued, body.scopes), 201)
+
+
+@api.get("/tokens", responses={200: models.TokenList, **problems(401, 403)}, security=BEARER)
+@endpoint("admin")
+def list_tokens() -> Response:
+    """List every bearer token, the oldest first. The server has no secrets to show."""
+    access = collector().access
+    tokens = [
+        models.TokenSummary(
+            id=row.id,
+            label=row.label,
+            scopes=sorted(row.scopes),
+            state=access.state(row).value,
+            issued_at=_moment(row.issued_at),
+            expires_at=_moment(row.expires_at),
+            replaced_by=row.replaced_by,
+        )
+        for row in access.all()
+    ]
+    return json_answer(models.TokenList(tokens=tokens))
+
+
+@api.post(
+    "/tokens/<token_id>/rotate",
+    responses={201: models.RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
+    security=BEARER,
+)
+@endpoint("admin")
+def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
+    """Replace a bearer token by a new one with the same scopes and label.
+
+    The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
+    administrator may: a thief of a token must not be able to outlive its revocation.
+    """
+    rotation = collector().access.rotate(
+        path.token_id, overlap_seconds=body.overlap_seconds, expires_in=body.expires_in
+    )
+    if rotation is None:
+        raise _unknown()
+    answer = {
+        **_issued(rotation.issued, rotation.scopes),
+        "replaces": path.token_id,
+        "replaced_until": _moment(rotation.replaced_until),
+    }
     return json_answer(answer, 201)
 
 
@@ -70,5 +115,24 @@ def issue_token(body: models.TokenBody) -> Response:
 def revoke_token(path: models.TokenPath) -> Response:
     """Revoke a bearer token by its public id."""
     if not collector().access.revoke(path.token_id):
-        raise Refused("not-found", "no token has this id; it is the middle part of the token")
+        raise _unknown()
     return Response(status=204)
+
+
+def _issued(issued: IssuedToken, scopes: Iterable[str]) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "token": issued.token,
+        "id": issued.id,
+        "scopes": sorted(set(scopes)),
+    }
+    if issued.expires_at is not None:
+        answer["expires_at"] = _moment(issued.expires_at)
+    return answer
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else format_timestamp(SurveyService.moment(seconds))
+
+
+def _unknown() -> Refused:
+    return Refused("not-found", "no token has this id; it is the middle part of the token")

@@ -112,6 +112,8 @@ api_tokens = Table(
     Column("scopes", String(200), nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked", Boolean(create_constraint=False), nullable=False),
+    Column("issued_at", BigInteger),
+    Column("replaced_by", String(16)),
 )
 
 # Counts by day and outcome, written outside the uploads' transactions.

@@ -1,0 +1,179 @@
+"""Listing and replacing bearer tokens."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import select
+
+from hushpoll_server.store.schema import api_tokens
+
+COUNTS = "/api/v1/surveys/work/versions/1/counts"
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def issue(site, **body):
+    answer = site.post("/api/v1/tokens", json={"scopes": ["read"], **body})
+    assert answer.status_code == 201, answer.json
+    return answer.json
+
+
+def rotate(site, token_id, **body):
+    return site.post(f"/api/v1/tokens/{token_id}/rotate", json=body)
+
+
+def works(site, token):
+    status = site.get(COUNTS, headers=bearer(token)).status_code
+    assert status in (200, 401)
+    return status == 200
+
+
+def listed(site):
+    return {one["id"]: one for one in site.get("/api/v1/tokens").json["tokens"]}
+
+
+def test_a_replaced_token_works_until_its_overlap_is_over(site):
+    site.publish()
+    old = issue(site, label="report", scopes=["read", "train"])
+    answer = rotate(site, old["id"], overlap_seconds=60)
+    assert answer.status_code == 201
+    new = answer.json
+    assert new["scopes"] == ["read", "train"]
+    assert new["replaces"] == old["id"]
+    assert new["replaced_until"] == "2026-03-01T12:01:00Z"
+    assert "expires_at" not in new
+    assert listed(site)[new["id"]]["label"] == "report"
+    assert (works(site, old["token"]), works(site, new["token"])) == (True, True)
+    site.clock.advance(59)
+    assert works(site, old["token"])
+    site.clock.advance(1)
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_an_overlap_of_nothing_ends_the_old_token_at_once(site):
+    site.publish()
+    old = issue(site)
+    new = rotate(site, old["id"], overlap_seconds=0).json
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_rotation_extends_neither_the_old_token_nor_by_itself_the_new(site):
+    site.publish()
+    old = issue(site, expires_in=30)
+    new = rotate(site, old["id"], overlap_seconds=3600).json
+    assert new["replaced_until"] == new["expires_at"] == "2026-03-01T12:00:30Z"
+    other = issue(site, expires_in=30)
+    longer = rotate(site, other["id"], overlap_seconds=10, expires_in=90).json
+    assert longer["expires_at"] == "2026-03-01T12:01:30Z"
+    site.clock.advance(30)
+    found = [works(site, one["token"]) for one in (old, new, other, longer)]
+    assert found == [False, False, False, True]
+
+
+def test_the_overlap_is_a_day_by_default(site):
+    assert rotate(site, issue(site)["id"]).json["replaced_until"] == "2026-03-02T12:00:00Z"
+
+
+def test_only_a_valid_token_that_has_no_successor_is_rotated(site):
+    replaced, revoked, expired = issue(site), issue(site), issue(site, expires_in=5)
+    successor = rotate(site, replaced["id"]).json["id"]
+    site.app.test_client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.clock.advance(5)
+    before = listed(site)
+    for token, words in (
+        (replaced, f"replaced by {successor}"),
+        (revoked, "is revoked"),
+        (expired, "is expired"),
+    ):
+        answer = rotate(site, token["id"])
+        assert site.problem(answer) == (422, "invalid-request", "token_id")
+        assert words in answer.json["detail"]
+    assert site.problem(rotate(site, "0" * 16)) == (404, "not-found", None)
+    assert listed(site) == before
+
+
+def test_a_token_rotated_twice_at_once_has_one_successor(site):
+    token = issue(site)
+    statuses = []
+
+    def run():
+        statuses.append(rotate(site, token["id"]).status_code)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [201] + [422] * 7
+    assert len(listed(site)) == 3  # the admin's, this one, its successor
+
+
+def test_revoking_ends_an_overlap(site):
+    site.publish()
+    old = issue(site)
+    new = rotate(site, old["id"]).json
+    path = f"/api/v1/tokens/{old['id']}"
+    assert site.app.test_client().delete(path, headers=site.admin).status_code == 204
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_the_list_shows_states_and_no_secrets(site):
+    valid, revoked, expired = issue(site, label="a"), issue(site), issue(site, expires_in=5)
+    replaced = issue(site, scopes=["submit", "publish"])
+    successor = rotate(site, replaced["id"], overlap_seconds=600).json
+    site.app.test_client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.clock.advance(5)
+    answer = site.get("/api/v1/tokens")
+    found = {one["id"]: one for one in answer.json["tokens"]}
+    assert found[valid["id"]] == {
+        "id": valid["id"],
+        "label": "a",
+        "scopes": ["read"],
+        "state": "valid",
+        "issued_at": "2026-03-01T12:00:00Z",
+    }
+    assert found[revoked["id"]]["state"] == "revoked"
+    assert (found[expired["id"]]["state"], found[expired["id"]]["expires_at"]) == (
+        "expired",
+        "2026-03-01T12:00:05Z",
+    )
+    assert (found[replaced["id"]]["state"], found[replaced["id"]]["replaced_by"]) == (
+        "replaced",
+        successor["id"],
+    )
+    assert found[replaced["id"]]["scopes"] == ["publish", "submit"]
+    for one in (valid, revoked, expired, replaced, successor):
+        secret = one["token"].split("_", 2)[2]
+        assert secret.encode() not in answer.data
+    with site.collector.database.reading() as connection:
+        hashes = connection.execute(select(api_tokens.c.hash)).scalars().all()
+    assert not any(bytes(one).hex().encode() in answer.data for one in hashes)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"overlap_seconds": -1}, "overlap_seconds"),
+        ({"overlap_seconds": 2_592_001}, "overlap_seconds"),
+        ({"overlap_seconds": 1.5}, "overlap_seconds"),
+        ({"overlap_seconds": True}, "overlap_seconds"),
+        ({"expires_in": 0}, "expires_in"),
+        ({"expires_in": 10**12}, "expires_in"),
+        ({"scopes": ["admin"]}, "scopes"),
+    ],
+)
+def test_a_rotation_that_cannot_be_is_refused_by_field(site, body, field):
+    token = issue(site)
+    assert site.problem(rotate(site, token["id"], **body)) == (422, "invalid-request", field)
+    assert len(listed(site)) == 2
+
+
+@pytest.mark.parametrize("label", ["a\x00b", "line\nbreak", "\ud800", "\u202e"])
+def test_a_label_is_printable(site, label):
+    """Guards: PostgreSQL takes no NUL in a text, and no database takes half a surrogate pair."""
+    answer = site.post("/api/v1/tokens", json={"scopes": ["read"], "label": label})
+    assert site.problem(answer)[:2] in {(422, "invalid-request"), (400, "invalid-json")}
