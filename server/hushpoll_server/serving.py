@@ -50,8 +50,6 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         The whole configuration.
     listener : socket.socket
         Bound and listening; handed over to gunicorn.
-    threads : int
-        Requests worked on at a time.
     ready : callable
         Told the URL once the socket listens.
     """
@@ -61,13 +59,11 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         settings: Settings,
         *,
         listener: socket.socket,
-        threads: int,
         ready: Callable[[str], None],
     ) -> None:
         self._settings = settings
         # gunicorn closes the descriptor once it has its own.
         self._bind = f"fd://{listener.detach()}"
-        self._threads = threads
         self._ready = ready
         self._app: Flask | None = None
         super().__init__()
@@ -78,7 +74,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
             "bind": self._bind,
             "workers": 1,
             "worker_class": "gthread",
-            "threads": self._threads,
+            "threads": self._settings.threads,
             "keepalive": KEEPALIVE_SECONDS,
             "graceful_timeout": ARBITER_SECONDS,
             "accesslog": None,

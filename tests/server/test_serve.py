@@ -25,22 +25,17 @@ from hushpoll_shared.published import Published
 
 KILLS = int(os.environ.get("HUSHPOLL_KILLS", "5"))
 SERVE = [sys.executable, "-c", "from hushpoll_server.commands import serve; serve()"]
-# The same with an inbox that is folded every few moments, so that kills fall into folds as well.
-FOLDING = [sys.executable, "-c", """
-import functools
-from hushpoll_server import commands, settings
-commands.Settings = functools.partial(settings.Settings, fold_at=20)
-commands.serve()
-"""]  # fmt: skip
+# With an inbox that is folded every few moments, so that kills fall into folds as well.
+FOLDING = ("--fold-at", "20")
 
 
 class Process:
     """``hushpoll serve`` in a session of its own, so that a kill reaches every process of it."""
 
-    def __init__(self, directory, *options, command=SERVE):
+    def __init__(self, directory, *options):
         self.errors = (directory / "stderr.txt").open("ab")
         self.process = subprocess.Popen(
-            [*command, "--database-url", f"sqlite:///{directory}/hushpoll.sqlite", "--port", "0",
+            [*SERVE, "--database-url", f"sqlite:///{directory}/hushpoll.sqlite", "--port", "0",
              *options],
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -80,8 +75,8 @@ class Process:
 def serve(tmp_path):
     processes = []
 
-    def start(*options, **how):
-        processes.append(Process(tmp_path, *options, **how))
+    def start(*options):
+        processes.append(Process(tmp_path, *options))
         return processes[-1]
 
     yield start
@@ -230,7 +225,7 @@ def test_a_killed_server_loses_no_acknowledged_report(serve, tmp_path, make_draf
     acknowledged, unanswered = {}, {}
     published = None
     for round_number in range(KILLS):
-        server = serve(command=FOLDING)
+        server = serve(*FOLDING)
         if published is None:
             published = publish(server, admin_token(tmp_path)[0], make_draft())
         load = Load(server, published, make_report, threads=6)
@@ -242,7 +237,7 @@ def test_a_killed_server_loses_no_acknowledged_report(serve, tmp_path, make_draf
         unanswered |= load.unanswered
         assert stored(tmp_path) >= acknowledged.keys()
         assert counted(tmp_path) == len(stored(tmp_path))
-    server = serve(command=FOLDING)
+    server = serve(*FOLDING)
     everything = acknowledged | unanswered
     statuses = {send(server, published, report)[0] for report in unanswered.values()}
     assert statuses <= {200, 201}
