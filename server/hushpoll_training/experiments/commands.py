@@ -26,6 +26,7 @@ from hushpoll_training.experiments.journal import (
 )
 from hushpoll_training.experiments.remaining import Remaining
 from hushpoll_training.experiments.results import CSV, FAILURES, PARQUET
+from hushpoll_training.experiments.table_commands import compare_command, table_command
 from hushpoll_training.parameters import given_parameters
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -175,6 +176,10 @@ def plot(results: Path, out: Path, as_json: bool) -> None:
         f"{', '.join(files)} are in {out}.",
         as_json=as_json,
     )
+
+
+experiment.add_command(compare_command)
+experiment.add_command(table_command)
 
 
 @experiment.command()
