@@ -1,4 +1,9 @@
-"""A server on a temporary SQLite file, with a clock that stands still."""
+"""A server on a temporary database, with a clock that stands still.
+
+Whatever asks for ``site``, ``make_site`` or ``database_url`` runs twice: on an SQLite file and on a
+real PostgreSQL. What is about one of them alone says so with
+``pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import copy
 import logging
 import shutil
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +27,7 @@ from hushpoll_server.store.database import Database
 from hushpoll_shared import wire
 from hushpoll_shared.clock import FixedClock
 from hushpoll_shared.published import Published
+from postgres import SHARED, TEMPLATE, PostgreSQL
 
 NOON = "2026-03-01T12:00:00Z"
 
@@ -136,18 +143,42 @@ def migrated(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgreSQL]:
+    """A running PostgreSQL, whose template is a migrated database."""
+    with PostgreSQL() as server:
+        database = Database(server.create(TEMPLATE))
+        migrate.upgrade(database)
+        database.close()
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path, migrated):
+    """URL of a migrated, empty database of the test's own."""
+    if request.param == "sqlite":
+        path = tmp_path / "hushpoll.sqlite"
+        shutil.copy(migrated, path)
+        return f"sqlite:///{path}"
+    return request.getfixturevalue("postgres").emptied(SHARED, TEMPLATE)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_database_url(request, tmp_path):
+    """URL of a database that nothing has used yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/new.sqlite"
+    return request.getfixturevalue("postgres").create("hushpoll_new")
+
+
 @pytest.fixture
-def make_site(tmp_path, migrated):
-    """Start applications on the test's database file; all are stopped, with no thread left."""
+def make_site(database_url):
+    """Start applications on the test's database; all are stopped, with no thread left."""
     sites: list[Site] = []
 
     def make(*, clock: FixedClock | None = None, **config: Any) -> Site:
         clock = clock or FixedClock(NOON)
-        if "DATABASE_URL" not in config:
-            path = tmp_path / "hushpoll.sqlite"
-            if not path.exists():
-                shutil.copy(migrated, path)
-            config["DATABASE_URL"] = f"sqlite:///{path}"
+        config.setdefault("DATABASE_URL", database_url)
         sites.append(Site(create_app({"CLOCK": clock, **config}), clock))
         return sites[-1]
 

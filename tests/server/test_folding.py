@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 
 import numpy as np
@@ -26,14 +25,13 @@ def fold(site, **options):
     return site.collector.upkeep.fold(row(site), **options)
 
 
-def segments(tmp_path):
-    with sqlite3.connect(tmp_path / "hushpoll.sqlite") as connection:
-        found = connection.execute("SELECT reports, data FROM segments ORDER BY id").fetchall()
-    connection.close()
-    return found
+def segments(site):
+    with site.collector.database.reading() as connection:
+        statement = "SELECT reports, data FROM segments ORDER BY id"
+        return [tuple(row) for row in connection.exec_driver_sql(statement)]
 
 
-def test_folding_keeps_every_record_and_empties_the_inbox(site, tmp_path):
+def test_folding_keeps_every_record_and_empties_the_inbox(site):
     published = site.publish()
     reports = site.fill(published, 200)
     before = rows_of(site, published)
@@ -42,7 +40,7 @@ def test_folding_keeps_every_record_and_empties_the_inbox(site, tmp_path):
     counts = site.counts(published)
     assert (counts["inbox"], counts["sealed"], counts["accepted"]) == (0, 200, 200)
     assert rows_of(site, published) == before
-    ((number, data),) = segments(tmp_path)
+    ((number, data),) = segments(site)
     assert (number, len(data)) == (200, 200 * published.layout.record_size)
 
 
@@ -55,14 +53,14 @@ def test_fewer_than_the_minimum_batch_are_not_folded(site):
     assert fold(site) == 10
 
 
-def test_folding_nothing_does_nothing(site, tmp_path):
+def test_folding_nothing_does_nothing(site):
     site.publish()
     assert fold(site) == 0
     assert fold(site, last=True) == 0
-    assert segments(tmp_path) == []
+    assert segments(site) == []
 
 
-def test_the_rest_of_an_ended_survey_joins_the_newest_segment(site, tmp_path):
+def test_the_rest_of_an_ended_survey_joins_the_newest_segment(site):
     published = site.publish(minimum_batch=10)
     site.fill(published, 20)
     fold(site)
@@ -71,18 +69,18 @@ def test_the_rest_of_an_ended_survey_joins_the_newest_segment(site, tmp_path):
     late = site.fill(published, 3)
     before = rows_of(site, published)
     assert fold(site, last=True) == 3
-    assert [number for number, _ in segments(tmp_path)] == [20, 33]
+    assert [number for number, _ in segments(site)] == [20, 33]
     assert rows_of(site, published) == before
     for report in late:
         body = wire.encode_report_json(published.digest, report)
         assert site.send("work", body).json == {"status": "duplicate"}
 
 
-def test_a_survey_that_ends_below_its_minimum_is_sealed_all_the_same(site, tmp_path):
+def test_a_survey_that_ends_below_its_minimum_is_sealed_all_the_same(site):
     published = site.publish(minimum_batch=10)
     site.fill(published, 4)
     site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
-    assert [number for number, _ in segments(tmp_path)] == [4]
+    assert [number for number, _ in segments(site)] == [4]
     assert site.counts(published)["inbox"] == 0
 
 
@@ -130,7 +128,7 @@ def test_an_inbox_is_folded_when_it_is_full_or_the_server_is_quiet(make_site, mo
     assert (counts["inbox"], counts["sealed"]) == (0, 109)
 
 
-def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report, tmp_path):
+def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report):
     """The inbox is kept in the order of the ids; sealed rows must not be."""
     published = site.publish()
     low, high = (make_report(published, education=one).record for one in ("low", "high"))
@@ -140,7 +138,7 @@ def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report, tmp
     ]
     site.send_batch("work", wire.pack_reports(published.digest, marked))
     fold(site)
-    data = np.frombuffer(segments(tmp_path)[0][1], dtype=np.uint8).reshape(-1, 5)
+    data = np.frombuffer(segments(site)[0][1], dtype=np.uint8).reshape(-1, 5)
     firsts = int(np.count_nonzero(data[:1500, 3] == 0))
     # Hypergeometric: mean 750, standard deviation 13.7; seven of them.
     assert abs(firsts - 750) < 96
@@ -160,12 +158,12 @@ def test_a_shuffle_keeps_the_rows(n):
     assert sorted(map(bytes, shuffled(rows))) == sorted(map(bytes, rows))
 
 
-def test_segments_are_cut_at_their_bound(site, tmp_path, monkeypatch):
+def test_segments_are_cut_at_their_bound(site, monkeypatch):
     monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
     monkeypatch.setattr("hushpoll_server.store.segments.BLOCK_BYTES", 100)
     published = site.publish()
     site.fill(published, 50)
     before = rows_of(site, published)
     fold(site)
-    assert [number for number, _ in segments(tmp_path)] == [13, 13, 12, 12]
+    assert [number for number, _ in segments(site)] == [13, 13, 12, 12]
     assert rows_of(site, published) == before

@@ -1,4 +1,4 @@
-"""The write-ahead log is emptied: it would tell order of arrival, tokens and folded reports."""
+"""SQLite's write-ahead log is emptied: it would tell the order of arrival, and tokens with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import time
 import pytest
 
 from hushpoll_shared import wire
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from hushpoll_shared import wire
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MARK = "x7Qz-distinctive"
 HEADERS = {
@@ -27,6 +31,7 @@ def files(tmp_path):
     return found
 
 
+@on_sqlite
 def test_no_header_address_or_record_is_left_behind(make_site, make_report, tmp_path, debug_log):
     site = make_site()
     published = site.publish(submission="token")
@@ -58,6 +63,7 @@ def test_no_header_address_or_record_is_left_behind(make_site, make_report, tmp_
         assert encoding.encode() not in logged
 
 
+@on_sqlite
 def test_the_admin_token_is_not_in_the_database(site, tmp_path):
     site.publish()
     secret = site.admin["Authorization"].split("_", 2)[2]  # which may hold further underscores
@@ -66,6 +72,7 @@ def test_the_admin_token_is_not_in_the_database(site, tmp_path):
         assert wire.b64decode(secret, field="token") not in content
 
 
+@on_sqlite
 def test_folded_reports_leave_the_file_and_its_log(site, tmp_path):
     """A recognisable record next to its id is in the files before folding and not after."""
     published = site.publish()
@@ -83,6 +90,7 @@ def test_folded_reports_leave_the_file_and_its_log(site, tmp_path):
     assert linked() == 0
 
 
+@on_sqlite
 def test_a_reader_delays_but_does_not_prevent_the_emptying_of_the_log(site, tmp_path):
     published = site.publish()
     reports = site.fill(published, 50)
@@ -99,6 +107,7 @@ def test_a_reader_delays_but_does_not_prevent_the_emptying_of_the_log(site, tmp_
     assert linked() == 0
 
 
+@on_sqlite
 def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_report):
     published = site.publish()
     ids = []
@@ -120,6 +129,7 @@ def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_re
     assert (rows("inbox"), rows("seen_ids")) == ([], sorted(ids))
 
 
+@on_sqlite
 def test_where_sealed_ids_stand_in_the_file_tells_nothing_of_their_arrival(
     site, make_report, tmp_path
 ):
