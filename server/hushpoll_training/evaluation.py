@@ -65,7 +65,7 @@ def evaluate(model: Model, codes: Codes, *, threads: int = 1) -> Evaluation:
     raw = model.raw_scores(codes, threads=threads)
     # ranked before correction: clipping would tie scores that the model tells apart
     predicted = model.target.correct(raw) > THRESHOLD
-    return _evaluate(model.published, codes, raw, predicted.astype(np.int64))
+    return evaluate_scores(model.published, codes, raw, predicted.astype(np.int64))
 
 
 def cross_validate(
@@ -109,16 +109,34 @@ def cross_validate(
             on_round=on_round,
         )
         raw[outside] = model.raw_scores(take(known, outside), threads=threads)
-    found = _evaluate(published, known, raw, (raw > THRESHOLD).astype(np.int64))
+    found = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
     return Evaluation(found.metrics, {**found.rows, "unanswered": int((~answered).sum())})
 
 
-def _evaluate(
+def evaluate_scores(
     published: Published,
     codes: Codes,
     raw: npt.NDArray[np.float64],
     predicted: npt.NDArray[np.int64],
 ) -> Evaluation:
+    """Score predictions for clear rows, whatever made them.
+
+    Parameters
+    ----------
+    published : Published
+        The survey, with the target and the protected groups.
+    codes : mapping of str to int64[n]
+        The rows in clear.
+    raw : f64[n]
+        Larger means more likely positive; only the order matters.
+    predicted : int64[n] of {0, 1}
+        1 is the positive class.
+
+    Raises
+    ------
+    InvalidParameter
+        If no row has a target.
+    """
     target = Target.clear(published)
     label, answered = target.labels(codes[target.name])
     if not answered.any():
