@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
+from hushpoll_training.distributed_grid import run_on_cluster
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.curves import Curves, read_results
@@ -67,6 +69,12 @@ def experiment() -> None:
     help="Cells at a time, each with one thread; results do not depend on it.  "
     "[default: the number of processors]",
 )
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Run the cells on the Dask cluster with this scheduler instead; results do not depend on "
+    "it.",
+)
 @click.option("--out", required=True, type=_FOLDER, help="Folder of the results, to resume from.")
 @json_option
 @reports_errors
@@ -74,6 +82,7 @@ def run(
     config: str | None,
     params: tuple[str, ...],
     jobs: int | None,
+    dask: str | None,
     out: Path,
     as_json: bool,
     **flags: Any,
@@ -84,6 +93,8 @@ def run(
     it, or say everything without it. Run it again with the same --out to do what is missing: cells
     that were not reached, and cells that failed.
     """
+    if dask is not None and jobs is not None:
+        raise click.UsageError("--jobs is for this machine; leave it out with --dask")
     given = {} if config is None else shipped.find(config)
     given |= {name: value for name, value in flags.items() if value is not None}
     if params:
@@ -100,6 +111,7 @@ def run(
             checked,
             out,
             jobs=jobs,
+            runner=None if dask is None else partial(run_on_cluster, address=dask),
             on_start=lambda total, done: shown.append(Remaining(total, done)),
             on_cell=count,
         )

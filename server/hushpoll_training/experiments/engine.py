@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,9 @@ from hushpoll_training.model import Codes, count_rows
 from hushpoll_training.record import versions
 
 OnCell = Callable[[Task, dict[str, Any]], None]
+
+Runner = Callable[[Iterable[Task], Setup], Generator[tuple[Task, dict[str, Any]]]]
+"""What runs cells and yields each as it is done; closing it ends what is running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ def run_experiment(
     out: Path,
     *,
     jobs: int | None = None,
+    runner: Runner | None = None,
     on_start: Callable[[int, int], None] | None = None,
     on_cell: OnCell | None = None,
 ) -> Finished:
@@ -62,6 +66,8 @@ def run_experiment(
     jobs : int, optional
         Processes, each with one thread; as many as there are processors by default. Results do not
         depend on it.
+    runner : callable, optional
+        Runs the cells elsewhere, such as on a cluster; processes of this machine by default.
     on_start : callable, optional
         Called with (cells in all, cells done by an earlier run).
     on_cell : callable, optional
@@ -82,9 +88,10 @@ def run_experiment(
         resumed = len(grid) - len(left)
         if on_start is not None:
             on_start(len(grid), resumed)
+        setup = Setup(experiment, codes)
         try:
             with closing(
-                run_tasks(left, Setup(experiment, codes), jobs or processors())
+                runner(left, setup) if runner else run_tasks(left, setup, jobs or processors())
             ) as running:
                 for task, found in running:
                     journal.append(task, found)

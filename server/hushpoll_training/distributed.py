@@ -1,0 +1,59 @@
+"""A connection to a Dask cluster (extra ``scale``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
+
+CONNECT_SECONDS = 10.0
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Connect to a cluster that has at least one worker; disconnect afterwards.
+
+    Yields the ``distributed.Client``, which does not become the default one.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``tcp://192.0.2.1:8786``. Whoever can reach a scheduler can run
+        code on its workers: keep it in a network of its own, or use Dask's TLS.
+
+    Raises
+    ------
+    MissingExtra
+        Without Dask.
+    InvalidParameter
+        If the address is none, or the cluster has no worker.
+    TransportError
+        If it cannot be reached.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtra("scale", "computing on a Dask cluster") from error
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (ValueError, TypeError) as error:
+        raise InvalidParameter(
+            f"the address of the Dask scheduler is {address!r}: {error}; give one such as "
+            "tcp://192.0.2.1:8786",
+            field="dask",
+        ) from error
+    except OSError as error:
+        raise TransportError(
+            f"no Dask scheduler answers at {address} within {CONNECT_SECONDS:g} s; start one, or "
+            "correct the address",
+            retryable=True,
+        ) from error
+    with client:
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise InvalidParameter(
+                f"the Dask cluster at {address} has no worker; start one: dask worker {address}",
+                field="dask",
+            )
+        yield client
