@@ -16,7 +16,7 @@ from hushpoll_shared.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.distributed_grid import run_on_cluster
 from hushpoll_training.experiments import shipped
-from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.experiments.configuration import ENGINES, Experiment
 from hushpoll_training.experiments.curves import Curves, read_results
 from hushpoll_training.experiments.engine import Finished, run_experiment
 from hushpoll_training.experiments.grid import Task
@@ -28,6 +28,7 @@ from hushpoll_training.experiments.journal import (
 )
 from hushpoll_training.experiments.remaining import Remaining
 from hushpoll_training.experiments.results import CSV, FAILURES, PARQUET
+from hushpoll_training.experiments.roles import OF_MANIFEST
 from hushpoll_training.experiments.table_commands import compare_command, table_command
 from hushpoll_training.parameters import given_parameters
 
@@ -43,6 +44,14 @@ def experiment() -> None:
 @experiment.command()
 @click.argument("config", required=False)
 @click.option("--data", metavar="FILE", help="CSV of integer codes, one column an attribute.")
+@click.option(
+    "--manifest",
+    metavar="FILE",
+    help="What says roles, domains and questions; --data then holds its categories.",
+)
+@click.option(
+    "--coded/--categories", default=None, help="With --manifest: --data holds codes of its domains."
+)
 @click.option("--target", metavar="COLUMN", help="What is predicted; code 1 is positive.")
 @click.option("--protected", metavar="COLUMN", help="Code 1 is privileged, 0 is not.")
 @click.option("--sensitive", metavar="COLUMN,...", help="The columns to perturb.")
@@ -62,6 +71,11 @@ def experiment() -> None:
 )
 @click.option("--test-size", type=float, help=f"Share of rows to test on.  [default: {TEST_SIZE}]")
 @click.option("--ignore", metavar="COLUMN,...", help="Columns not to read.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help="Ours, or the paper's way: multi-freq-ldpy's clients, row by row.  [default: hushpoll]",
+)
 @click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")
 @click.option(
     "--jobs",
@@ -96,6 +110,9 @@ def run(
     if dask is not None and jobs is not None:
         raise click.UsageError("--jobs is for this machine; leave it out with --dask")
     given = {} if config is None else shipped.find(config)
+    if flags["manifest"] is not None:
+        # Flags win over the file: what the manifest says, the file need not.
+        given = {name: value for name, value in given.items() if name not in OF_MANIFEST}
     given |= {name: value for name, value in flags.items() if value is not None}
     if params:
         own = given.get("params") or {}

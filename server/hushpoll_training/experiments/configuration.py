@@ -10,15 +10,25 @@ from typing import Any, Final
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.text import NAME_LENGTH, is_name, show
 from hushpoll_shared.yaml_reader import parse_yaml
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.coded import attribute_name
 from hushpoll_training.experiments import fields
+from hushpoll_training.experiments.roles import OF_CODES, read_roles
 from hushpoll_training.parameters import check_parameters
 
-_REQUIRED: Final = ("data", "target", "protected", "sensitive", "epsilons", "seeds")
-_OPTIONAL: Final = ("name", "protocols", "splits", "params", "test_size", "ignore")
+HUSHPOLL: Final = "hushpoll"
+REFERENCE: Final = "reference"
+ENGINES: Final = (HUSHPOLL, REFERENCE)
+"""Ours, and multi-freq-ldpy's clients row by row."""
+
+_REQUIRED: Final = ("data", "epsilons", "seeds")
+_OPTIONAL: Final = (
+    *("manifest", "coded", "name", "protocols", "splits", "params", "test_size", "ignore"),
+    "engine",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class Experiment:
     name : str
         Of the survey that the data is given; the noise depends on it, through the digest.
     data : Path
-        CSV of integer codes.
+        CSV of integer codes, or of a manifest's categories.
     target, protected : str
         Columns; code 1 is positive, and privileged.
     sensitive : tuple of str
@@ -48,6 +58,12 @@ class Experiment:
         In (0, 1).
     ignore : tuple of str
         Columns that are not read.
+    manifest : Manifest or None
+        What gives names, roles and domains, where it is not the codes themselves.
+    coded : bool
+        Whether the data holds codes of the manifest's domains, rather than its categories.
+    engine : str
+        ``hushpoll`` or ``reference``.
     """
 
     name: str
@@ -63,6 +79,9 @@ class Experiment:
     parameters: Mapping[str, int | float]
     test_size: float
     ignore: tuple[str, ...]
+    manifest: Manifest | None = None
+    coded: bool = False
+    engine: str = HUSHPOLL
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
@@ -72,12 +91,14 @@ class Experiment:
         ------
         InvalidParameter
             For a key that is not known or missing, or a value that its field refuses.
+        OSError
+            If the manifest cannot be read.
         """
+        known = (_REQUIRED[0], *OF_CODES, *_REQUIRED[1:], *_OPTIONAL)
         for key in given:
-            if key not in _REQUIRED + _OPTIONAL:
+            if key not in known:
                 raise InvalidParameter(
-                    f"{show(key)} is no key of an experiment; use "
-                    f"{', '.join(_REQUIRED + _OPTIONAL)}",
+                    f"{show(key)} is no key of an experiment; use {', '.join(known)}",
                     field=str(key),
                 )
         for key in _REQUIRED:
@@ -90,15 +111,15 @@ class Experiment:
             raise InvalidParameter(
                 f"data is {show(data)}; it must be the path of a CSV file of codes", field="data"
             )
-        target, protected = (fields.column(given[key], key) for key in ("target", "protected"))
-        sensitive, drawn = _sensitive(given["sensitive"], protected)
+        roles = read_roles(given)
+        manifest = roles.manifest
         return cls(
-            name=_name(given.get("name"), Path(data)),
+            name=manifest.name if manifest else _name(given.get("name"), Path(data)),
             data=Path(data),
-            target=target,
-            protected=protected,
-            sensitive=sensitive,
-            drawn=drawn,
+            target=roles.target,
+            protected=roles.protected,
+            sensitive=roles.sensitive,
+            drawn=roles.drawn,
             protocols=fields.choices(
                 _or(given, "protocols", list(PROTOCOLS)), "protocols", PROTOCOLS
             ),
@@ -108,6 +129,9 @@ class Experiment:
             parameters=_parameters(_or(given, "params", {})),
             test_size=fields.share(_or(given, "test_size", TEST_SIZE)),
             ignore=() if not given.get("ignore") else fields.columns(given["ignore"], "ignore"),
+            manifest=manifest,
+            coded=_flag(_or(given, "coded", False), "coded"),
+            engine=_engine(_or(given, "engine", HUSHPOLL)),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -115,6 +139,12 @@ class Experiment:
         sensitive: Any = list(self.sensitive)
         if self.drawn is not None:
             sensitive = {"drawn": list(self.drawn), "from": sensitive}
+        # What is there only sometimes keeps folders of earlier versions what they were.
+        described: dict[str, Any] = {}
+        if self.manifest is not None:
+            described = {"manifest": self.manifest.to_dict(), "coded": self.coded}
+        if self.engine != HUSHPOLL:
+            described["engine"] = self.engine
         return {
             "name": self.name,
             "target": self.target,
@@ -127,13 +157,14 @@ class Experiment:
             "params": dict(self.parameters),
             "test_size": self.test_size,
             "ignore": list(self.ignore),
+            **described,
         }
 
 
 def load_configuration(path: Path) -> dict[str, Any]:
     """Read a configuration file: YAML, or JSON, which is YAML too.
 
-    A relative path of data begins at the file's folder.
+    A relative path of data, or of a manifest, begins at the file's folder.
 
     Raises
     ------
@@ -143,8 +174,9 @@ def load_configuration(path: Path) -> dict[str, Any]:
         If it cannot be read.
     """
     given = read_mapping(path.read_bytes(), str(path))
-    if isinstance(given.get("data"), str):
-        given["data"] = str(path.parent / given["data"])
+    for key in ("data", "manifest"):
+        if isinstance(given.get(key), str):
+            given[key] = str(path.parent / given[key])
     return given
 
 
@@ -187,32 +219,15 @@ def _parameters(value: object) -> dict[str, int | float]:
     return check_parameters(value)
 
 
-def _sensitive(value: object, protected: str) -> tuple[tuple[str, ...], tuple[int, int] | None]:
-    if not isinstance(value, Mapping):
-        return fields.columns(value, "sensitive"), None
-    if set(value) != {"drawn", "from"}:
+def _flag(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidParameter(f"{field} is {show(value)}; it must be true or false", field=field)
+    return value
+
+
+def _engine(value: object) -> str:
+    if value not in ENGINES:
         raise InvalidParameter(
-            f"sensitive is {show(dict(value))}; it must be a list of columns, or "
-            "{drawn: [2, 6], from: [columns]}",
-            field="sensitive",
+            f"engine is {show(value)}; it must be one of {', '.join(ENGINES)}", field="engine"
         )
-    candidates = fields.columns(value["from"], "sensitive.from")
-    if protected not in candidates:
-        raise InvalidParameter(
-            f"sensitive.from lacks {protected!r}, the protected column, which is always drawn; add "
-            "it",
-            field="sensitive.from",
-        )
-    drawn = value["drawn"]
-    numbers = (
-        isinstance(drawn, list | tuple)
-        and len(drawn) == 2
-        and all(isinstance(one, int) and not isinstance(one, bool) for one in drawn)
-    )
-    if not numbers or not 1 <= drawn[0] <= drawn[1] <= len(candidates):
-        raise InvalidParameter(
-            f"sensitive.drawn is {show(drawn)}; it must be [smallest, largest], whole numbers in "
-            f"[1, {len(candidates)}], the number of columns to draw from",
-            field="sensitive.drawn",
-        )
-    return candidates, (drawn[0], drawn[1])
+    return str(value)

@@ -7,19 +7,24 @@ import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.coded import attribute_name, describe_codes, read_codes
-from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.experiments.grid import Task, tasks
+from hushpoll_training.coded import attribute_name, describe_codes
+from hushpoll_training.experiments.configuration import REFERENCE, Experiment
+from hushpoll_training.experiments.data import read_data
+from hushpoll_training.experiments.grid import Task, publish, tasks
 from hushpoll_training.experiments.journal import open_journal
 from hushpoll_training.experiments.pool import run_tasks
 from hushpoll_training.experiments.results import write_results
 from hushpoll_training.experiments.worker import Setup
 from hushpoll_training.model import Codes, count_rows
 from hushpoll_training.record import versions
+
+REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
+"""What the reference engine's results depend on besides what ours do."""
 
 OnCell = Callable[[Task, dict[str, Any]], None]
 
@@ -77,11 +82,18 @@ def run_experiment(
     ------
     InvalidParameter
         For data that does not fit the configuration, or a folder that :func:`open_journal` refuses.
+    MissingExtra, HushpollError
+        If the engine's packages are not there, or would give wrong results.
     OSError
         If a file cannot be read or written.
     """
-    codes = read_codes(experiment.data, ignored=experiment.ignore)
+    codes = read_data(experiment)
     check_columns(experiment, codes)
+    if experiment.engine == REFERENCE:
+        # Its packages are another extra's, and not every version will do.
+        from hushpoll_training.experiments.reference_clients import check_clients
+
+        check_clients()
     grid = tasks(experiment)
     with open_journal(out, describe(experiment, codes)) as journal:
         left = missing(grid, journal.cells)
@@ -117,6 +129,8 @@ def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
     used = versions()
     # Python's own version changes no result, and changes often.
     del used["python"]
+    if experiment.engine == REFERENCE:
+        used |= {name: metadata.version(name) for name in REFERENCE_PACKAGES}
     return {
         "kind": "experiment",
         "configuration": experiment.settings(),
@@ -133,6 +147,10 @@ def check_columns(experiment: Experiment, codes: Codes) -> None:
     InvalidParameter
         Naming the field and the column.
     """
+    if experiment.manifest is not None:
+        # Its domains are declared, whatever the data holds.
+        publish(experiment, codes, tasks(experiment)[-1])
+        return
     for column in experiment.sensitive:
         if attribute_name(column) not in codes:
             raise InvalidParameter(

@@ -12,8 +12,10 @@ from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.published import Published
 from hushpoll_training.cell import BASELINE, baseline_cell, cell
 from hushpoll_training.coded import attribute_name, describe_codes
-from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.evaluation import Evaluation
+from hushpoll_training.experiments.configuration import REFERENCE, Experiment
 from hushpoll_training.model import Codes
+from hushpoll_training.simulation import override
 
 _ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *NAMED_SPLITS))}
 
@@ -83,6 +85,12 @@ def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
         For a column that is not there, or a part of epsilon outside its interval.
     """
     clear = task.protocol == BASELINE
+    if experiment.manifest is not None:
+        if clear:
+            return experiment.manifest.resolve()
+        return override(
+            experiment.manifest, protocol=task.protocol, split=task.split, epsilon=task.epsilon
+        ).resolve()
     return describe_codes(
         dict(codes),
         name=experiment.name,
@@ -110,17 +118,41 @@ def run_task(experiment: Experiment, codes: Codes, task: Task) -> dict[str, Any]
     InvalidParameter
         As :func:`hushpoll_training.cell.cell` and :func:`publish`.
     """
-    run = baseline_cell if task.protocol == BASELINE else cell
-    found = run(
-        publish(experiment, codes, task),
-        codes,
-        task.seed,
-        experiment.parameters,
-        test_size=experiment.test_size,
-    )
-    timings: Mapping[str, float] = found.timings
+    evaluation, timings = run_cell(experiment, codes, task)
     return {
-        **found.evaluation.to_json(),
+        **evaluation.to_json(),
         "timings": {name: round(seconds, 6) for name, seconds in timings.items()},
         "sensitive": list(sensitive_of(experiment, task.seed)),
     }
+
+
+def run_cell(
+    experiment: Experiment, codes: Codes, task: Task, *, threads: int = 1
+) -> tuple[Evaluation, Mapping[str, float]]:
+    """Run one cell by the experiment's engine, and return its metrics and seconds per step."""
+    published = publish(experiment, codes, task)
+    clear = task.protocol == BASELINE
+    if experiment.engine == REFERENCE:
+        # Its packages are another extra's.
+        from hushpoll_training.experiments.reference import reference_cell
+
+        theirs = reference_cell(
+            published,
+            codes,
+            task.seed,
+            experiment.parameters,
+            threads,
+            perturbed=not clear,
+            test_size=experiment.test_size,
+        )
+        return theirs.evaluation, theirs.timings
+    run = baseline_cell if clear else cell
+    ours = run(
+        published,
+        codes,
+        task.seed,
+        experiment.parameters,
+        threads,
+        test_size=experiment.test_size,
+    )
+    return ours.evaluation, ours.timings

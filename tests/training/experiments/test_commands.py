@@ -23,7 +23,7 @@ def asked(monkeypatch):
     """What the engine is asked to run, without running it."""
     seen = []
 
-    def run(experiment, out, *, jobs, on_start, on_cell):
+    def run(experiment, out, *, jobs, on_start, on_cell, runner=None):
         seen.append((experiment, out, jobs))
         return Finished(5, 2, {})
 
