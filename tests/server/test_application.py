@@ -1,4 +1,4 @@
-"""The application as a whole: configuration, addresses, OpenAPI, health."""
+"""The application as a whole: configuration, addresses, OpenAPI."""
 
 from __future__ import annotations
 
@@ -66,18 +66,6 @@ def test_every_answer_forbids_sniffing_and_names_its_request(site):
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] == "no-store"
         assert len(headers["X-Request-Id"]) == 16
-
-
-def test_health_follows_the_database(site, monkeypatch):
-    assert site.get("/health", headers={}).json == {"status": "ok"}
-
-    def fail():
-        raise OSError("gone")
-
-    monkeypatch.setattr(site.collector.database, "ping", fail)
-    answer = site.get("/health", headers={})
-    assert site.problem(answer) == (503, "unavailable", None)
-    assert answer.headers["Retry-After"] == "5"
 
 
 def references(value):

@@ -289,9 +289,15 @@ class CountsAnswer(BaseModel):
 
 
 class Health(BaseModel):
-    """The server answers and so does its database."""
+    """The process answers."""
 
     status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    """Reports can be taken."""
+
+    status: Literal["ready"]
 
 
 class ProblemModel(BaseModel):

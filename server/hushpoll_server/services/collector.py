@@ -8,6 +8,7 @@ from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
 from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.upkeep import Upkeep
 from hushpoll_server.services.writer import Writer
@@ -70,6 +71,11 @@ class Collector:
             group_reports=settings.group_commit_reports,
             group_seconds=settings.group_commit_ms / 1000,
             queue_reports=settings.queue_reports,
+        )
+        self.readiness = Readiness(
+            writer=self.writer,
+            schema_version=lambda: migrate.current(self.database),
+            expected=migrate.head(),
         )
         self.ingest = Ingest(
             surveys=self.surveys, reports=self.reports, tallies=self.tallies, writer=self.writer

@@ -37,6 +37,28 @@ class _Job:
         self.done.set()
 
 
+@dataclass(frozen=True)
+class WriterState:
+    """What a writer is doing.
+
+    Parameters
+    ----------
+    waiting : int
+        Reports that wait for their commit, those in the present group included.
+    most : int
+        Reports that may wait.
+    stopping : bool
+        Whether new reports are refused.
+    died : bool
+        Whether its thread ended without being told to; the next report starts another.
+    """
+
+    waiting: int
+    most: int
+    stopping: bool
+    died: bool
+
+
 class Writer:
     """Collects concurrent reports into groups and acknowledges each only after its commit.
 
@@ -85,6 +107,13 @@ class Writer:
         self._stopping = False
         self._last_group = 1
         self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> WriterState:
+        """What it is doing now."""
+        with self._state:
+            died = self._thread is not None and not self._thread.is_alive()
+            return WriterState(self._waiting, self._queue_reports, self._stopping, died)
 
     def start(self) -> None:
         """Start the thread, unless it runs or the writer is stopping."""

@@ -1,0 +1,117 @@
+"""Whether this process can take reports now, and if not, why."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hushpoll_server.services.writer import Writer
+
+PROBE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the server is not ready.
+
+    Parameters
+    ----------
+    code : str
+        ``stopping``, ``writer``, ``queue``, ``database`` or ``schema``.
+    detail : str
+        The same in words; nothing of a request or a respondent.
+    """
+
+    code: str
+    detail: str
+
+
+@dataclass(eq=False)
+class _Probe:
+    """One question to the database, shared by everybody who asks while it lasts."""
+
+    done: threading.Event = field(default_factory=threading.Event)
+    version: str | None = None
+    failed: bool = True
+
+
+class Readiness:
+    """Answers within two seconds, also where the database hangs.
+
+    Parameters
+    ----------
+    writer : Writer
+        Takes the reports of this process.
+    schema_version : callable
+        Asks the database for its schema version.
+    expected : str
+        Schema version of this program.
+    """
+
+    def __init__(
+        self,
+        *,
+        writer: Writer,
+        schema_version: Callable[[], str | None],
+        expected: str,
+        probe_seconds: float = PROBE_SECONDS,
+    ) -> None:
+        self._writer = writer
+        self._schema_version = schema_version
+        self._expected = expected
+        self._probe_seconds = probe_seconds
+        self._lock = threading.Lock()
+        self._probe: _Probe | None = None
+
+    def reasons(self) -> list[Reason]:
+        """Return why the server is not ready; nothing if it is."""
+        return [*self._of_the_writer(), *self._of_the_database()]
+
+    def _of_the_writer(self) -> list[Reason]:
+        state = self._writer.state
+        found = []
+        if state.stopping:
+            found.append(Reason("stopping", "the server is stopping"))
+        elif state.died:
+            found.append(Reason("writer", "the thread that stores reports has ended"))
+        if state.waiting >= state.most:
+            found.append(
+                Reason(
+                    "queue", f"{state.waiting} reports wait to be stored, of at most {state.most}"
+                )
+            )
+        return found
+
+    def _of_the_database(self) -> list[Reason]:
+        with self._lock:
+            probe = self._probe
+            if probe is None or probe.done.is_set():
+                probe = self._probe = _Probe()
+                threading.Thread(
+                    target=self._ask, args=(probe,), name="hushpoll-readiness", daemon=True
+                ).start()
+        if not probe.done.wait(self._probe_seconds):
+            return [
+                Reason("database", f"the database did not answer within {self._probe_seconds:g} s")
+            ]
+        if probe.failed:
+            return [Reason("database", "the database does not answer")]
+        if probe.version != self._expected:
+            return [
+                Reason(
+                    "schema",
+                    f"the database has schema version {probe.version}, this program "
+                    f"{self._expected}",
+                )
+            ]
+        return []
+
+    def _ask(self, probe: _Probe) -> None:
+        try:
+            probe.version = self._schema_version()
+            probe.failed = False
+        except Exception:  # whatever it is, the answer is the same
+            probe.failed = True
+        finally:
+            probe.done.set()

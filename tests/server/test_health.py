@@ -1,0 +1,143 @@
+"""Alive and ready are different questions."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.writer import Writer
+from hushpoll_server.store import migrate
+from hushpoll_server.store.reports import Outcome
+
+
+def gone():
+    raise OSError("gone to 203.0.113.9")
+
+
+def ask(site):
+    answer = site.get("/ready", headers={})
+    if answer.status_code == 200:
+        assert answer.json == {"status": "ready"}
+        return []
+    assert site.problem(answer) == (503, "unavailable", None)
+    assert answer.headers["Retry-After"] == "5"
+    assert all(one["detail"] in answer.json["detail"] for one in answer.json["reasons"])
+    return [one["code"] for one in answer.json["reasons"]]
+
+
+def test_alive_asks_nothing_of_the_database(site, monkeypatch):
+    monkeypatch.setattr(site.collector.database, "reading", gone)
+    answer = site.get("/health", headers={})
+    assert (answer.status_code, answer.json) == (200, {"status": "ok"})
+
+
+def test_ready_follows_the_database(site, monkeypatch):
+    assert ask(site) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(site.collector.database, "reading", gone)
+        assert ask(site) == ["database"]
+        assert "203.0.113.9" not in site.get("/ready", headers={}).text
+    assert ask(site) == []
+
+
+def test_ready_follows_the_schema_version(site):
+    migrate.downgrade(site.collector.database, "0001")
+    answer = site.get("/ready", headers={})
+    (reason,) = answer.json["reasons"]
+    assert reason == {
+        "code": "schema",
+        "detail": f"the database has schema version 0001, this program {migrate.head()}",
+    }
+    migrate.upgrade(site.collector.database)
+    assert ask(site) == []
+
+
+def test_a_stopping_server_is_not_ready(site):
+    site.collector.writer.stop()
+    assert ask(site) == ["stopping"]
+    assert site.get("/health", headers={}).status_code == 200
+
+
+class Harness:
+    """A writer whose commits wait, and readiness that asks `version`."""
+
+    def __init__(self, version=lambda: "7"):
+        self.go = threading.Event()
+        self.fail = None
+        self.writer = Writer(
+            self.commit,
+            after=lambda arrivals, outcomes: None,
+            idle=lambda: None,
+            group_reports=10,
+            group_seconds=0,
+            queue_reports=2,
+        )
+        self.readiness = Readiness(
+            writer=self.writer, schema_version=version, expected="7", probe_seconds=0.05
+        )
+
+    def commit(self, arrivals):
+        assert self.go.wait(10)
+        if self.fail:
+            raise self.fail
+        return [Outcome.ACCEPTED for _ in arrivals]
+
+    def codes(self):
+        return [one.code for one in self.readiness.reasons()]
+
+
+def test_a_full_queue_is_not_ready_until_it_is_stored():
+    harness = Harness()
+    assert harness.codes() == []
+    thread = threading.Thread(target=harness.writer.submit, args=(["a", "b"],))
+    thread.start()
+    deadline = time.monotonic() + 10
+    while harness.codes() != ["queue"]:
+        assert time.monotonic() < deadline
+    (reason,) = harness.readiness.reasons()
+    assert reason.detail == "2 reports wait to be stored, of at most 2"
+    harness.go.set()
+    thread.join(10)
+    assert harness.codes() == []
+    harness.writer.stop(10)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_writer_whose_thread_ended_is_not_ready_until_the_next_report():
+    harness = Harness()
+    harness.go.set()
+    harness.fail = SystemExit()  # passes by what contains a commit's exceptions
+    with pytest.raises(Refused):
+        harness.writer.submit(["a"])
+    deadline = time.monotonic() + 10
+    while harness.codes() != ["writer"]:
+        assert time.monotonic() < deadline
+    harness.fail = None
+    assert harness.writer.submit(["a"]) == [Outcome.ACCEPTED]
+    assert harness.codes() == []
+    harness.writer.stop(10)
+
+
+def test_a_database_that_hangs_does_not_hang_the_answer_and_is_asked_once():
+    asked = []
+    release = threading.Event()
+
+    def hang():
+        asked.append(1)
+        release.wait(10)
+        return "7"
+
+    harness = Harness(hang)
+    started = time.monotonic()
+    assert [harness.codes() for _ in range(3)] == [["database"]] * 3
+    assert time.monotonic() - started < 5
+    assert asked == [1]
+    release.set()
+    deadline = time.monotonic() + 10
+    while harness.codes():
+        assert time.monotonic() < deadline
+    harness.writer.stop()
