@@ -1,8 +1,9 @@
 """How one epsilon is divided among the perturbed attributes of a survey.
 
 Splits of Arcolezi, Makhlouf and Palamidessi (DBSec 2023, section 3.2): uniform and k-based; and
-explicit weights. Parts are exact rationals rounded down to 12 places, so that they can never sum
-to more than the total (sequential composition).
+explicit weights. A draft may also ask for `optimal`, which is published as the weights that it
+comes to (:mod:`hushpoll_shared.optimal`). Parts are exact rationals rounded down to 12 places, so
+that they can never sum to more than the total (sequential composition).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hushpoll_shared.decimals import PLACES, check_canonical, parse_weight
 from hushpoll_shared.text import show
 
 NAMED_SPLITS: Final = ("uniform", "k-based")
+OPTIMAL: Final = "optimal"
 _UNIT: Final = 10**PLACES
 
 
@@ -28,7 +30,7 @@ class Split:
     Parameters
     ----------
     kind : str
-        ``"uniform"``, ``"k-based"`` or ``"weights"``.
+        ``"uniform"``, ``"k-based"`` or ``"weights"``; in a draft also ``"optimal"``.
     weights : tuple of (str, Decimal)
         For ``"weights"`` only: each perturbed attribute with its weight, in (0, 1000000].
     """
@@ -38,14 +40,15 @@ class Split:
 
     @classmethod
     def parse(cls, value: object, *, canonical: bool = False) -> Split:
-        """Read ``"uniform"``, ``"k-based"`` or ``{"weights": {attribute: number}}``.
+        """Read ``"uniform"``, ``"k-based"``, ``"optimal"`` or ``{"weights": {attribute: number}}``.
 
         Parameters
         ----------
         value : object
             The JSON or YAML value, or a Split, which is returned.
         canonical : bool
-            Whether each weight must be a decimal string in its one spelling.
+            Whether it is a published one: each weight is a decimal string in its one spelling, and
+            `optimal` has become weights.
 
         Raises
         ------
@@ -54,12 +57,13 @@ class Split:
         """
         if isinstance(value, Split):
             return value
-        if isinstance(value, str) and value in NAMED_SPLITS:
+        names = NAMED_SPLITS if canonical else (*NAMED_SPLITS, OPTIMAL)
+        if isinstance(value, str) and value in names:
             return cls(value)
         weights = value.get("weights") if isinstance(value, Mapping) and len(value) == 1 else None
         if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
             raise InvalidParameter(
-                f"split is {show(value)}; it must be uniform, k-based, or a mapping "
+                f"split is {show(value)}; it must be {', '.join(names)}, or a mapping "
                 "{weights: {attribute: number}}",
                 field="split",
             )
@@ -88,8 +92,15 @@ class Split:
         Raises
         ------
         InvalidParameter
-            If the weights do not name exactly these attributes.
+            If the weights do not name exactly these attributes, or for `optimal`, which needs to
+            know their protocols.
         """
+        if self.kind == OPTIMAL:
+            raise InvalidParameter(
+                "the optimal split depends on the protocols, not only on the domains' sizes; "
+                "resolve the manifest, which finds its weights",
+                field="split",
+            )
         if self.kind == "weights":
             given = dict(self.weights)
             for name in given.keys() - sizes.keys():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.attributes import PublishedAttribute, check_protocol
-from hushpoll_shared.budget import Split, split_budget
+from hushpoll_shared.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.canonical import canonical_json, parse_json
 from hushpoll_shared.drafts import check_keys, read_attribute
 from hushpoll_shared.protected import read_protected
@@ -145,7 +145,31 @@ class Manifest(Terms):
             If a part falls under 1e-6, naming the attribute.
         """
         sizes = {one.name: one.k for one in self.attributes if one.perturbed}
-        return split_budget(self.epsilon, sizes, self.split)
+        return split_budget(self.epsilon, sizes, self.published_split())
+
+    def published_split(self) -> Split:
+        """Return the split as it will be published: `optimal` as the weights that it comes to.
+
+        Raises
+        ------
+        InvalidParameter
+            If the total is too small for so many attributes.
+        """
+        if self.split.kind != OPTIMAL:
+            return self.split
+        # A device never resolves a draft, so it does not pay for the search's import.
+        from hushpoll_shared.optimal import optimal_split
+
+        return optimal_split(self.epsilon, self.perturbed())
+
+    def perturbed(self) -> dict[str, tuple[str, int]]:
+        """Return the protocol and the domain size of every perturbed attribute."""
+        found = {}
+        for one in self.attributes:
+            protocol = one.protocol or self.protocol
+            if one.perturbed and protocol is not None:
+                found[one.name] = (protocol, one.k)
+        return found
 
     def resolve(self) -> Published:
         """Resolve the budget and the protocols' parameters into the form that is published.
@@ -156,7 +180,8 @@ class Manifest(Terms):
             If a part of the budget is outside its interval or a protocol refuses its (k, epsilon),
             naming the attribute.
         """
-        budget = self.budget()
+        split = self.published_split()
+        budget = replace(self, split=split).budget()
         attributes = []
         for one in self.attributes:
             protocol = (one.protocol or self.protocol) if one.perturbed else None
@@ -184,7 +209,7 @@ class Manifest(Terms):
             version=self.version,
             title=self.title,
             epsilon=self.epsilon,
-            split=self.split,
+            split=split,
             attributes=tuple(attributes),
             description=self.description,
             opens=self.opens,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
 from hushpoll_shared.attributes import Attribute
-from hushpoll_shared.budget import UNIFORM, Split
+from hushpoll_shared.budget import OPTIMAL, UNIFORM, Split
 from hushpoll_shared.clock import parse_timestamp
 from hushpoll_shared.protected import Protected
 from hushpoll_shared.text import DESCRIPTION_LENGTH, TITLE_LENGTH, check_name, check_text, show
@@ -80,7 +80,8 @@ class Terms:
             )
         self._check_period()
         self._check_attributes()
-        self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
+        if self.split.kind != OPTIMAL:
+            self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
