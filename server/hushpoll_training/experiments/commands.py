@@ -173,9 +173,15 @@ def _complain(finished: Finished, out: Path) -> None:
 @experiment.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=_FOLDER, help="Folder of the figures and the report.")
+@click.option(
+    "--beside",
+    type=click.Path(path_type=Path),
+    help="Another run's results, such as --engine reference gave, drawn dotted.",
+)
+@click.option("--beside-name", default="reference", show_default=True, help="What to call them.")
 @json_option
 @reports_errors
-def plot(results: Path, out: Path, as_json: bool) -> None:
+def plot(results: Path, out: Path, beside: Path | None, beside_name: str, as_json: bool) -> None:
     """Draw fairness and utility by epsilon as SVG and PNG, and write an HTML report.
 
     RESULTS is the --out of a run, or its results.csv or results.parquet. Bands are 95 % intervals
@@ -190,13 +196,15 @@ def plot(results: Path, out: Path, as_json: bool) -> None:
     from hushpoll_training.experiments.html_report import html_report
 
     curves = Curves.of(read_results(results))
+    others = None if beside is None else Curves.of(read_results(beside))
     folder = results if results.is_dir() else results.parent
     description = read_description(folder) if (folder / DESCRIPTION).is_file() else None
-    drawings = {family: draw(curves, family) for family in PANELS}
+    drawings = {family: draw(curves, family, beside=others, name=beside_name) for family in PANELS}
     files: dict[str, bytes] = {}
     for family, drawing in drawings.items():
         files |= {f"{family}.svg": drawing.svg, f"{family}.png": drawing.png}
-    files["report.html"] = html_report(curves, drawings, description).encode()
+    report = html_report(curves, drawings, description, beside=others, beside_name=beside_name)
+    files["report.html"] = report.encode()
     out.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_file(out / name, content)

@@ -10,6 +10,7 @@ from typing import Final
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hushpoll_protocols import PROTOCOLS
@@ -54,7 +55,9 @@ class Drawing:
     png: bytes
 
 
-def draw(curves: Curves, family: str) -> Drawing:
+def draw(
+    curves: Curves, family: str, *, beside: Curves | None = None, name: str = "beside"
+) -> Drawing:
     """Draw the panels of a family of metrics.
 
     Parameters
@@ -63,12 +66,16 @@ def draw(curves: Curves, family: str) -> Drawing:
         Means and intervals.
     family : str
         ``fairness`` or ``utility``.
+    beside : Curves, optional
+        Another run's, such as the reference engine's: dotted, in the same colours, without bands.
+    name : str
+        What the legend calls it.
 
     Returns
     -------
     Drawing
         The same bytes for the same curves. In the SVG the line of a protocol is the group
-        ``line:metric:split:protocol``.
+        ``line:metric:split:protocol``, and that of the other run ``beside:metric:split:protocol``.
     """
     metrics = PANELS[family]
     # Text stays text, and the same curves give the same bytes.
@@ -84,11 +91,16 @@ def draw(curves: Curves, family: str) -> Drawing:
         for row, metric in enumerate(metrics):
             for column, split in enumerate(curves.splits):
                 _panel(grid[row, column], curves, metric, split)
+                if beside is not None:
+                    _dotted(grid[row, column], beside, metric, split)
             grid[row, 0].set_ylabel(LABELS.get(metric, metric))
         for column, split in enumerate(curves.splits):
             grid[0, column].set_title(f"{split} split")
             grid[-1, column].set_xlabel("ε of one person")
         handles, labels = grid[0, 0].get_legend_handles_labels()
+        if beside is not None:
+            handles = [*handles, Line2D([], [], color="black", linestyle=":", linewidth=1)]
+            labels = [*labels, name]
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
         svg, png = BytesIO(), BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None})
@@ -136,3 +148,16 @@ def _panel(axes: Axes, curves: Curves, metric: str, split: str) -> None:
         if banded:
             at, low_edge, high_edge = zip(*banded, strict=True)
             axes.fill_between(at, low_edge, high_edge, color=colour, alpha=0.15, linewidth=0)
+
+
+def _dotted(axes: Axes, curves: Curves, metric: str, split: str) -> None:
+    for protocol in curves.protocols:
+        points = curves.line(protocol, split, metric)
+        axes.plot(
+            [epsilon for epsilon, _, _ in points],
+            [mean for _, mean, _ in points],
+            color=_STYLES[protocol][0],
+            linestyle=":",
+            linewidth=1,
+            gid=f"beside:{metric}:{split}:{protocol}",
+        )

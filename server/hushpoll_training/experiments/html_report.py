@@ -28,7 +28,12 @@ _TITLES: Final = {"fairness": "Fairness", "utility": "Utility"}
 
 
 def html_report(
-    curves: Curves, drawings: Mapping[str, Drawing], description: Mapping[str, Any] | None
+    curves: Curves,
+    drawings: Mapping[str, Drawing],
+    description: Mapping[str, Any] | None,
+    *,
+    beside: Curves | None = None,
+    beside_name: str = "beside",
 ) -> str:
     """Return the report.
 
@@ -40,6 +45,10 @@ def html_report(
         By family.
     description : mapping or None
         What the experiment's folder says about it, if it was given.
+    beside : Curves, optional
+        Another run's, whose numbers get a table of their own.
+    beside_name : str
+        What it is called.
     """
     settings = {} if description is None else description.get("configuration", {})
     name = escape(str(settings.get("name", "experiment")))
@@ -65,6 +74,13 @@ def html_report(
             fair = ", ".join(f"{name} at {value:g}" for name, value in FAIR.items())
             parts.append(f"<p>Both groups are treated alike where {fair}.</p>")
         parts.append(_table(curves, metrics, _TITLES[family]))
+        if beside is not None:
+            parts.append(_table(beside, metrics, f"{_TITLES[family]}, {escape(beside_name)}"))
+    if beside is not None:
+        parts.append(
+            f"<p>Dotted lines, and the second table of each kind, are {escape(beside_name)}: "
+            "results of another run, beside these.</p>"
+        )
     if description is not None:
         text = escape(json.dumps(description, indent=2, ensure_ascii=False))
         parts.append(f"<h2>Configuration</h2><pre>{text}</pre>")

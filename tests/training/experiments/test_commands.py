@@ -120,6 +120,17 @@ def test_plot_writes_figures_and_report(finished, tmp_path):
     assert "HIRED" in report
 
 
+def test_plot_draws_another_run_beside(finished, tmp_path):
+    code, _, _ = call("plot", finished[0], "--beside", finished[0], "--out", tmp_path / "plots")
+    assert code == 0
+    report = (tmp_path / "plots" / "report.html").read_text(encoding="utf-8")
+    assert "Fairness, reference: mean over seeds" in report
+    code, _, err = call("plot", finished[0], "--beside", tmp_path / "no", "--out", tmp_path / "new")
+    assert code == 1
+    assert "neither a file nor a folder with results.csv" in err
+    assert not (tmp_path / "new").exists()
+
+
 def test_plot_of_nothing_is_refused(tmp_path):
     code, _, err = call("plot", tmp_path, "--out", tmp_path / "plots")
     assert code == 1

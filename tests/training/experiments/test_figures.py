@@ -128,3 +128,29 @@ def test_the_report_has_every_mean_and_says_what_is_undefined(curves, drawings):
         "<td>0.7500 (of 1 seeds; undefined in 4)</td>"
     )
     assert fairness["NonDP", "none", "inf"].startswith("<td>0.4000 ± 0.0200</td>")
+
+
+def test_another_run_is_dotted_beside_and_has_tables_of_its_own(curves):
+    other = Curves(
+        ("OUE",),
+        ("uniform",),
+        (1.0, 50.0),
+        {
+            ("OUE", "uniform", epsilon, metric): Point(0.123456, 0.01, 5, 5)
+            for epsilon in (1.0, 50.0)
+            for metric in METRICS
+        },
+    )
+    drawing = draw(curves, "fairness", beside=other, name="the paper's way")
+    ids = set(re.findall('id="(beside:[^"]*)"', drawing.svg.decode()))
+    # the panel of a split that the other run lacks holds nothing of it
+    assert ids == {
+        f"beside:{metric}:{split}:OUE" for metric in PANELS["fairness"] for split in SPLITS
+    }
+    assert b"the paper's way" in drawing.svg or b"the paper&#x27;s way" in drawing.svg
+    assert set(points_of(drawing.svg)) == set(points_of(draw(curves, "fairness").svg))
+    drawings = {family: draw(curves, family, beside=other) for family in PANELS}
+    report = html_report(curves, drawings, None, beside=other, beside_name="<other>")
+    assert report.count("0.1235 ± 0.0100") == 2 * len(PANELS["fairness"] + PANELS["utility"])
+    assert "Fairness, &lt;other&gt;: mean over seeds" in report
+    assert "<other>" not in report

@@ -26,15 +26,15 @@ def published(finished, tmp_path):
         path = tmp_path / "published.csv"
         names = {"accuracy": "acc", "DI": "DI"}
         lines = ["protocol,split,epsilon,runs,acc_mean,acc_sd,DI_mean,DI_sd"]
-        for at, (place, metrics) in enumerate(
-            summarise_results(read_results(finished[0])).items()
-        ):
+        for at, (place, metrics) in enumerate(summarise_results(read_results(finished[0])).items()):
             numbers = []
             for name in names:
                 away = 5 * metrics[name].sd if name == "DI" and at < moved else 0
                 numbers += [metrics[name].mean + away, metrics[name].sd]
             split = place.split.replace("-", "_")
-            lines.append(f"{place.protocol},{split},{place.epsilon},3,{','.join(map(str, numbers))}")
+            lines.append(
+                f"{place.protocol},{split},{place.epsilon},3,{','.join(map(str, numbers))}"
+            )
         path.write_text("\n".join(lines) + "\n" + extra)
         return path
 
@@ -69,9 +69,7 @@ def test_cells_that_were_not_run_fail_unless_that_is_meant(finished, published):
     assert call("compare", finished[0], "--reference", path, "--partial")[0] == 0
 
 
-def test_the_page_has_the_command_the_means_the_misses_and_the_notes(
-    finished, published, tmp_path
-):
+def test_the_page_has_the_command_the_means_the_misses_and_the_notes(finished, published, tmp_path):
     notes = tmp_path / "notes.md"
     notes.write_text("## Why\n\nBecause.\n")
     out = tmp_path / "docs" / "people.md"
