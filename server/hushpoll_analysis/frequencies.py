@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import Counts, Records, count
+from hushpoll_analysis.poisoning import Influence, influence
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate_proportion
@@ -39,6 +40,8 @@ class AttributeEstimate:
         Of the intervals.
     frequency, standard_error, lower, upper : f64[k]
         Unbiased and not projected: one may fall outside [0, 1], and they need not sum to 1.
+    poisoning : Influence
+        What one fake report can count as; no interval knows of fakes.
     """
 
     name: str
@@ -52,6 +55,7 @@ class AttributeEstimate:
     standard_error: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
+    poisoning: Influence
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as the API and ``--json`` give it."""
@@ -71,6 +75,7 @@ class AttributeEstimate:
             "categories": [
                 dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
             ],
+            "poisoning": self.poisoning.to_dict(),
         }
 
 
@@ -139,4 +144,5 @@ def _estimate(
         standard_error=found.standard_error,
         lower=found.lower,
         upper=found.upper,
+        poisoning=influence(one.oracle),
     )
