@@ -11,6 +11,7 @@ from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  #
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_server.http.application import build
+from hushpoll_server.http.rate_limits import RateLimits, storage_of
 from hushpoll_server.services.collector import EXTENSION, Collector
 from hushpoll_server.settings import Settings
 
@@ -65,6 +66,8 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         # gunicorn closes the descriptor once it has its own.
         self._bind = f"fd://{listener.detach()}"
         self._ready = ready
+        # Made before the workers are forked, so that they count together.
+        self._rate_limits = RateLimits(settings)
         self._app: Flask | None = None
         super().__init__()
 
@@ -90,7 +93,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
 
     def load(self) -> Flask:
         """Build the application, in the worker process."""
-        self._app = build(self._settings)
+        self._app = build(self._settings, rate_limits=self._rate_limits)
         return self._app
 
     def _when_ready(self, arbiter: Any) -> None:
@@ -128,6 +131,7 @@ def prepare(settings: Settings) -> str | None:
     InvalidParameter, NotDurable, SchemaRefused
         The database cannot be used.
     """
+    storage_of(settings)  # refused before there is a token
     collector = Collector(settings)
     try:
         return collector.access.first_admin()

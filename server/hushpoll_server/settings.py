@@ -62,6 +62,34 @@ class Settings:
     max_bulk_reports: int = whole(10_000, 1, "queue_reports", "Most reports in one bulk upload.")
     max_tokens: int = whole(10_000, 1, 10**6, "Most respondent tokens issued by one request.")
 
+    # access
+    rate_limit_submit: int = whole(
+        6000,
+        0,
+        10**9,
+        "Uploads (single reports or batches) a minute from one address, and with one bearer "
+        "token; past it 429 with Retry-After. 0: no limit.",
+    )
+    rate_limit_read: int = whole(
+        6000,
+        0,
+        10**9,
+        "All other requests a minute from one address, and with one bearer token. 0: no limit.",
+    )
+    rate_limit_url: str | None = text(
+        None,
+        "Redis server (redis://host:6379/0) that counts requests; without it they are counted in "
+        "memory that the server's own workers share.",
+        secret=True,
+    )
+    trusted_proxies: int = whole(
+        0,
+        0,
+        10,
+        "Proxies in front of the server that append to X-Forwarded-For; with 0 the header is not "
+        "read.",
+    )
+
     # commits
     group_commit_ms: float = number(
         2.0,

@@ -11,14 +11,27 @@ from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.http import analysis, answers, health, models, reports, surveys, tokens
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
+from hushpoll_server.http.rate_limits import RateLimits
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
 
 BLUEPRINTS = (surveys.api, reports.api, tokens.api, analysis.api, health.api)
 
 
-def build(settings: Settings, *, testing: bool = False) -> Flask:
-    """Put the application together; see ``hushpoll_server.create_app``."""
+def build(
+    settings: Settings, *, testing: bool = False, rate_limits: RateLimits | None = None
+) -> Flask:
+    """Put the application together; see ``hushpoll_server.create_app``.
+
+    Parameters
+    ----------
+    settings : Settings
+        The whole configuration.
+    testing : bool
+        Flask's own switch.
+    rate_limits : RateLimits or None
+        Counters that several processes share; made here for a process by itself.
+    """
     app = OpenAPI(
         "hushpoll_server",
         info=INFO,
@@ -32,6 +45,7 @@ def build(settings: Settings, *, testing: bool = False) -> Flask:
     answers.register(app)
     app.before_request(_identify)
     app.after_request(_finish)
+    (rate_limits or RateLimits(settings)).init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))

@@ -305,6 +305,12 @@ def bearer(authorization: str | None) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
+def bearer_token(authorization: str | None) -> str | None:
+    """Return the token of an ``Authorization`` header if it has the form of an analyst's."""
+    token = bearer(authorization)
+    return token if token and _TOKEN.fullmatch(token) else None
+
+
 def hash_token(secret: str) -> bytes:
     """Return the SHA-256 of a random token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
