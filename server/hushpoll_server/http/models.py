@@ -229,6 +229,24 @@ class CategoryEstimate(BaseModel):
     upper: float
 
 
+class PoisoningModel(BaseModel):
+    """What fake reports can do to an attribute's estimates; its intervals know nothing of fakes."""
+
+    one_fake_adds: float = Field(
+        description="People who gave a category that one fake report can stand for."
+    )
+    one_fake_removes: float = Field(
+        description="People who gave a category that one fake report can hide."
+    )
+    fake_share: float = Field(description="Share of fake reports that the shifts are about.")
+    raised_by: float = Field(
+        description="Largest rise of a category that nobody gave, if so many reports are fake."
+    )
+    lowered_by: float = Field(
+        description="Largest fall of a category that everybody gave, if so many reports are fake."
+    )
+
+
 class AttributeEstimates(BaseModel):
     """The estimated distribution of one attribute."""
 
@@ -237,6 +255,7 @@ class AttributeEstimates(BaseModel):
     protocol: str | None = Field(description="None: sent in clear.")
     epsilon: str | None
     categories: list[CategoryEstimate]
+    poisoning: PoisoningModel
 
 
 class EstimatesAnswer(BaseModel):
