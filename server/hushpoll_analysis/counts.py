@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hushpoll_analysis.decode import check_records, clear_codes
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import support_counts
+from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.batch import column
 from hushpoll_shared.published import Published
 
@@ -49,12 +50,12 @@ class Counts:
         )
 
     @classmethod
-    def none(cls, published: Published) -> Counts:
-        """Return the counts of no record."""
-        return cls(0, {one.name: np.zeros(one.k, np.int64) for one in published.attributes})
+    def none(cls, published: Published, only: Collection[str] | None = None) -> Counts:
+        """Return the counts of no record, of all attributes or of those named only."""
+        return cls(0, {one.name: np.zeros(one.k, np.int64) for one in _chosen(published, only)})
 
 
-def count(published: Published, records: Records) -> Counts:
+def count(published: Published, records: Records, *, only: Collection[str] | None = None) -> Counts:
     """Count the support of every category.
 
     Parameters
@@ -63,6 +64,8 @@ def count(published: Published, records: Records) -> Counts:
         The survey that the records belong to.
     records : uint8[n, L], or an iterable of such arrays
         Well-formed records; an iterable is consumed one array at a time.
+    only : collection of str, optional
+        Attributes to count; all of them by default.
 
     Raises
     ------
@@ -71,9 +74,9 @@ def count(published: Published, records: Records) -> Counts:
     MalformedRecord
         If a row is malformed.
     """
-    total = Counts.none(published)
+    total = Counts.none(published, only)
     for chunk in chunks(published, records, CELLS // published.layout.record_size):
-        total = total + _count_chunk(published, chunk)
+        total = total + _count_chunk(published, chunk, only)
     return total
 
 
@@ -85,10 +88,16 @@ def chunks(published: Published, records: Records, rows: int) -> Iterator[npt.ND
             yield array[start : start + rows]
 
 
-def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> Counts:
+def _chosen(published: Published, only: Collection[str] | None) -> list[PublishedAttribute]:
+    return [one for one in published.attributes if only is None or one.name in only]
+
+
+def _count_chunk(
+    published: Published, records: npt.NDArray[np.uint8], only: Collection[str] | None
+) -> Counts:
     layout = published.layout
     found: dict[str, npt.NDArray[np.int64]] = {}
-    for one in published.attributes:
+    for one in _chosen(published, only):
         if one.oracle is None:
             found[one.name] = np.bincount(clear_codes(published, records, one), minlength=one.k)
         else:

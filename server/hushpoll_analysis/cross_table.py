@@ -98,8 +98,15 @@ def cross_table(
         For an unknown attribute (the known ones are listed), the same attribute twice, a table of
         more than `LARGEST_TABLE` cells, or no records.
     """
-    first, second = pair(published, a, b)
     counts = joint_counts(published, records, a, b)
+    return cross_table_from_counts(published, counts, a, b, confidence=confidence)
+
+
+def cross_table_from_counts(
+    published: Published, counts: JointCounts, a: str, b: str, *, confidence: float = 0.95
+) -> CrossTable:
+    """Estimate the cross-table from the joint counts of a and b; see :func:`cross_table`."""
+    first, second = pair(published, a, b)
     require_rows(counts.n)
     found = estimate_joint(
         counts, Channel.of(first.oracle), Channel.of(second.oracle), confidence=confidence
