@@ -47,6 +47,7 @@ class Settings:
     host: str = text("127.0.0.1", "Address to listen on.")
     port: int = whole(8000, 0, 65_535, "Port to listen on; 0 takes a free one.")
     threads: int = whole(32, 1, 500, "Requests worked on at a time.")
+    workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
     admin_token_file: str | None = text(
         None,
         "File into which the first start also writes the admin token, readable by its owner only.",
@@ -126,6 +127,12 @@ class Settings:
         86_400,
         "Quiet time after which every inbox that holds at least its minimum batch is "
         "folded, in seconds.",
+    )
+
+    folding: str = choice(
+        "server",
+        ("server", "worker"),
+        "Who folds: the server by itself, or hushpoll worker alone.",
     )
 
     # logs

@@ -99,6 +99,19 @@ _TABLE: Final = (
         "Not enough reports for this",
         "Wait until the survey has its minimum batch of reports.",
     ),
+    Problem(
+        "survey-not-over",
+        409,
+        "The survey still takes reports",
+        "Close it, and wait until its grace period is over.",
+    ),
+    Problem("job-not-done", 409, "The job has no result", "Look at the job's state."),
+    Problem(
+        "records-deleted",
+        410,
+        "The records were deleted",
+        "Use the estimates, which are kept; the records cannot be had any more.",
+    ),
     Problem("survey-closed", 410, "The survey is closed", "Nothing can be sent to it any more."),
     Problem("payload-too-large", 413, "The body is too large", "Send less in one request."),
     Problem(
@@ -109,6 +122,12 @@ _TABLE: Final = (
     ),
     Problem("rate-limited", 429, "Too many requests", "Send the same bytes again later.", True),
     Problem("internal", 500, "The server failed", "Send the same bytes again later.", True),
+    Problem(
+        "missing-extra",
+        501,
+        "The server lacks an optional part",
+        "Ask its operator to install the named extra.",
+    ),
     Problem("unavailable", 503, "The server is busy", "Send the same bytes again later.", True),
 )
 

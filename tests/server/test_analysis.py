@@ -151,6 +151,7 @@ def test_what_is_not_published_has_no_answers(site, what):
 
 
 def test_blocks_join_small_segments(site, monkeypatch):
+    monkeypatch.setattr(segments, "SEGMENT_REPORTS", 10)
     monkeypatch.setattr(segments, "BLOCK_BYTES", 100)
     published = site.publish()
     for _ in range(5):
@@ -158,4 +159,4 @@ def test_blocks_join_small_segments(site, monkeypatch):
         site.collector.segments.fold(1, 5, minimum=10)
     site.fill(published, 3)
     blocks = list(site.collector.segments.blocks(1, 5))
-    assert [len(block) for block in blocks] == [20, 20, 13]
+    assert [len(block) for block in blocks] == [20, 20, 10]

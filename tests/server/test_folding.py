@@ -12,6 +12,10 @@ from hushpoll_server.shuffle import permutation, shuffled
 from hushpoll_shared import wire
 
 
+def records_of(reports):
+    return Counter(report.record for report in reports)
+
+
 def rows_of(site, published):
     blocks = site.collector.segments.blocks(row(site).id, published.layout.record_size)
     return Counter(bytes(record) for block in blocks for record in block)
@@ -34,12 +38,11 @@ def segments(site):
 def test_folding_keeps_every_record_and_empties_the_inbox(site):
     published = site.publish()
     reports = site.fill(published, 200)
-    before = rows_of(site, published)
-    assert before == Counter(report.record for report in reports)
+    assert rows_of(site, published) == Counter()
     assert fold(site) == 200
     counts = site.counts(published)
     assert (counts["inbox"], counts["sealed"], counts["accepted"]) == (0, 200, 200)
-    assert rows_of(site, published) == before
+    assert rows_of(site, published) == records_of(reports)
     ((number, data),) = segments(site)
     assert (number, len(data)) == (200, 200 * published.layout.record_size)
 
@@ -60,17 +63,32 @@ def test_folding_nothing_does_nothing(site):
     assert segments(site) == []
 
 
-def test_the_rest_of_an_ended_survey_joins_the_newest_segment(site):
+def test_folds_share_a_segment_until_it_is_half_full(site, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 60)
     published = site.publish(minimum_batch=10)
-    site.fill(published, 20)
+    everything = Counter()
+    found = []
+    for number in (20, 30, 15, 70):
+        everything += records_of(site.fill(published, number))
+        fold(site)
+        found.append([number for number, _ in segments(site)])
+        assert rows_of(site, published) == everything
+    # 50 is more than half of 60, so what comes later starts anew; 85 rows need two segments.
+    assert found == [[20], [50], [50, 15], [50, 43, 42]]
+
+
+def test_the_rest_of_an_ended_survey_is_mixed_with_all_the_others(site, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
+    published = site.publish(minimum_batch=10)
+    everything = records_of(site.fill(published, 20))
     fold(site)
-    site.fill(published, 30)
+    everything += records_of(site.fill(published, 30))
     fold(site)
     late = site.fill(published, 3)
-    before = rows_of(site, published)
+    assert [number for number, _ in segments(site)] == [10, 10, 15, 15]
     assert fold(site, last=True) == 3
-    assert [number for number, _ in segments(site)] == [20, 33]
-    assert rows_of(site, published) == before
+    assert [number for number, _ in segments(site)] == [14, 13, 13, 13]
+    assert rows_of(site, published) == everything + records_of(late)
     for report in late:
         body = wire.encode_report_json(published.digest, report)
         assert site.send("work", body).json == {"status": "duplicate"}
@@ -162,8 +180,7 @@ def test_segments_are_cut_at_their_bound(site, monkeypatch):
     monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
     monkeypatch.setattr("hushpoll_server.store.segments.BLOCK_BYTES", 100)
     published = site.publish()
-    site.fill(published, 50)
-    before = rows_of(site, published)
+    reports = site.fill(published, 50)
     fold(site)
     assert [number for number, _ in segments(site)] == [13, 13, 12, 12]
-    assert rows_of(site, published) == before
+    assert rows_of(site, published) == records_of(reports)

@@ -115,6 +115,7 @@ ROUTES = [
     ("GET", "/api/v1/surveys/work/versions/1/cross-tables?a=gender&b=age", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/records", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/counts", "read"),
+    ("DELETE", "/api/v1/surveys/work/versions/1/records", "admin"),
     ("POST", "/api/v1/tokens", "admin"),
     ("GET", "/api/v1/tokens", "admin"),
     ("POST", "/api/v1/tokens/0123456789abcdef/rotate", "admin"),

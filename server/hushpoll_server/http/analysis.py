@@ -11,7 +11,8 @@ from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.collector import collector
-from hushpoll_shared.wire import RECORDS_MEDIA_TYPE
+from hushpoll_server.services.exports import MEDIA_TYPES, Export
+from hushpoll_shared.clock import format_timestamp
 
 api = APIBlueprint(
     "analysis",
@@ -38,7 +39,7 @@ def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Respon
 
 @api.get(
     "/cross-tables",
-    responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 422, 503)},
+    responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 410, 422, 503)},
 )
 @endpoint("read")
 def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Response:
@@ -58,28 +59,47 @@ def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Res
     responses={
         200: {
             "description": "A file of records.",
-            "content": {RECORDS_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+            "content": {
+                media_type: {"schema": {"type": "string", "format": "binary"}}
+                for media_type in MEDIA_TYPES.values()
+            },
         },
-        **problems(401, 403, 404, 409, 503),
+        **problems(401, 403, 404, 409, 410, 422, 503),
     },
 )
 @endpoint("read")
-def records(path: models.VersionPath) -> Response:
-    """Export every record, shuffled and without ids.
+def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
+    """Export every sealed record, shuffled and without ids.
 
-    Refused below the survey's minimum batch.
+    Refused below the survey's minimum batch. Reports that wait to be sealed are left out.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
-    export = parts.analysis.export(row)
-    return Response(
-        export.blocks,
-        mimetype=RECORDS_MEDIA_TYPE,
-        headers={
-            "Content-Length": str(export.size),
-            "Content-Disposition": f'attachment; filename="{row.name}-{row.version}.records"',
-            "Cache-Control": "no-store",
-        },
+    export = parts.exports.export(row, format=query.format, content=query.content)
+    return file_answer(export)
+
+
+@api.delete(
+    "/records",
+    responses={200: models.DeletionAnswer, **problems(401, 403, 404, 409)},
+)
+@endpoint("admin")
+def delete_records(path: models.VersionPath) -> Response:
+    """Delete the records of a version that takes no more reports, for good.
+
+    Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
+    to refuse replays.
+    """
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    deletion = parts.retention.delete(row)
+    return json_answer(
+        {
+            "name": row.name,
+            "version": row.version,
+            "deleted": deletion.records,
+            "deleted_at": format_timestamp(parts.surveys.moment(deletion.at)),
+        }
     )
 
 
@@ -108,3 +128,13 @@ def counts(path: models.VersionPath) -> Response:
             "rejected": refused,
         }
     )
+
+
+def file_answer(export: Export) -> Response:
+    """Stream a file."""
+    answer = Response(export.blocks, mimetype=export.media_type)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{export.name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    if export.size is not None:
+        answer.headers["Content-Length"] = str(export.size)
+    return answer

@@ -219,6 +219,28 @@ class CrossTableQuery(ConfidenceQuery):
     b: str = Field(description="Attribute of the columns.")
 
 
+class ExportQuery(Strict):
+    """The form of a file of records."""
+
+    format: Literal["records", "parquet", "csv"] = Field(
+        "records", description="`records`: the file that carries its own manifest."
+    )
+    content: Literal["records", "indicators", "debiased"] = Field(
+        "records",
+        description="What a table's columns are: what was reported; a 0/1 column for each "
+        "category; or the debiased indicators, whose means are the estimates.",
+    )
+
+
+class DeletionAnswer(BaseModel):
+    """What was deleted."""
+
+    name: str = Name
+    version: int
+    deleted: int = Field(description="Records; 0 if they were gone before.")
+    deleted_at: str = Field(description="UTC; of the first time.")
+
+
 class CategoryEstimate(BaseModel):
     """The estimated share of one category."""
 
@@ -265,6 +287,7 @@ class EstimatesAnswer(BaseModel):
     version: int
     digest: str = Digest
     n: int = Field(description="Reports behind the estimates.")
+    pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
     confidence: float
     attributes: list[AttributeEstimates]
 
@@ -289,6 +312,7 @@ class CrossTableAnswer(BaseModel):
     a: str
     b: str
     n: int
+    pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
     confidence: float
     cells: list[Cell] = Field(description="One per pair of categories, row by row.")
 

@@ -1,56 +1,89 @@
-"""Estimates, cross-tables and the export of records, none below a survey's minimum batch."""
+"""Estimates and cross-tables, from counts that folding keeps; none below the minimum batch.
+
+What waits in the inbox is in no answer. It is sealed first, if it is at least a minimum batch:
+so two answers differ by no report or by at least that many, except for the rest of a survey that
+has ended.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from hushpoll_analysis.cross_table import CrossTable, cross_table, pair
-from hushpoll_analysis.frequencies import frequencies
+from hushpoll_analysis.cross_table import (
+    CrossTable,
+    cross_table_from_counts,
+    joint_counts,
+    pair,
+)
+from hushpoll_analysis.frequencies import frequencies_from_counts
+from hushpoll_analysis.pair_counts import PairCounts, count_pairs
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
+from hushpoll_server.services.counting import unfolded
 from hushpoll_server.services.surveys import SurveyService
-from hushpoll_server.shuffle import permutation
+from hushpoll_server.store.counts import CountStore, Rows
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
-from hushpoll_shared.records_file import pack_records_header
+from hushpoll_shared.clock import format_timestamp
 
-ROWS_PER_BLOCK = 65_536
 # Questions that may wait for the one being answered. Each holds a thread that reports need.
 WAITING_QUESTIONS = 4
 RETRY_AFTER_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class Export:
-    """A file of records, streamed.
+class Release:
+    """What may be told of a version now.
 
     Parameters
     ----------
-    size : int
-        Bytes of the whole file.
-    blocks : iterator of bytes
-        The file, in order; consumed once.
+    counts : PairCounts or None
+        Of the sealed reports; None where they were not kept yet, or by another release.
+    reports : int
+        Sealed reports, at least the minimum batch.
+    pending : int
+        Reports in the inbox, which are in no answer.
+    records_deleted_at : int or None
+        When the records were deleted, in seconds since 1970, UTC.
     """
 
-    size: int
-    blocks: Iterator[bytes]
+    counts: PairCounts | None
+    reports: int
+    pending: int
+    records_deleted_at: int | None
 
 
 class Analysis:
     """What an analyst can ask of a survey version's records.
 
-    One question is worked on at a time: each takes every core and holds blocks of records. A few
-    may wait; more are refused with ``unavailable``, so that analysts never keep reports out.
+    Questions that need the records themselves are worked on one at a time: each takes every core
+    and holds blocks of records. A few may wait; more are refused with ``unavailable``, so that
+    analysts never keep reports out. Those that counts answer do not queue.
+
+    Parameters
+    ----------
+    surveys, segments, counts
+        Where the answers are.
+    before : callable
+        Told each version that is asked about, to seal what the answer may take into account.
     """
 
-    def __init__(self, *, surveys: SurveyService, segments: SegmentStore) -> None:
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        segments: SegmentStore,
+        counts: CountStore,
+        before: Callable[[VersionRow], None],
+    ) -> None:
         self._surveys = surveys
         self._segments = segments
+        self._counts = counts
+        self._before = before
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
 
@@ -67,15 +100,19 @@ class Analysis:
         Raises
         ------
         Refused
-            ``not-enough-reports``, or ``unavailable``: too many questions at once.
+            ``not-enough-reports``; where counts are not kept yet also ``unavailable``.
         """
-        self._require_batch(row)
+        release = self.release(row)
         published = self._surveys.published(row)
-        with self._alone():
-            found = frequencies(published, self._blocks(row), confidence=confidence)
+        counts = release.counts
+        if counts is None:
+            with self.scanning(row, release) as blocks:
+                counts = count_pairs(published, blocks)
+        found = frequencies_from_counts(published, counts.counts, confidence=confidence)
         return {
             **_heading(row),
             "n": found[0].n,
+            "pending": release.pending,
             "confidence": confidence,
             "attributes": [one.to_dict() for one in found],
         }
@@ -90,45 +127,61 @@ class Analysis:
         InvalidParameter
             Unknown attribute, the same twice, or a table too large to read.
         Refused
-            ``not-enough-reports``, or ``unavailable``: too many questions at once.
+            ``not-enough-reports``; where the pair's counts are not kept also ``unavailable``, and
+            ``records-deleted``.
         """
         published = self._surveys.published(row)
         pair(published, a, b)
-        self._require_batch(row)
-        with self._alone():
-            table = cross_table(published, self._blocks(row), a, b, confidence=confidence)
+        release = self.release(row)
+        counts = None if release.counts is None else release.counts.of_pair(a, b)
+        if counts is None:
+            with self.scanning(row, release) as blocks:
+                counts = joint_counts(published, blocks, a, b)
+        table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
         return {
             **_heading(row),
             "a": table.a,
             "b": table.b,
             "n": table.n,
+            "pending": release.pending,
             "confidence": table.confidence,
             "cells": list(_cells(table)),
         }
 
-    def export(self, row: VersionRow) -> Export:
-        """Return a file of every record, in an order that means nothing and without ids.
+    def release(self, row: VersionRow) -> Release:
+        """Return what may be told of a version now; nothing of fewer than its minimum batch.
 
         Raises
         ------
         Refused
-            ``not-enough-reports``, or ``unavailable``: too many questions at once.
+            ``not-enough-reports``.
         """
-        self._require_batch(row)
-        header = pack_records_header(self._surveys.published(row))
-        with self._alone():
-            records = np.concatenate(list(self._blocks(row)))
-            order = permutation(len(records))
-
-        def blocks() -> Iterator[bytes]:
-            yield header
-            for start in range(0, len(order), ROWS_PER_BLOCK):
-                yield records[order[start : start + ROWS_PER_BLOCK]].tobytes()
-
-        return Export(len(header) + records.nbytes, blocks())
+        self._before(row)
+        held = self._counts.read(row.id)
+        pending, reports = self._segments.counts(row.id)
+        counts = None
+        if held is not None:
+            reports = held.folded.reports
+            try:
+                counts = unfolded(self._surveys.published(row), held.folded)
+            except InvalidParameter:
+                counts = None  # the segments are read until the next fold counts them again
+        if reports < row.minimum_batch:
+            raise _too_few(row, reports, pending)
+        deleted = None if held is None else held.records_deleted_at
+        return Release(counts, reports, pending, deleted)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def scanning(self, row: VersionRow, release: Release) -> Iterator[Iterator[Rows]]:
+        """Let the block read a version's records, when it is its turn.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: too many wait for their turn; ``records-deleted``.
+        """
+        if release.records_deleted_at is not None:
+            raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
         if not self._places.acquire(blocking=False):
             raise Refused(
                 "unavailable",
@@ -138,23 +191,29 @@ class Analysis:
             )
         try:
             with self._turn:
-                yield
+                yield self._segments.blocks(row.id, row.record_size)
         finally:
             self._places.release()
 
-    def _blocks(self, row: VersionRow) -> Iterator[np.ndarray[Any, np.dtype[np.uint8]]]:
-        return self._segments.blocks(row.id, row.record_size)
 
-    def _require_batch(self, row: VersionRow) -> None:
-        there = self._segments.count(row.id)
-        if there < row.minimum_batch:
-            raise Refused(
-                "not-enough-reports",
-                f"{row.name} version {row.version} has {there} reports, fewer than its minimum "
-                f"batch of {row.minimum_batch}; nothing is computed from so few: wait for more",
-                reports=there,
-                minimum_batch=row.minimum_batch,
-            )
+def _too_few(row: VersionRow, reports: int, pending: int) -> Refused:
+    waiting = f" and {pending} that wait to be sealed" if reports else ""
+    there = reports if reports else pending
+    return Refused(
+        "not-enough-reports",
+        f"{row.name} version {row.version} has {there} reports{waiting}, fewer than its minimum "
+        f"batch of {row.minimum_batch} sealed ones; nothing is computed from so few: wait for more",
+        reports=reports + pending,
+        minimum_batch=row.minimum_batch,
+    )
+
+
+def _gone(row: VersionRow, when: str) -> Refused:
+    return Refused(
+        "records-deleted",
+        f"the records of {row.name} version {row.version} were deleted at {when}; estimates, and "
+        "cross-tables of attributes with few categories, are still given",
+    )
 
 
 def _cells(table: CrossTable) -> Iterator[dict[str, Any]]:

@@ -7,14 +7,18 @@ from flask import Flask, current_app
 from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
+from hushpoll_server.services.counting import counted
+from hushpoll_server.services.exports import Exports
 from hushpoll_server.services.ingest import Ingest
 from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.retention import Retention
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.upkeep import Upkeep
 from hushpoll_server.services.writer import Writer
 from hushpoll_server.settings import Settings
 from hushpoll_server.shuffle import shuffled
 from hushpoll_server.store import migrate
+from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.segments import SegmentStore
@@ -53,10 +57,11 @@ class Collector:
             raise
         self.tokens = TokenStore(self.database)
         self.reports = ReportStore(self.database)
-        self.segments = SegmentStore(self.database, shuffled)
         self.tallies = TallyStore(self.database)
         self.access = Access(self.tokens, settings.clock)
         self.surveys = SurveyService(SurveyStore(self.database), settings)
+        self.segments = SegmentStore(self.database, shuffled, counted(self.surveys.published_of))
+        self.counts = CountStore(self.database)
         self.upkeep = Upkeep(
             settings,
             surveys=self.surveys,
@@ -87,7 +92,19 @@ class Collector:
             writer=self.writer,
             max_reports=settings.max_bulk_reports,
         )
-        self.analysis = Analysis(surveys=self.surveys, segments=self.segments)
+        self.analysis = Analysis(
+            surveys=self.surveys,
+            segments=self.segments,
+            counts=self.counts,
+            before=self.upkeep.before_question,
+        )
+        self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
+        self.retention = Retention(
+            surveys=self.surveys,
+            segments=self.segments,
+            counts=self.counts,
+            upkeep=self.upkeep,
+        )
 
     def init_app(self, app: Flask) -> None:
         """Make the collector known to an app."""

@@ -184,6 +184,10 @@ class SurveyService:
         """Return the resolved manifest of a version."""
         return self._published(row.id)
 
+    def published_of(self, version_id: int) -> Published:
+        """Return the resolved manifest of the version of a known id."""
+        return self._published(version_id)
+
     def canonical(self, row: VersionRow) -> bytes:
         """Return the published form of a version, byte for byte as it was hashed."""
         return self._store.canonical(row.id)

@@ -5,10 +5,12 @@ An inbox is folded
 - when it holds ``fold_at`` reports (and at least the survey's minimum batch), right after the
   group that brought it there;
 - when nothing has arrived for ``fold_idle_seconds`` and it holds at least the minimum batch;
+- when an analyst asks for what is sealed and it holds at least the minimum batch;
 - when the version is closed and its grace period is over, whatever it holds: no more will come.
 
 All of it runs on the writer's thread, so that a fold never competes with a commit; only closing
-folds at once, on its request's thread.
+and asking fold at once, on their request's thread. Where ``folding`` is ``worker``, the server
+leaves all of it to ``hushpoll worker``.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Upkeep:
     Parameters
     ----------
     settings : Settings
-        ``fold_at`` and ``fold_idle_seconds``.
+        ``folding``, ``fold_at`` and ``fold_idle_seconds``.
     surveys, reports, segments, tallies
         Where the work is.
     monotonic : callable
@@ -67,8 +69,15 @@ class Upkeep:
         self._last_sweep = -SWEEP_SECONDS
         self._folded_since_arrival = False
 
+    @property
+    def folds(self) -> bool:
+        """Whether this process folds by itself."""
+        return self._settings.folding == "server"
+
     def after_group(self, arrivals: Sequence[Arrival], outcomes: Sequence[Outcome]) -> None:
         """Fold the inboxes that a committed group has filled."""
+        if not self.folds:
+            return
         self._last_arrival = self._monotonic()
         self._folded_since_arrival = False
         accepted = Counter(
@@ -89,6 +98,8 @@ class Upkeep:
         """Write the counts, clear the log; fold what a quiet moment or a survey's end allows."""
         self._tallies.flush()
         self._segments.tidy()
+        if not self.folds:
+            return
         now = self._monotonic()
         if now - self._last_sweep >= SWEEP_SECONDS:
             self._last_sweep = now
@@ -99,9 +110,20 @@ class Upkeep:
                 self.fold(self._surveys.by_id(version_id))
             self._folded_since_arrival = True
 
+    def before_question(self, row: VersionRow) -> None:
+        """Seal what an answer may take into account: never fewer than a minimum batch at once."""
+        if self.folds and self._segments.counts(row.id)[0] >= row.minimum_batch:
+            self.fold(row)
+
+    def after_closing(self, row: VersionRow) -> None:
+        """Fold what a version that was just closed holds, if it may be."""
+        if self.folds:
+            self.fold(row)
+            self.fold_ended()
+
     def fold_ended(self) -> None:
-        """Fold the rest of every version that takes no more reports."""
-        for version_id in self._reports.waiting():
+        """Fold the rest of every version that takes no more reports, and mix its segments."""
+        for version_id in sorted({*self._reports.waiting(), *self._segments.unmixed()}):
             row = self._surveys.by_id(version_id)
             if self._surveys.state(row) is State.CLOSED:
                 self.fold(row, last=True)

@@ -94,6 +94,18 @@ segments = Table(
     Column("data", Bytes, nullable=False),
 )
 
+# What estimates need of every sealed report, whether its segment is still there or not.
+folded_counts = Table(
+    "folded_counts",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("reports", BigInteger, nullable=False),
+    Column("support", Bytes, nullable=False),
+    Column("joint", Bytes, nullable=False),
+    Column("mixed", Boolean(create_constraint=False), nullable=False),
+    Column("records_deleted_at", BigInteger),
+)
+
 respondent_tokens = Table(
     "respondent_tokens",
     metadata,

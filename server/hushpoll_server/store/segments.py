@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, Select, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
+from hushpoll_server.mixing import Mixed
+from hushpoll_server.store import counts
+from hushpoll_server.store.counts import Folded, Sealed, Tally
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import inbox, seen_ids, segments
+from hushpoll_server.store.schema import folded_counts, inbox, seen_ids, segments
 
 Rows = npt.NDArray[np.uint8]
 
 # Bounds of one blob. Reading has no use for larger ones and a smaller one costs a statement.
 SEGMENT_REPORTS = 65_536
 SEGMENT_BYTES = 16 * 2**20
-INBOX_ROWS_PER_FETCH = 10_000
 # What a reader is given at a time, at least.
 BLOCK_BYTES = 16 * 2**20
 
 
 class SegmentStore:
-    """Statements that move reports from the inbox into segments and read both.
+    """Statements that move reports from the inbox into segments, and read those.
 
     Parameters
     ----------
@@ -32,14 +33,21 @@ class SegmentStore:
         Where they are.
     shuffle : callable
         Maps uint8[n, L] to the same rows in an order that nobody can predict.
+    tally : callable
+        Counts records of a version.
     """
 
-    def __init__(self, database: Database, shuffle: Callable[[Rows], Rows]) -> None:
+    def __init__(self, database: Database, shuffle: Callable[[Rows], Rows], tally: Tally) -> None:
         self._database = database
         self._shuffle = shuffle
+        self._tally = tally
 
     def fold(self, version_id: int, record_size: int, *, minimum: int, last: bool = False) -> int:
         """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
+
+        The same transaction adds the moved reports to the version's counts. They are shuffled
+        together with what is in segments less than half full: a version of at most
+        ``SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every fold.
 
         Parameters
         ----------
@@ -51,9 +59,8 @@ class SegmentStore:
             Reports below which nothing is moved: few reports that are sealed together would be
             told apart by when they were sealed.
         last : bool
-            No more reports will come: move what there is. Where that is fewer than `minimum`, it
-            is shuffled together with the newest segment, so that no segment is smaller than
-            `minimum` unless the whole version is.
+            No more reports will come: move what there is, and shuffle all segments of the version
+            together, so that nothing is left of which fold a report was in.
 
         Returns
         -------
@@ -62,19 +69,59 @@ class SegmentStore:
         """
         with self._database.writing(folding=version_id) as connection:
             waiting = _inbox_count(connection, version_id)
-            if waiting == 0 or (waiting < minimum and not last):
+            moves = waiting > 0 and (waiting >= minimum or last)
+            held = counts.read(connection, version_id)
+            mixes = last and (moves or held is None or not held.mixed)
+            if not moves and not mixes:
                 return 0
-            _keep_ids(connection, version_id)
-            moved = connection.execute(
-                delete(inbox).where(inbox.c.version_id == version_id).returning(inbox.c.record)
-            ).scalars()
-            rows = _rows(b"".join(moved), record_size)
-            count = len(rows)
-            if count < minimum:
-                rows = np.concatenate([rows, _withdraw_newest(connection, version_id, record_size)])
-            _seal(connection, version_id, self._shuffle(rows))
+            rows = _take_inbox(connection, version_id, record_size) if moves else None
+            total = self._count(connection, version_id, record_size, held, rows)
+            if total is None:
+                return 0
+            counts.write(connection, version_id, total)
+            if last:
+                _mix(connection, version_id, record_size, rows)
+                counts.mark_mixed(connection, version_id)
+            elif rows is not None:
+                together = [rows, *_withdraw(connection, version_id, record_size)]
+                _seal(connection, version_id, self._shuffle(np.concatenate(together)))
         self._database.tidy()
-        return count
+        return 0 if rows is None else len(rows)
+
+    def recount(self, version_id: int, record_size: int) -> tuple[Folded | None, Folded]:
+        """Return the counts that are kept and those of the segments, of one state."""
+        with self._database.reading() as connection:
+            held = counts.read(connection, version_id)
+            found = self._tally(version_id, _blocks(connection, version_id, record_size))
+        return None if held is None else held.folded, found
+
+    def delete_records(self, version_id: int, record_size: int, at: int) -> int:
+        """Delete a version's segments, and keep their counts and their ids.
+
+        Parameters
+        ----------
+        version_id, record_size
+            The version, which takes no more reports and whose inbox is empty.
+        at : int
+            Now, in seconds since 1970, UTC.
+
+        Returns
+        -------
+        int
+            Records deleted; 0 if they were gone before.
+        """
+        with self._database.writing(folding=version_id) as connection:
+            held = counts.read(connection, version_id)
+            if held is not None and held.records_deleted_at is not None:
+                return 0
+            if held is None:
+                blocks = _blocks(connection, version_id, record_size)
+                counts.write(connection, version_id, self._tally(version_id, blocks))
+            gone = _sealed_count(connection, version_id)
+            connection.execute(delete(segments).where(segments.c.version_id == version_id))
+            counts.mark_deleted(connection, version_id, at)
+        self._database.tidy()
+        return gone
 
     def tidy(self) -> None:
         """Empty the database's log, unless a reader needs it; see ``Database.tidy``."""
@@ -82,16 +129,26 @@ class SegmentStore:
 
     def count(self, version_id: int) -> int:
         """Return the number of reports of one version, sealed or not."""
-        with self._database.reading() as connection:
-            return _sealed_count(connection, version_id) + _inbox_count(connection, version_id)
+        return sum(self.counts(version_id))
 
     def counts(self, version_id: int) -> tuple[int, int]:
-        """Return the numbers of reports in the inbox and in sealed segments."""
+        """Return the numbers of reports in the inbox and sealed, those of deleted records too."""
         with self._database.reading() as connection:
-            return _inbox_count(connection, version_id), _sealed_count(connection, version_id)
+            kept = select(folded_counts.c.reports).where(folded_counts.c.version_id == version_id)
+            sealed = connection.execute(kept).scalar_one_or_none()
+            if sealed is None:
+                sealed = _sealed_count(connection, version_id)
+            return _inbox_count(connection, version_id), int(sealed)
+
+    def unmixed(self) -> set[int]:
+        """Return the versions with segments that were not shuffled together since they ended."""
+        with self._database.reading() as connection:
+            mixed = select(folded_counts.c.version_id).where(folded_counts.c.mixed)
+            statement = select(segments.c.version_id).where(segments.c.version_id.not_in(mixed))
+            return set(connection.execute(statement.distinct()).scalars())
 
     def blocks(self, version_id: int, record_size: int) -> Iterator[Rows]:
-        """Yield every record of one version, segments and inbox in one consistent state.
+        """Yield every sealed record of one version, in one consistent state.
 
         Small segments are joined, so that whoever works on arrays gets large ones.
 
@@ -100,45 +157,54 @@ class SegmentStore:
         ndarray of uint8, shape (m, record_size)
             The order has no meaning.
         """
-        sealed = select(segments.c.data).where(segments.c.version_id == version_id)
-        unsealed = select(inbox.c.record).where(inbox.c.version_id == version_id)
         with self._database.reading() as connection:
-            parts: list[bytes] = []
-            size = 0
-            for data in itertools.chain(
-                _stream(connection, sealed.order_by(segments.c.id), 1),
-                _stream(connection, unsealed, INBOX_ROWS_PER_FETCH),
-            ):
-                parts.append(data)
-                size += len(data)
-                if size >= BLOCK_BYTES:
-                    yield _rows(b"".join(parts), record_size)
-                    parts, size = [], 0
-            if parts:
-                yield _rows(b"".join(parts), record_size)
+            yield from _blocks(connection, version_id, record_size)
+
+    def _count(
+        self,
+        connection: Connection,
+        version_id: int,
+        record_size: int,
+        held: Sealed | None,
+        rows: Rows | None,
+    ) -> Folded | None:
+        """Return the counts of what is sealed and of `rows`; None if there is nothing."""
+        fresh = None if rows is None else self._tally(version_id, [rows])
+        if held is not None:
+            total = held.folded if fresh is None else held.folded.plus(fresh)
+            if total is not None:
+                return total
+        elif not _sealed_count(connection, version_id):
+            return fresh
+        # Segments older than the counts, or counts of a release that kept others.
+        total = self._tally(version_id, _blocks(connection, version_id, record_size))
+        return total if fresh is None else total.plus(fresh)
 
 
-def _stream(connection: Connection, statement: Select[Any], rows: int) -> Iterator[bytes]:
-    options = {"yield_per": rows}
-    yield from connection.execute(statement, execution_options=options).scalars()
+def _take_inbox(connection: Connection, version_id: int, record_size: int) -> Rows:
+    # The ids only now, all at once and in their own order: a page keeps its rows where they were
+    # inserted, so ids inserted one by one would tell in which order their reports arrived.
+    ids = select(inbox.c.version_id, inbox.c.report_id).where(inbox.c.version_id == version_id)
+    connection.execute(
+        insert(seen_ids).from_select(["version_id", "report_id"], ids.order_by(inbox.c.report_id))
+    )
+    moved = connection.execute(
+        delete(inbox).where(inbox.c.version_id == version_id).returning(inbox.c.record)
+    ).scalars()
+    return _rows(b"".join(moved), record_size)
 
 
 def _rows(data: bytes, record_size: int) -> Rows:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, record_size)
 
 
-def _keep_ids(connection: Connection, version_id: int) -> None:
-    # Only now, all at once and in their own order: a page keeps its rows where they were inserted,
-    # so ids inserted one by one would tell in which order their reports arrived.
-    ids = select(inbox.c.version_id, inbox.c.report_id).where(inbox.c.version_id == version_id)
-    connection.execute(
-        insert(seen_ids).from_select(["version_id", "report_id"], ids.order_by(inbox.c.report_id))
-    )
+def _capacity(record_size: int) -> int:
+    return max(1, min(SEGMENT_REPORTS, SEGMENT_BYTES // max(1, record_size)))
 
 
 def _seal(connection: Connection, version_id: int, rows: Rows) -> None:
-    size = max(1, min(SEGMENT_REPORTS, SEGMENT_BYTES // max(1, rows.shape[1])))
-    pieces = np.array_split(rows, -(-len(rows) // size))
+    # Pieces of one size, so that none is less than half full where there is more than one.
+    pieces = np.array_split(rows, -(-len(rows) // _capacity(rows.shape[1])))
     values: list[dict[str, Any]] = [
         {"version_id": version_id, "reports": len(piece), "data": piece.tobytes()}
         for piece in pieces
@@ -146,12 +212,76 @@ def _seal(connection: Connection, version_id: int, rows: Rows) -> None:
     connection.execute(insert(segments), values)
 
 
-def _withdraw_newest(connection: Connection, version_id: int, record_size: int) -> Rows:
-    newest = select(func.max(segments.c.id)).where(segments.c.version_id == version_id)
-    data = connection.execute(
-        delete(segments).where(segments.c.id == newest.scalar_subquery()).returning(segments.c.data)
-    ).scalar_one_or_none()
-    return _rows(data or b"", record_size)
+def _withdraw(connection: Connection, version_id: int, record_size: int) -> list[Rows]:
+    """Take segments less than half full back, the newest first, as many as fill one."""
+    capacity = _capacity(record_size)
+    unfilled = select(segments.c.id, segments.c.reports).where(
+        segments.c.version_id == version_id, segments.c.reports < capacity / 2
+    )
+    chosen: list[int] = []
+    for number, reports in connection.execute(unfilled.order_by(segments.c.id.desc())).all():
+        capacity -= reports
+        if capacity < 0:
+            break
+        chosen.append(number)
+    if not chosen:
+        return []
+    taken = connection.execute(
+        delete(segments).where(segments.c.id.in_(chosen)).returning(segments.c.data)
+    ).scalars()
+    return [_rows(data, record_size) for data in taken.all()]
+
+
+def _mix(connection: Connection, version_id: int, record_size: int, rows: Rows | None) -> None:
+    """Shuffle all segments of a version, and `rows`, together."""
+
+    def everything() -> Iterator[Rows]:
+        yield from _blocks(connection, version_id, record_size)
+        if rows is not None:
+            yield rows
+
+    known = connection.execute(
+        select(func.count(), func.max(segments.c.id)).where(segments.c.version_id == version_id)
+    ).one()
+    if rows is None and known[0] <= 1:
+        return  # shuffled as a whole by the last fold
+    size = _sealed_count(connection, version_id) + (0 if rows is None else len(rows))
+    mixed = Mixed(everything(), rows=size, record_size=record_size)
+    connection.execute(delete(segments).where(segments.c.version_id == version_id))
+    for some in _regrouped(mixed, _capacity(record_size)):
+        _seal(connection, version_id, some)
+
+
+def _regrouped(blocks: Iterable[Rows], least: int) -> Iterator[Rows]:
+    """Join blocks, in their order, to such of at least `least` rows; the last takes the rest."""
+    held: Rows | None = None
+    ready: Rows | None = None
+    for block in blocks:
+        held = block if held is None else np.concatenate([held, block])
+        if len(held) >= least:
+            if ready is not None:
+                yield ready
+            ready, held = held, None
+    last = [one for one in (ready, held) if one is not None]
+    if last:
+        yield np.concatenate(last)
+
+
+def _blocks(connection: Connection, version_id: int, record_size: int) -> Iterator[Rows]:
+    statement = select(segments.c.data).where(segments.c.version_id == version_id)
+    options = {"yield_per": 1}
+    parts: list[bytes] = []
+    size = 0
+    for data in connection.execute(
+        statement.order_by(segments.c.id), execution_options=options
+    ).scalars():
+        parts.append(data)
+        size += len(data)
+        if size >= BLOCK_BYTES:
+            yield _rows(b"".join(parts), record_size)
+            parts, size = [], 0
+    if parts:
+        yield _rows(b"".join(parts), record_size)
 
 
 def _inbox_count(connection: Connection, version_id: int) -> int:
