@@ -46,8 +46,19 @@ class AuditInputs:
     values: tuple[int, ...]
 
     @classmethod
-    def of(cls, published: Published, protected_input: str) -> AuditInputs:
+    def of(
+        cls, published: Published, protected_input: str, features: Features | None = None
+    ) -> AuditInputs:
         """Return the inputs of one of `PROTECTED_INPUTS`.
+
+        Parameters
+        ----------
+        published : Published
+            The survey whose records are predicted.
+        protected_input : {"dropped", "each-value"}
+            What the model gets of the protected attribute.
+        features : Features, optional
+            Columns to take, of that survey; by default the indicators of all its attributes.
 
         Raises
         ------
@@ -62,7 +73,7 @@ class AuditInputs:
                 field="protected_input",
             )
         attribute, groups = protected_of(published), published.protected
-        features = Features.of(published)
+        features = features or Features.of(published)
         if protected_input == "each-value" and groups is not None:
             members = (*groups.privileged, *groups.unprivileged)
             return cls(features, tuple(attribute.domain.index(one) for one in members))
@@ -73,10 +84,7 @@ class AuditInputs:
                 "from; evaluate at each value instead (each-value)",
                 field="protected_input",
             )
-        names = (
-            f"{name}={category}" for name in used for category in published.attribute(name).domain
-        )
-        return cls(Features(published, used, tuple(names)), ())
+        return cls(features.without(attribute.name), ())
 
     def predict(
         self,
@@ -85,7 +93,6 @@ class AuditInputs:
         rows: csr_matrix,
         *,
         threads: int = 1,
-        columns: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int8]:
         """Return the predicted classes of encoded rows.
 
@@ -99,8 +106,6 @@ class AuditInputs:
             Encoded records.
         threads : int
             For scoring.
-        columns : int64 array, optional
-            The booster's columns among those of `features`, if it takes not all of them.
 
         Returns
         -------
@@ -109,8 +114,7 @@ class AuditInputs:
         """
 
         def positive(table: csr_matrix) -> npt.NDArray[np.int8]:
-            taken = table if columns is None else table[:, columns]
-            chance = target.correct(scores(booster, taken, threads=threads))
+            chance = target.correct(scores(booster, table, threads=threads))
             return (chance > THRESHOLD).astype(np.int8)
 
         if not self.values:

@@ -72,6 +72,7 @@ def cell(
     *,
     test_size: float = TEST_SIZE,
     on_round: OnRound | None = None,
+    encoding: str = "indicator",
 ) -> Cell:
     """Train on the perturbed training part and test on the clear rest.
 
@@ -92,6 +93,8 @@ def cell(
         Share of the rows to test on, in (0, 1).
     on_round : callable, optional
         Called with (boosting rounds done, rounds in all).
+    encoding : {"indicator", "posterior"}
+        How records become features; see :mod:`hushpoll_training.encoding`.
 
     Raises
     ------
@@ -103,7 +106,13 @@ def cell(
     records = encode_many(published, take(codes, train), perturbation(published, seed))
     clock.lap("perturb")
     model = fit_records(
-        published, records, parameters, seed=seed, threads=threads, on_round=on_round
+        published,
+        records,
+        parameters,
+        seed=seed,
+        threads=threads,
+        on_round=on_round,
+        encoding=encoding,
     )
     clock.lap("fit")
     found = evaluate(model, take(codes, test), threads=threads)

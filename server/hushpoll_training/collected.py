@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.published import Published
+from hushpoll_training.encoding import check_encoding
 from hushpoll_training.evaluation import FOLDS, Evaluation, cross_validate, evaluate
 from hushpoll_training.learner import check_seed
 from hushpoll_training.model import Codes, OnRound, count_rows, fit_clear, fit_records
@@ -38,6 +39,7 @@ def train_collected(
     panel: Codes | None = None,
     baseline: Codes | None = None,
     on_round: OnRound | None = None,
+    encoding: str = "indicator",
 ) -> Outcome:
     """Fit to records; measure on a panel in clear, beside the NonDP baseline.
 
@@ -53,6 +55,8 @@ def train_collected(
         Clear rows of people who are not among the respondents.
     baseline : mapping of str to int64[m], optional
         Clear rows to fit the baseline to; needs a panel.
+    encoding : {"indicator", "posterior"}
+        How records become features; see :mod:`hushpoll_training.encoding`.
 
     Raises
     ------
@@ -62,6 +66,7 @@ def train_collected(
         If a record is malformed.
     """
     check_seed(seed)
+    check_encoding(encoding)
     # what a person can correct is found before minutes are spent on fitting
     Target.of(published)
     if not len(records):
@@ -88,7 +93,7 @@ def train_collected(
         baseline_is = f"{FOLDS}-fold cross-validated on the panel"
         rows["baseline"] = against.rows["tested"]
     clock.lap("baseline")
-    model = fit_records(published, records, parameters, **options)
+    model = fit_records(published, records, parameters, encoding=encoding, **options)
     clock.lap("fit")
     found = None if panel is None else evaluate(model, panel, threads=threads)
     clock.lap("score")

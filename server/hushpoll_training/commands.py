@@ -12,6 +12,7 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
+from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.modes import choose_mode
 from hushpoll_training.parameters import read_parameters
 from hushpoll_training.prediction import (
@@ -62,6 +63,13 @@ ignore_option = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help=f"Share of --data to test on.  [default: {TEST_SIZE}]",
 )
+@click.option(
+    "--encoding",
+    type=click.Choice(ENCODINGS),
+    default="indicator",
+    show_default=True,
+    help="How records become features: which categories they support, or how likely each is.",
+)
 @click.option("--out", type=_DIRECTORY, help="Directory to save model and record in.")
 @click.option("--overwrite", is_flag=True, help="Replace a model that --out holds.")
 @click.option(
@@ -84,6 +92,7 @@ ignore_option = click.option(
 def train(
     records: Path | None,
     data: Path | None,
+    encoding: str,
     out: Path | None,
     overwrite: bool,
     params: tuple[str, ...],
@@ -104,7 +113,7 @@ def train(
     parameters = read_parameters(params)
     if out is not None:
         check_directory(out, overwrite=overwrite)
-    outcome = run(ignore, parameters, seed, threads)
+    outcome = run(ignore, parameters, seed, threads, encoding)
     files = {"records": records, "data": data} | {
         name: given[name] for name in ("manifest", "panel", "baseline")
     }

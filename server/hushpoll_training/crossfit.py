@@ -13,18 +13,20 @@ a little of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.decode import check_records, indicator_matrix
+from hushpoll_analysis.decode import check_records
 from hushpoll_analysis.fairness_predictions import AuditPredictions
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.published import Published
 from hushpoll_training.audit_inputs import AuditInputs
+from hushpoll_training.encoding import check_encoding, priors_for
 from hushpoll_training.learner import check_seed, fit
-from hushpoll_training.model import OnRound
+from hushpoll_training.model import OnRound, reported_labels
 from hushpoll_training.parameters import check_parameters
 from hushpoll_training.target import Target
 
@@ -44,6 +46,7 @@ def cross_fit(
     protected_input: str = "dropped",
     threads: int = 1,
     on_round: OnRound | None = None,
+    encoding: str = "indicator",
 ) -> AuditPredictions:
     """Predict every record by a model of the other folds.
 
@@ -63,6 +66,9 @@ def cross_fit(
         See :mod:`hushpoll_training.audit_inputs`.
     on_round : callable, optional
         Called with (boosting rounds done, rounds in all), over all folds.
+    encoding : {"indicator", "posterior"}
+        How records become features; the posterior's prior is estimated from each model's own
+        training records, so that it knows nothing of the audited ones either.
 
     Raises
     ------
@@ -76,10 +82,9 @@ def cross_fit(
     target = Target.of(published)
     inputs = AuditInputs.of(published, protected_input)
     fold = deal(len(records), folds, seed)
-    reported = indicator_matrix(published, records, published.attribute(target.name))
-    # Target.of admits only reports of exactly one category, whose indicator is one-hot
-    label, answered = target.labels(reported.argmax(axis=1))
-    rows = inputs.features.from_records(records)
+    label, answered = reported_labels(published, records)
+    check_encoding(encoding)
+    rows = inputs.features.from_records(records) if encoding == "indicator" else None
     rounds = int(check_parameters(parameters)["n_estimators"])
     parts = []
     for number in range(folds):
@@ -88,9 +93,15 @@ def cross_fit(
             if on_round is not None:
                 on_round(before + done, folds * rounds)
 
-        inside = answered & (fold != number)
+        inside, outside = answered & (fold != number), fold == number
+        if rows is None:
+            priors = priors_for(published, records[inside], encoding)
+            features = replace(inputs.features, priors=priors)
+            fitted, audited = (features.from_records(records[part]) for part in (inside, outside))
+        else:
+            fitted, audited = rows[inside], rows[outside]
         booster = fit(
-            rows[inside],
+            fitted,
             label[inside],
             inputs.features.safe_names,
             parameters,
@@ -98,7 +109,7 @@ def cross_fit(
             threads=threads,
             on_round=report,
         )
-        parts.append(inputs.predict(booster, target, rows[fold == number], threads=threads))
+        parts.append(inputs.predict(booster, target, audited, threads=threads))
     predicted = np.empty((len(records), *parts[0].shape[1:]), dtype=np.int8)
     for number, part in enumerate(parts):
         predicted[fold == number] = part

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,15 +56,14 @@ def external_predictions(
             "row's group; evaluate it at each value instead (each-value), or fit one without it",
             field="protected_input",
         )
-    inputs = AuditInputs.of(published, protected_input if takes else "dropped")
-    place = {name: column for column, name in enumerate(inputs.features.names)}
-    columns = np.array([place[name] for name in model.features.names], dtype=np.int64)
+    # the model's own columns and priors, filled from records of this survey's protocols
+    features = replace(model.features, published=published)
+    inputs = AuditInputs.of(published, protected_input if takes else "dropped", features)
     predicted = inputs.predict(
         model.booster,
         model.target,
         inputs.features.from_records(records),
         threads=threads,
-        columns=columns,
     )
     return AuditPredictions(predicted, model.features.attributes, "external")
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hushpoll_analysis.decode import check_records, indicator_matrix
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.published import Published
+from hushpoll_training.encoding import priors_for
 from hushpoll_training.features import Features
 from hushpoll_training.learner import fit, scores
 from hushpoll_training.target import THRESHOLD, Target
@@ -71,6 +72,8 @@ def fit_records(
     seed: int,
     threads: int = 1,
     on_round: OnRound | None = None,
+    encoding: str = "indicator",
+    prior: str = "projection",
 ) -> Model:
     """Fit to collected records: D_z = (X, Z_s, Y).
 
@@ -82,6 +85,10 @@ def fit_records(
         Well-formed records. Those whose target is the missing category are left out.
     parameters, seed, threads, on_round
         See :func:`hushpoll_training.learner.fit`.
+    encoding : {"indicator", "posterior"}
+        How records become features; see :mod:`hushpoll_training.encoding`.
+    prior : {"projection", "likelihood"}
+        How the posterior's prior is estimated from the records that are fitted to.
 
     Raises
     ------
@@ -90,14 +97,10 @@ def fit_records(
     MalformedRecord
         If a record is malformed.
     """
-    check_records(published, records)
     target = Target.of(published)
-    attribute = published.attribute(target.name)
-    # Target.of admits only reports of exactly one category, whose indicator is one-hot
-    reported = indicator_matrix(published, records, attribute).argmax(axis=1)
-    label, answered = target.labels(reported)
-    features = Features.of(published)
+    label, answered = reported_labels(published, records)
     kept = records if answered.all() else records[answered]
+    features = Features.of(published, priors_for(published, kept, encoding, prior))
     booster = fit(
         features.from_records(kept),
         label[answered],
@@ -108,6 +111,26 @@ def fit_records(
         on_round=on_round,
     )
     return Model(features, target, booster, len(kept))
+
+
+def reported_labels(
+    published: Published, records: npt.NDArray[np.uint8]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the labels that records report, int64[n] (1 positive), and which have one, bool[n].
+
+    Raises
+    ------
+    InvalidParameter
+        If the target gives no labels, or the records are not the survey's.
+    MalformedRecord
+        If a record is malformed.
+    """
+    check_records(published, records)
+    target = Target.of(published)
+    attribute = published.attribute(target.name)
+    # Target.of admits only reports of exactly one category, whose indicator is one-hot
+    reported = indicator_matrix(published, records, attribute).argmax(axis=1)
+    return target.labels(reported)
 
 
 def fit_clear(

@@ -23,8 +23,8 @@ _OF_CODES = ("target", "protected", "sensitive")
 _OF_DATA = ("manifest", *_OF_CODES, "protocol", "split", "epsilon", "test_size")
 
 
-Run = Callable[[Sequence[str], Mapping[str, Any], int, int], Outcome]
-"""Takes ignored columns, parameters, seed and threads."""
+Run = Callable[[Sequence[str], Mapping[str, Any], int, int, str], Outcome]
+"""Takes ignored columns, parameters, seed, threads and encoding."""
 
 
 def choose_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> Run:
@@ -84,6 +84,7 @@ def from_records(
     parameters: Mapping[str, Any],
     seed: int,
     threads: int,
+    encoding: str = "indicator",
 ) -> Outcome:
     """Train on a file of records, with a progress bar."""
     published, rows = read_collected(records)
@@ -104,6 +105,7 @@ def from_records(
             panel=panel,
             baseline=baseline,
             on_round=_one(advance),
+            encoding=encoding,
         )
 
 
@@ -114,6 +116,7 @@ def from_data(
     parameters: Mapping[str, Any],
     seed: int,
     threads: int,
+    encoding: str = "indicator",
 ) -> Outcome:
     """Train in a simulation, with a progress bar."""
     if given["manifest"] is not None:
@@ -140,6 +143,7 @@ def from_data(
             threads=threads,
             test_size=share,
             on_round=_one(advance),
+            encoding=encoding,
         )
 
 

@@ -17,9 +17,6 @@ from hushpoll_training.parameters import check_parameters
 FORMAT = 1
 """Version of the record itself."""
 
-ENCODING = "indicator"
-"""How records become features; see :mod:`hushpoll_training.features`."""
-
 _DISTRIBUTIONS = ("hushpoll", "lightgbm", "numpy", "scikit-learn")
 
 
@@ -68,7 +65,7 @@ def run_record(
         "inputs": dict(inputs),
         "seed": outcome.seed,
         **outcome.settings,
-        "encoding": ENCODING,
+        "encoding": model.features.encoding,
         "parameters": check_parameters(parameters),
         "target": model.target.to_json(),
         "rows": dict(outcome.rows),

@@ -19,9 +19,10 @@ import lightgbm
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.canonical import parse_json
 from hushpoll_shared.published import Published
+from hushpoll_training.encoding import check_encoding
 from hushpoll_training.features import Features
 from hushpoll_training.model import Model
-from hushpoll_training.record import ENCODING, versions
+from hushpoll_training.record import versions
 from hushpoll_training.target import Target
 
 FORMAT: Final = 1
@@ -85,7 +86,7 @@ def save_model(
         "format": FORMAT,
         "kind": "model",
         "trees": {"file": TREES, "sha256": hashlib.sha256(trees).hexdigest()},
-        "encoding": ENCODING,
+        **_encoding(model.features),
         "features": list(model.features.names),
         "target": model.target.to_json(),
         "rows": model.rows,
@@ -122,12 +123,11 @@ def load_model(directory: Path) -> Model:
     meaning = _read(directory / MEANING)
     trees = (directory / TREES).read_bytes()
     published = Published.from_json(meaning["manifest"])
-    features = Features.of(published)
+    features = Features.of(published, _priors(meaning, directory / MEANING))
     target = Target.of(published)
     if hashlib.sha256(trees).hexdigest() != meaning["trees"]["sha256"]:
         raise _contradiction(directory / TREES, f"is not the file that {MEANING} describes")
     for name, expected in (
-        ("encoding", ENCODING),
         ("features", list(features.names)),
         ("target", target.to_json()),
     ):
@@ -137,6 +137,37 @@ def load_model(directory: Path) -> Model:
     if booster.feature_name() != list(features.safe_names):
         raise _contradiction(directory / TREES, "has other columns than the manifest")
     return Model(features, target, booster, int(meaning["rows"]))
+
+
+def _encoding(features: Features) -> dict[str, Any]:
+    if features.priors is None:
+        return {"encoding": features.encoding}
+    priors = {name: list(prior) for name, prior in features.priors.items()}
+    return {"encoding": features.encoding, "priors": priors}
+
+
+def _priors(meaning: Mapping[str, Any], path: Path) -> dict[str, tuple[float, ...]] | None:
+    """Return the priors of a posterior encoding, checked against the manifest."""
+    try:
+        check_encoding(meaning["encoding"])
+    except InvalidParameter as error:
+        raise _contradiction(path, f"has another encoding ({error})") from None
+    if meaning["encoding"] == "indicator":
+        return None
+    published, found = Published.from_json(meaning["manifest"]), meaning.get("priors")
+    needed = {one.name: one.k for one in published.perturbed if one.role != "target"}
+    if not isinstance(found, dict) or set(found) != set(needed):
+        raise _contradiction(path, f"must hold the priors of {', '.join(needed)}")
+    for name, k in needed.items():
+        prior = found[name]
+        numbers = isinstance(prior, list) and all(
+            isinstance(one, int | float) and not isinstance(one, bool) for one in prior
+        )
+        if not numbers or len(prior) != k or min(prior) < 0 or abs(sum(prior) - 1) > 1e-6:
+            raise _contradiction(
+                path, f"has a prior of {name} that is not {k} chances that sum to 1"
+            )
+    return {name: tuple(float(one) for one in found[name]) for name in needed}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
 from hushpoll_training.cell import TEST_SIZE, baseline_cell, cell
+from hushpoll_training.encoding import check_encoding
 from hushpoll_training.model import Codes, OnRound, count_rows
 from hushpoll_training.outcome import Outcome
 from hushpoll_training.target import Target
@@ -23,13 +24,15 @@ def train_simulated(
     threads: int = 1,
     test_size: float = TEST_SIZE,
     on_round: OnRound | None = None,
+    encoding: str = "indicator",
 ) -> Outcome:
     """Run one cell and its baseline; see :func:`hushpoll_training.cell.cell`."""
     # a target that gives no labels is refused before the baseline is fitted
     Target.of(published)
+    check_encoding(encoding)
     options: dict[str, Any] = {"test_size": test_size, "on_round": on_round}
     against = baseline_cell(published, codes, seed, parameters, threads, **options)
-    found = cell(published, codes, seed, parameters, threads, **options)
+    found = cell(published, codes, seed, parameters, threads, encoding=encoding, **options)
     tested = sum(found.evaluation.rows[name] for name in ("tested", "unanswered"))
     return Outcome(
         mode="simulation",

@@ -64,6 +64,21 @@ def test_saving_and_loading_again_changes_no_byte(saved, tmp_path):
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
 
+def test_a_posterior_model_keeps_its_priors(survey, people, perturbed, tmp_path):
+    published = survey(epsilon="3", protocol="OUE")
+    records = perturbed(published, people(2000))
+    model = fit_records(published, records, PARAMETERS, seed=3, encoding="posterior")
+    save_model(model, tmp_path / "model", RUN)
+    again = load_model(tmp_path / "model")
+    assert again.features == model.features
+    assert again.features.encoding == "posterior"
+    assert set(again.features.priors) == {"gender", "age"}
+    rows = people(500, seed=6)
+    assert again.scores(rows).tolist() == model.scores(rows).tolist()
+    ours, theirs = (one.features.from_records(records) for one in (model, again))
+    assert (ours != theirs).nnz == 0
+
+
 def test_a_model_is_replaced_only_if_asked(model, saved):
     with pytest.raises(InvalidParameter, match="holds a model already; give another") as caught:
         save_model(model, saved, {"seed": 4})
@@ -101,7 +116,16 @@ def test_a_directory_without_a_model_is_refused(tmp_path):
     [
         ({"format": 2}, "has format 2; this version reads 1"),
         ({"format": "1"}, "must hold format"),
-        ({"encoding": "posterior"}, "has encoding that are not its manifest's"),
+        ({"encoding": "posterior"}, "must hold the priors of gender, age"),
+        ({"encoding": "one-hot"}, "has another encoding"),
+        (
+            {"encoding": "posterior", "priors": {"gender": [0.5, 0.25, 0.5], "age": [1, 0]}},
+            "prior of gender that is not 3 chances",
+        ),
+        (
+            {"encoding": "posterior", "priors": {"gender": [0.5, True, 0], "age": [1]}},
+            "prior of gender that is not 3 chances",
+        ),
         ({"features": ["gender=Male"]}, "has features that are not its manifest's"),
         ({"target": {"name": "income"}}, "has target that are not its manifest's"),
         ({"rows": None}, "must hold"),
