@@ -16,7 +16,9 @@ except ImportError as error:
 from hushpoll_training.cell import Cell, baseline_cell, cell
 from hushpoll_training.coded import describe_codes, read_codes
 from hushpoll_training.collected import train_collected
+from hushpoll_training.crossfit import cross_fit
 from hushpoll_training.evaluation import Evaluation, cross_validate, evaluate
+from hushpoll_training.external import external_predictions
 from hushpoll_training.features import Features
 from hushpoll_training.metric import Metric
 from hushpoll_training.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
@@ -25,6 +27,7 @@ from hushpoll_training.outcome import Outcome
 from hushpoll_training.parameters import PARAMETERS, check_parameters
 from hushpoll_training.prediction import Predictions, predict_rows
 from hushpoll_training.record import run_record
+from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
 from hushpoll_training.rows import read_rows
 from hushpoll_training.saved import load_model, save_model
 from hushpoll_training.simulation import override, train_simulated
@@ -45,13 +48,17 @@ __all__ = [
     "Model",
     "Outcome",
     "Predictions",
+    "RecordsFairness",
     "Target",
     "baseline_cell",
     "cell",
     "check_parameters",
+    "cross_fit",
     "cross_validate",
     "describe_codes",
     "evaluate",
+    "external_predictions",
+    "fairness_of_records",
     "fit_clear",
     "fit_records",
     "load_model",

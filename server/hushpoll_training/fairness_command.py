@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness import audit
-from hushpoll_analysis.fairness_predictions import AuditPredictions
 from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
 from hushpoll_training.audit_inputs import PROTECTED_INPUTS
 from hushpoll_training.commands import threads_option
-from hushpoll_training.crossfit import FOLDS, cross_fit
+from hushpoll_training.crossfit import FOLDS
+from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.external import external_predictions
 from hushpoll_training.fairness_text import audit_text
 from hushpoll_training.inputs import read_collected
 from hushpoll_training.parameters import read_parameters
-from hushpoll_training.record import versions
+from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
 from hushpoll_training.saved import load_model
 
 
@@ -45,6 +45,11 @@ from hushpoll_training.saved import load_model
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
     help="Of the folds and of the learner.  [default: 0]",
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(ENCODINGS),
+    help="How records become features.  [default: indicator]",
 )
 @click.option(
     "--model",
@@ -91,21 +96,15 @@ def fairness(
     _check_options(model, unseen, given)
     published, rows = read_collected(records)
     if model is None:
-        predictions, fitting = _cross_fit(published, rows, given, protected_input, threads)
+        found = _cross_fitted(published, rows, given, protected_input, confidence, threads)
     else:
-        fitting = {"model": model.name}
         predictions = external_predictions(
             load_model(model), published, rows, protected_input=protected_input, threads=threads
         )
-    found = audit(published, rows, predictions, confidence=confidence)
-    document = {
-        **found.to_dict(),
-        "protected_input": protected_input,
-        **fitting,
-        "inputs": {"records": records.name},
-        "versions": versions(),
-    }
-    emit(document, lambda: audit_text(found), as_json=as_json)
+        audited = audit(published, rows, predictions, confidence=confidence)
+        found = RecordsFairness(audited, {"model": model.name}, protected_input)
+    document = {**found.to_dict(), "inputs": {"records": records.name}}
+    emit(document, lambda: audit_text(found.audit), as_json=as_json)
 
 
 def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> None:
@@ -118,30 +117,31 @@ def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> N
             "--model is audited only on records that it was not fitted to; declare that with "
             "--unseen, or leave --model out to cross-fit"
         )
-    for name in ("params", "folds", "seed"):
+    for name in ("params", "folds", "seed", "encoding"):
         if given[name] not in (None, ()):
             raise click.UsageError(f"--{name} is for cross-fitting; leave it out with --model")
 
 
-def _cross_fit(
+def _cross_fitted(
     published: Published,
     rows: npt.NDArray[np.uint8],
     given: dict[str, Any],
     protected_input: str,
+    confidence: float,
     threads: int,
-) -> tuple[AuditPredictions, dict[str, Any]]:
+) -> RecordsFairness:
     parameters = read_parameters(given["params"])
     folds = FOLDS if given["folds"] is None else given["folds"]
-    seed = 0 if given["seed"] is None else given["seed"]
     with progress("boosting rounds", folds * int(parameters["n_estimators"])) as advance:
-        predictions = cross_fit(
+        return fairness_of_records(
             published,
             rows,
-            parameters,
-            seed=seed,
+            parameters=parameters,
+            seed=0 if given["seed"] is None else given["seed"],
             folds=folds,
             protected_input=protected_input,
+            encoding=given["encoding"] or "indicator",
+            confidence=confidence,
             threads=threads,
             on_round=lambda _done, _all: advance(1),
         )
-    return predictions, {"folds": folds, "seed": seed, "parameters": parameters}

@@ -1,0 +1,102 @@
+"""An audit of fairness from records alone, in one call: cross-fit, then audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.fairness import audit
+from hushpoll_analysis.fairness_report import FairnessAudit
+from hushpoll_shared.published import Published
+from hushpoll_training.crossfit import FOLDS, cross_fit
+from hushpoll_training.model import OnRound
+from hushpoll_training.parameters import check_parameters
+from hushpoll_training.record import versions
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsFairness:
+    """An audit with all that it depends on.
+
+    Attributes
+    ----------
+    audit : FairnessAudit
+        The estimates.
+    fitting : mapping
+        How the audited models were made, JSON: ``folds``, ``seed``, ``parameters`` and
+        ``encoding``, or the name of an external ``model``.
+    protected_input : str
+        ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audit_inputs`.
+    """
+
+    audit: FairnessAudit
+    fitting: Mapping[str, Any]
+    protected_input: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as the API and ``--json`` give it."""
+        return {
+            **self.audit.to_dict(),
+            "protected_input": self.protected_input,
+            **self.fitting,
+            "versions": versions(),
+        }
+
+
+def fairness_of_records(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    folds: int = FOLDS,
+    protected_input: str = "dropped",
+    encoding: str = "indicator",
+    confidence: float = 0.95,
+    threads: int = 1,
+    on_round: OnRound | None = None,
+) -> RecordsFairness:
+    """Estimate a classifier's group fairness from records, the protected attribute unseen.
+
+    Parameters
+    ----------
+    published : Published
+        The survey; it declares a protected attribute and a target that gives labels.
+    records : uint8[n, L]
+        Its well-formed records.
+    parameters : mapping, optional
+        The learner's; see :data:`hushpoll_training.parameters.PARAMETERS`.
+    seed, folds, protected_input, encoding, threads, on_round
+        See :func:`hushpoll_training.crossfit.cross_fit`.
+    confidence : float
+        Of the intervals, in (0, 0.999].
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument, or a survey or records that cannot be audited: no protected attribute,
+        no target, a target that gives no labels, too few records for the folds.
+    MalformedRecord
+        If a record is malformed.
+    """
+    values = check_parameters(parameters or {})
+    predictions = cross_fit(
+        published,
+        records,
+        values,
+        seed=seed,
+        folds=folds,
+        protected_input=protected_input,
+        encoding=encoding,
+        threads=threads,
+        on_round=on_round,
+    )
+    return RecordsFairness(
+        audit(published, records, predictions, confidence=confidence),
+        {"folds": folds, "seed": seed, "parameters": values, "encoding": encoding},
+        protected_input,
+    )
