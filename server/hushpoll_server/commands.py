@@ -38,6 +38,7 @@ def serve(configuration: Configuration) -> None:
     """
     settings = configuration.settings
     logs.to_stderr(settings.log_level)
+    serving.check_workers(settings)
     token_file = settings.admin_token_file
     # The first start happens once, so what can be refused is refused before its token is made.
     with (

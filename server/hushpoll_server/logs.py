@@ -1,12 +1,17 @@
 """Structured logs: one JSON object a line, with the request's id and never a payload.
 
 Records go through the standard library's logging under the package's name, so that an embedding
-application keeps control; ``to_stderr`` is what ``hushpoll serve`` uses.
+application keeps control; ``to_stderr`` is what the commands use. Of what other libraries log, the
+place and the level are kept and the words are not: they may quote a request, a row or an address.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import threading
+import traceback
+from datetime import UTC, datetime
 from typing import cast
 
 import structlog
@@ -33,11 +38,62 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     )
 
 
+class _OursOnly(logging.Formatter):
+    """Our own lines, without the text of any exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return record.getMessage()
+
+
+class _Foreign(logging.Formatter):
+    """Where another library logged something, and the type of its exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "event": "library",
+            "logger": record.name,
+            "where": f"{record.pathname}:{record.lineno}",
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info and record.exc_info[0]:
+            line["error"] = record.exc_info[0].__name__
+        return json.dumps(line)
+
+
 def to_stderr(level: str) -> None:
-    """Write the package's log to standard error, from `level` (one of ``LEVELS``) on."""
-    root = logging.getLogger(ROOT)
+    """Write the package's log to standard error, from `level` (one of ``LEVELS``) on.
+
+    Other libraries' warnings, and what ends a thread, are written as lines of the same form.
+    """
+    ours = logging.getLogger(ROOT)
+    _handle(ours, _OursOnly())
+    ours.setLevel(level.upper())
+    ours.propagate = False
+    _handle(logging.getLogger(), _Foreign())
+    logging.captureWarnings(True)
+    threading.excepthook = _thread_ended
+
+
+def where(error: BaseException) -> list[str]:
+    """Return the innermost places of an exception; its message can quote a payload."""
+    return [
+        f"{frame.filename}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)[-6:]
+    ]
+
+
+def _handle(logger: logging.Logger, formatter: logging.Formatter) -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    root.handlers[:] = [handler]
-    root.setLevel(level.upper())
-    root.propagate = False
+    handler.setFormatter(formatter)
+    logger.handlers[:] = [handler]
+
+
+def _thread_ended(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None:
+        get_logger(__name__).error(
+            "thread-ended",
+            thread=args.thread.name if args.thread else None,
+            error=args.exc_type.__name__,
+            where=where(args.exc_value),
+        )

@@ -1,4 +1,4 @@
-"""gunicorn with one worker process and many threads, under the name ``hushpoll serve``."""
+"""gunicorn with worker processes of many threads, under the name ``hushpoll serve``."""
 
 from __future__ import annotations
 
@@ -8,38 +8,20 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # none exist
-from gunicorn.glogging import Logger  # type: ignore[import-untyped]  # none exist
 
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.gunicorn_log import PrivateLogger
 from hushpoll_server.http.application import build
 from hushpoll_server.http.rate_limits import RateLimits, storage_of
 from hushpoll_server.services.collector import EXTENSION, Collector
 from hushpoll_server.settings import Settings
+from hushpoll_server.store.database import backend_of, parse_url
 
 # Together under the 15 seconds in which a supervisor wants an answer to SIGTERM: the worker's time
 # for requests in flight, then its own clean-up, before the arbiter ends it by force.
 REQUEST_SECONDS = 7
 ARBITER_SECONDS = 12
 KEEPALIVE_SECONDS = 15
-
-
-class PrivateLogger(Logger):  # type: ignore[misc]  # its base has no types
-    """gunicorn's log without what it knows of a client: address, path, headers."""
-
-    def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
-        """Log a warning; a malformed request without its address and content."""
-        if str(msg).startswith("Invalid request"):
-            msg, args, kwargs = "Invalid request", (), {}
-        super().warning(msg, *args, **kwargs)
-
-    def exception(self, *_args: Any, **_kwargs: Any) -> None:
-        """Log that something failed, without the request and the exception's text."""
-        super().error("Error handling a request")
-
-    def debug(self, *_args: Any, **_kwargs: Any) -> None:
-        """Log nothing."""
-
-    def access(self, *_args: Any, **_kwargs: Any) -> None:
-        """Log nothing: there is no access log."""
 
 
 class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
@@ -75,7 +57,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         """Give gunicorn its settings; no file, environment or command line is read."""
         for name, value in {
             "bind": self._bind,
-            "workers": 1,
+            "workers": self._settings.workers,
             "worker_class": "gthread",
             "threads": self._settings.threads,
             "keepalive": KEEPALIVE_SECONDS,
@@ -116,6 +98,23 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
             raise RuntimeError("the worker has not loaded the application")
         found: Collector = self._app.extensions[EXTENSION]
         return found
+
+
+def check_workers(settings: Settings) -> None:
+    """Refuse worker processes that would only wait for each other.
+
+    Raises
+    ------
+    InvalidParameter
+        Several workers, and a database with one writer at a time.
+    """
+    if settings.workers > 1 and backend_of(parse_url(settings.database_url)).ONE_WRITER:
+        raise InvalidParameter(
+            f"WORKERS is {settings.workers}, and SQLite takes one writer at a time: group commit "
+            "and folding work within one process; set it to 1, or name a PostgreSQL in "
+            "DATABASE_URL",
+            field="WORKERS",
+        )
 
 
 def prepare(settings: Settings) -> str | None:
