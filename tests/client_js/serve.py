@@ -32,12 +32,13 @@ def main() -> None:
         collector: Any = app.extensions["hushpoll"]
         token = collector.access.first_admin() or collector.access.issue(["admin"]).token
 
-        policy = ("Content-Security-Policy", POLICY)
+        name = "Content-Security-Policy"
 
         def guarded(environ: Any, start_response: Any) -> Any:
-            # The policy of the hosted page: the SDK must work under it.
+            # The SDK must work under a strict policy; the hosted page has its own.
             def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-                return start_response(status, [*headers, policy], *rest)
+                own = any(given == name for given, _ in headers)
+                return start_response(status, headers if own else [*headers, (name, POLICY)], *rest)
 
             return files(environ, start)
 

@@ -105,7 +105,17 @@ export class SurveyClient {
    * @throws {TransportError} If the server refuses the report for good; what else `randomize` throws.
    */
   async submit(answers) {
-    return send(this.#given, await this.randomize(answers));
+    return this.send(await this.randomize(answers));
+  }
+
+  /**
+   * Send what `randomize` has kept.
+   *
+   * @param {Entry} kept
+   * @throws {TransportError} If the server refuses the report for good.
+   */
+  send(kept) {
+    return send(this.#given, kept);
   }
 
   /** Send all that this device keeps and could not send, of any survey; resolves to how many still wait. */

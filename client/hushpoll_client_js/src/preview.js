@@ -63,5 +63,5 @@ export function inWords({ clear, perturbed, epsilon, digest, recordSize }) {
   ].join("\n");
 }
 
-// Rounded up: words may overstate what is revealed, never understate it.
-const percent = (/** @type {string | number} */ chance) => `${(Math.ceil(Number(chance) * 1000 - 1e-9) / 10).toFixed(1)} %`;
+/** Rounded up: words may overstate what is revealed, never understate it. */
+export const percent = (/** @type {string | number} */ chance) => `${(Math.ceil(Number(chance) * 1000 - 1e-9) / 10).toFixed(1)} %`;

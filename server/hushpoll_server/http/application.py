@@ -9,7 +9,7 @@ from flask import Flask, Response, g
 from flask_openapi3.models.schema import Schema
 from flask_openapi3.openapi import OpenAPI
 
-from hushpoll_server.http import analysis, answers, health, models, reports, surveys, tokens
+from hushpoll_server.http import analysis, answers, health, models, page, reports, surveys, tokens
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.rate_limits import RateLimits
 from hushpoll_server.services.collector import Collector
@@ -48,6 +48,7 @@ def build(
     (rate_limits or RateLimits(settings)).init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
+    app.register_blueprint(page.pages)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
     for model in (models.RejectedReport,):
         app.components_schemas[model.__name__] = Schema(**model.model_json_schema())

@@ -1,0 +1,106 @@
+/** The form that the server rendered: that it asks what the manifest says, and what was answered. */
+
+import { ManifestRefused } from "../errors.js";
+
+/** @typedef {import("../published.js").Published} Published */
+/** @typedef {{field: HTMLElement, question: string, words: string}} Fault A question that still wants an answer. */
+
+/**
+ * Refuse a form that asks something else than the checked manifest: another question, or a choice under another name.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Published} published
+ * @throws {ManifestRefused}
+ */
+export function checkForm(form, { attributes }) {
+  const fields = fieldsOf(form);
+  const same =
+    fields.length === attributes.length &&
+    attributes.every(({ name, question, oracle, domain }, at) => {
+      const field = fields[at];
+      const asked = field.querySelector("[data-question]")?.textContent;
+      const choices = choicesOf(field);
+      return (
+        field.dataset.attribute === name &&
+        asked === (question ?? name) &&
+        (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
+        choices.every(([code, text]) => domain[code] === text) &&
+        // A number is typed: what it may be is checked when it is read.
+        (field.dataset.kind === "number" || choices.length === domain.length)
+      );
+    });
+  if (!same) {
+    throw new ManifestRefused("this page asks something else than the survey's manifest says; nothing was sent");
+  }
+}
+
+/**
+ * Read the answers.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Published} published
+ * @returns {{answers: Record<string, string | null>, faults: Fault[]}}
+ */
+export function readForm(form, { attributes }) {
+  /** @type {Fault[]} */
+  const faults = [];
+  /** @type {[string, string | null][]} */
+  const answers = [];
+  fieldsOf(form).forEach((field, at) => {
+    const { name, question, domain, missing } = attributes[at];
+    const given = field.dataset.kind === "number" ? typed(field, missing) : chosen(field, domain);
+    const answer = given ?? missing;
+    if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
+    else faults.push({ field, question: question ?? name, words: wanted(field) });
+  });
+  return { answers: Object.fromEntries(answers), faults };
+}
+
+/** @param {HTMLElement} field */
+export const firstInput = (field) => field.querySelector("input, select");
+
+/** @param {HTMLFormElement} form */
+const fieldsOf = (form) => /** @type {HTMLElement[]} */ ([...form.querySelectorAll("[data-attribute]")]);
+
+/**
+ * Codes and names of the choices that a field offers.
+ *
+ * @param {HTMLElement} field
+ * @returns {[number, string | undefined][]}
+ */
+function choicesOf(field) {
+  const options = [...field.querySelectorAll("option[value]:not([value=''])")];
+  const inputs = /** @type {HTMLInputElement[]} */ ([...field.querySelectorAll("input[type=radio], input[type=checkbox]")]);
+  return [
+    ...options.map((one) => /** @type {[number, string]} */ ([Number(one.getAttribute("value")), one.textContent])),
+    ...inputs.map((one) => /** @type {[number, string | undefined]} */ ([Number(one.value), one.labels?.[0]?.textContent?.trim()])),
+  ];
+}
+
+/**
+ * @param {HTMLElement} field
+ * @param {readonly string[]} domain
+ */
+function chosen(field, domain) {
+  const input = /** @type {HTMLInputElement | HTMLSelectElement | null} */ (
+    field.querySelector("input:checked") ?? field.querySelector("select")
+  );
+  return input && input.value !== "" ? domain[Number(input.value)] : undefined;
+}
+
+/**
+ * @param {HTMLElement} field
+ * @param {string | undefined} missing
+ */
+function typed(field, missing) {
+  if (field.querySelector("input[type=checkbox]:checked")) return missing;
+  const input = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=number]"));
+  if (!input || input.validity.badInput) return "";
+  return input.value === "" ? undefined : String(input.valueAsNumber);
+}
+
+/** @param {HTMLElement} field */
+function wanted(field) {
+  const input = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=number]"));
+  return input ? `give a whole number from ${input.min} to ${input.max}` : "choose an answer";
+}

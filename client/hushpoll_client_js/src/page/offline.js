@@ -1,0 +1,37 @@
+/** The page without a network: what it needs is kept by the browser, and a service worker hands it out. */
+
+/** @typedef {{worker: string, scope: string, urls: string[]}} Kept Addresses of the page and of all that it loads. */
+
+export const CACHE = "hushpoll-page";
+
+/**
+ * Keep the page for when there is no network. Only a convenience: whatever fails here, the page itself works.
+ *
+ * @param {Kept} kept
+ */
+export async function keepForOffline({ worker, scope, urls }) {
+  if (!navigator.serviceWorker) return;
+  try {
+    await navigator.serviceWorker.register(trusted(worker), { scope, type: "module" });
+    const cache = await caches.open(CACHE);
+    const here = new Set(urls.map((url) => new URL(url, location.href).href));
+    // Scripts of an older release; pages and manifests of other surveys stay.
+    for (const { url } of await cache.keys()) {
+      if (/\/page\/[0-9a-f]+\//.test(url) && !here.has(url)) await cache.delete(url);
+    }
+    await cache.addAll([...here]);
+  } catch {
+    // A private window, a full disk.
+  }
+}
+
+/**
+ * The page's policy wants every address of a script to pass through here; this is the only one.
+ *
+ * @param {string} worker
+ */
+function trusted(worker) {
+  const { trustedTypes } = /** @type {any} */ (globalThis);
+  const policy = trustedTypes?.createPolicy("hushpoll", { createScriptURL: (/** @type {string} */ url) => url });
+  return policy ? policy.createScriptURL(worker) : worker;
+}

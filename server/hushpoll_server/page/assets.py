@@ -1,0 +1,104 @@
+"""The files that a hosted page loads: the browser SDK's modules and the page's own style.
+
+They are read once, compressed once, and addressed by a hash of them all, so that browsers may keep
+them for ever and a new release is never mixed with an old one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+MEDIA_TYPES: Mapping[str, str] = {
+    "js": "text/javascript",
+    "css": "text/css",
+    "svg": "image/svg+xml",
+}
+ENTRY = "page/main.js"
+# Registered by its own address, and not a part of the page.
+WORKER = "page/worker.js"
+# For other hosts of the SDK; the page does not import them.
+UNUSED = frozenset(
+    {"index.js", "memory_storage.js", "replay.js", "report_reader.js", "surveyjs.js"}
+)
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One file.
+
+    Parameters
+    ----------
+    media_type : str
+        Of its content.
+    body : bytes
+        The file.
+    compressed : bytes
+        The same by gzip.
+    """
+
+    media_type: str
+    body: bytes
+    compressed: bytes
+
+
+@dataclass(frozen=True)
+class Assets:
+    """All files of the page.
+
+    Parameters
+    ----------
+    build : str
+        Hash of all of them, 16 hexadecimal digits.
+    files : mapping of str to Asset
+        By path, such as ``page/main.js``.
+    """
+
+    build: str
+    files: Mapping[str, Asset]
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Paths of the modules that the page loads."""
+        return tuple(path for path in self.files if path.endswith(".js") and path != WORKER)
+
+
+@cache
+def assets() -> Assets:
+    """Read the files, once per process.
+
+    Raises
+    ------
+    FileNotFoundError
+        The installation lacks the browser SDK.
+    """
+    own = resources.files(__package__) / "assets"
+    # Not imported: a folder of JavaScript that is installed beside the packages.
+    sdk = resources.files("hushpoll_client_js") / "src"
+    found = {path: body for path, body in [*_files(sdk), *_files(own)] if path not in UNUSED}
+    if ENTRY not in found:
+        raise FileNotFoundError(f"the installation has no {ENTRY} of the browser SDK; reinstall it")
+    digest = hashlib.sha256()
+    for path, body in sorted(found.items()):
+        digest.update(f"{path}\0{len(body)}\0".encode() + body)
+    return Assets(
+        digest.hexdigest()[:16],
+        {
+            path: Asset(MEDIA_TYPES[path.rpartition(".")[2]], body, gzip.compress(body, 9, mtime=0))
+            for path, body in sorted(found.items())
+        },
+    )
+
+
+def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            yield from _files(entry, f"{path}/")
+        elif entry.name.rpartition(".")[2] in MEDIA_TYPES:
+            yield path, entry.read_bytes()

@@ -1,0 +1,344 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+
+import { launch, serve } from "./browser.js";
+
+const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
+const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const PHONE = { width: 360, height: 740 };
+const MOST_BYTES = 100_000;
+
+let browser, server;
+
+before(async () => {
+  [browser, server] = await Promise.all([launch(), serve()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const DRAFT = {
+  title: "Work and health",
+  description: "How work goes together with health.",
+  epsilon: "6",
+  minimum_batch: 1,
+  attributes: [
+    {
+      name: "smoker",
+      role: "sensitive",
+      protocol: "GRR",
+      categories: ["no", "yes"],
+      missing: "Prefer not to say",
+      question: "Do you smoke?",
+    },
+    { name: "age", role: "sensitive", protocol: "OLH", range: [18, 90], missing: "Not told", question: "How old are you?" },
+    { name: "trade", role: "sensitive", protocol: "SS", categories: ["farm", "shop", "office", "none"] },
+    {
+      name: "town",
+      role: "plain",
+      question: "Which town do you live in?",
+      categories: ["Bergen", "Delft", "Gent", "Graz", "Lyon", "Oslo", "Porto", "Québec", "Turin"],
+    },
+  ],
+};
+
+/** A published survey, and its page in a profile of its own. */
+async function open(name, { draft = {}, fragment = "", go = true, ...options } = {}) {
+  const published = await server.publish({ ...DRAFT, ...draft, name, version: 1 });
+  const context = await browser.newContext({ viewport: PHONE, ...options });
+  const said = [];
+  const requests = [];
+  const page = await context.newPage();
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(String(error)));
+  page.on("request", (request) => requests.push(request));
+  const url = `${server.origin}/s/${name}`;
+  const goTo = async (address = url + fragment) => {
+    await page.goto(address);
+    await page.locator("#go-on:enabled, #problem:visible").first().waitFor({ state: "attached" });
+  };
+  if (go) await goTo();
+  return { page, context, said, requests, url, goTo, digest: published.digest, reports: `**/surveys/${name}/reports` };
+}
+
+async function fill(page, { smoker = "yes" } = {}) {
+  await page.getByLabel(smoker, { exact: true }).check();
+  await page.getByRole("spinbutton", { name: "How old are you?" }).fill("44");
+  await page.getByLabel("office").check();
+  await page.getByLabel("Which town do you live in?").selectOption({ label: "Oslo" });
+}
+
+const toReview = (page) => page.getByRole("button", { name: "See what would be sent" }).click();
+const agree = (page) => page.getByRole("button", { name: "Agree and send" }).click();
+const heading = (page, name) => page.getByRole("heading", { name }).waitFor();
+
+/** Offences against the rules of WCAG 2.2 AA and axe's best practices. */
+async function offences(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((one) => one.html).join(" ")}`);
+}
+
+test("a survey is answered on a phone, and the server's estimate has it", async () => {
+  const { page, said, requests } = await open("phone");
+  await fill(page);
+  await toReview(page);
+  await heading(page, "What would be sent");
+  const clear = await page.locator("#review-clear").innerText();
+  assert.match(clear, /Which town do you live in\?\s*Oslo/);
+  const perturbed = await page.locator("#review-perturbed").innerText();
+  // e^2 / (e^2 + 2) for three answers under GRR at epsilon 6 / 3, rounded up.
+  assert.match(perturbed, /Do you smoke\? The best guess from what is sent is right 78\.7 % of the time; a blind guess among the 3 answers, 33\.4 %/);
+  assert.match(await page.locator("#review-cost").innerText(), /at most 6\./);
+  assert.equal(requests.filter((one) => one.method() === "POST").length, 0);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await server.count("phone"), 1);
+  const posts = requests.filter((one) => one.method() === "POST");
+  assert.equal(posts.length, 1);
+  assert.deepEqual(Object.keys(posts[0].postDataJSON()).sort(), ["digest", "id", "record"]);
+  assert.deepEqual(said, []);
+});
+
+test("nothing is asked of anybody else, and the answers are nowhere but in the report", async () => {
+  const { page, context, requests } = await open("nobody");
+  await fill(page);
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.deepEqual([...new Set(requests.map((one) => new URL(one.url()).origin))], [server.origin]);
+  for (const request of requests) assert.doesNotMatch(request.url() + (request.postData() ?? ""), /office|Oslo|=44/);
+  const kept = await page.evaluate(async () => {
+    const rows = [];
+    for (const { name } of await indexedDB.databases()) {
+      const database = await new Promise((resolve) => (indexedDB.open(name).onsuccess = (event) => resolve(event.target.result)));
+      for (const store of database.objectStoreNames) {
+        rows.push(await new Promise((resolve) => (database.transaction(store).objectStore(store).getAll().onsuccess = (event) => resolve(event.target.result))));
+      }
+    }
+    return JSON.stringify([rows, { ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href]);
+  });
+  assert.doesNotMatch(kept, /office|Oslo|"44"/);
+  assert.deepEqual(await context.cookies(), []);
+  // The form itself forgets, so that neither "back" nor a restored session shows the answers.
+  assert.deepEqual(await page.locator("input:checked").count(), 0);
+  assert.equal(await page.locator("#q1").inputValue(), "");
+});
+
+test("all that the page loads is at most 100 kB", async () => {
+  const { page, requests, url } = await open("size");
+  const sizes = await Promise.all(
+    [...new Set(requests.map((one) => one.url()))].map(async (address) => {
+      const answer = await fetch(address, { headers: { "Accept-Encoding": "gzip" } });
+      return [(await answer.arrayBuffer()).byteLength, Number(answer.headers.get("Content-Length"))];
+    }),
+  );
+  assert.ok(requests.some((one) => one.url() === url) && sizes.length > 30, `${sizes.length} requests`);
+  const [decoded, sent] = [0, 1].map((at) => sizes.reduce((sum, one) => sum + one[at], 0));
+  console.log(`${sizes.length} files: ${sent} bytes sent, ${decoded} bytes unpacked`);
+  assert.ok(sent <= MOST_BYTES, `${sent} bytes`);
+  await page.close();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing in any part of the page (${colorScheme})`, async () => {
+    const { page } = await open(`axe-${colorScheme}`, { colorScheme });
+    assert.deepEqual(await offences(page), []);
+    await toReview(page);
+    await page.getByRole("alert").getByText("2 questions want an answer:").waitFor();
+    assert.deepEqual(await offences(page), []);
+    await fill(page);
+    await toReview(page);
+    await heading(page, "What would be sent");
+    assert.deepEqual(await offences(page), []);
+    await agree(page);
+    await heading(page, "Thank you. Your answers have arrived.");
+    assert.deepEqual(await offences(page), []);
+    await page.goto(`${server.origin}/s/no-such-survey`);
+    await heading(page, "There is no such survey here");
+    assert.deepEqual(await offences(page), []);
+  });
+}
+
+test("nothing is wider than a phone of 360 pixels", async () => {
+  const long = "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstelle";
+  const attributes = [{ ...DRAFT.attributes[0], question: `${long}?`, categories: [long, `${long} no`] }, ...DRAFT.attributes.slice(1)];
+  const { page } = await open("narrow", { draft: { title: long, attributes } });
+  const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.equal(await overflow(), 0);
+  await fill(page, { smoker: long });
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.equal(await overflow(), 0);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await overflow(), 0);
+});
+
+test("the keyboard alone is enough, and the focus follows", async () => {
+  const { page } = await open("keyboard");
+  const press = async (...keys) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await press("Tab", "Space", "ArrowDown"); // "no", then "yes"
+  await press("Tab");
+  await page.keyboard.type("44");
+  await press("Tab", "Tab", "Space", "Tab");
+  await page.keyboard.type("Os");
+  await press("Tab", "Enter");
+  await heading(page, "What would be sent");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "review-heading");
+  await press("Tab", "Enter");
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "receipt-heading");
+  assert.equal(await server.count("keyboard"), 1);
+});
+
+test("unanswered questions are named, linked and marked; a missing category stands in for a skipped one", async () => {
+  const { page } = await open("faults");
+  await page.locator("#q1").fill("17");
+  await toReview(page);
+  const alert = page.getByRole("alert");
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /3 questions want an answer:\s*How old are you\?: give a whole number from 18 to 90\s*trade: choose an answer\s*Which town/);
+  assert.equal(await page.locator("[aria-invalid=true]").count(), 3);
+  await alert.getByRole("link", { name: "trade" }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "q2-0");
+  await page.locator("#q1").fill("");
+  await page.getByLabel("office").check();
+  await page.getByLabel("Which town do you live in?").selectOption({ label: "Oslo" });
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.equal(await page.locator("#problem").isVisible(), false);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+});
+
+test("a digest in the link is what the survey must have", async () => {
+  const { page, goTo, url, digest, requests } = await open("pinned", { fragment: `#sha256=${"0".repeat(64)}` });
+  assert.match(await page.getByRole("alert").innerText(), /digest is [0-9a-f]{64}, not 0{64} as pinned; nothing was sent/);
+  assert.equal(await page.locator("#go-on").isEnabled(), false);
+  await page.goto("about:blank");
+  await goTo(`${url}#sha256=${digest.toUpperCase()}`);
+  assert.equal(await page.locator("#go-on").isEnabled(), true);
+  assert.ok(requests.every((one) => !one.url().includes("sha256")));
+});
+
+test("a page that asks something else than its manifest is refused", async () => {
+  const { page, context, url } = await open("swapped", { go: false });
+  await context.route(url, async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.text()).replace(">no</label>", ">yes</label>").replace('value="1"><label for="q0-1">yes', 'value="1"><label for="q0-1">no');
+    await route.fulfill({ response: answer, body });
+  });
+  await page.goto(url);
+  await page.getByRole("alert").getByText("asks something else").waitFor();
+  assert.equal(await page.locator("#go-on").isEnabled(), false);
+});
+
+test("a token travels in the fragment, leaves the address bar, and is spent once", async () => {
+  const { page, context, url, requests } = await open("tokens", { draft: { submission: "token" }, go: false });
+  const { tokens } = await server.ask("surveys/tokens/tokens", { count: 1 });
+  const answer = async (tab, address) => {
+    await tab.goto(address);
+    await tab.locator("#go-on:enabled").waitFor();
+    await fill(tab);
+    await toReview(tab);
+    await agree(tab);
+  };
+  await answer(page, `${url}#token=${tokens[0]}`);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(page.url(), url);
+  assert.ok(requests.every((one) => !one.url().includes(tokens[0])));
+  assert.equal(await server.count("tokens"), 1);
+  await context.close();
+  const other = await (await browser.newContext()).newPage();
+  await answer(other, `${url}#token=${tokens[0]}`);
+  await heading(other, "The server did not take the answers.");
+  const third = await (await browser.newContext()).newPage();
+  await answer(third, url);
+  assert.match(await third.getByRole("alert").innerText(), /token/);
+  assert.equal(await server.count("tokens"), 1);
+});
+
+test("without a network the page opens, keeps the answers randomised, and sends them later", async () => {
+  const { page, context, goTo } = await open("offline");
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.waitForFunction(async () => (await (await caches.open("hushpoll-page")).keys()).length > 30);
+  await context.setOffline(true);
+  await goTo();
+  await fill(page);
+  await toReview(page);
+  await agree(page);
+  await page.getByRole("status").getByText("cannot be reached").waitFor();
+  assert.equal(await server.count("offline"), 0);
+  // Closed and opened again, still without a network.
+  await goTo();
+  await heading(page, "Your answers wait on this device.");
+  await context.setOffline(false);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await server.count("offline"), 1);
+  await goTo();
+  await heading(page, "Thank you. Your answers have arrived.");
+});
+
+test("without JavaScript nothing can leave the page", async () => {
+  const { page, requests, url } = await open("scriptless", { javaScriptEnabled: false, go: false });
+  await page.goto(url);
+  assert.match(await page.locator("noscript").innerText(), /needs JavaScript/);
+  await page.locator("#q1").fill("44");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("#go-on").isEnabled(), false);
+  assert.equal(page.url(), url);
+  assert.ok(requests.every((one) => one.method() === "GET" && !one.url().includes("44")));
+});
+
+test("a manifest's text is text", async () => {
+  const nasty = `<img src=x onerror="document.title='owned'">`;
+  const attributes = [{ ...DRAFT.attributes[0], question: nasty, categories: [nasty, "</fieldset></form>"] }];
+  const { page, said } = await open("nasty", { draft: { title: nasty, description: nasty, attributes } });
+  assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), nasty);
+  await page.locator("input[type=radio]").first().check();
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.match(await page.locator("#review-perturbed").innerText(), /<img src=x/);
+  assert.equal(await page.title(), nasty);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.deepEqual(said, []);
+});
+
+test("the receipt can be saved, and says what was spent", async () => {
+  const { page, url, digest } = await open("receipt");
+  await fill(page);
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save this receipt" }).click()]);
+  assert.equal(download.suggestedFilename(), "receipt-1-receipt.json");
+  const facts = JSON.parse(readFileSync(await download.path(), "utf8"));
+  assert.deepEqual(facts, {
+    survey: "receipt",
+    version: 1,
+    title: "Work and health",
+    server: new URL(url).origin,
+    digest,
+    epsilon: "6",
+    state: "accepted",
+  });
+});
+
+test("a survey that is over, or not begun, says so with its status", async () => {
+  const { page } = await open("over");
+  await server.ask("surveys/over/versions/1/close", {});
+  assert.equal((await page.goto(`${server.origin}/s/over`)).status(), 410);
+  await heading(page, "This survey is closed");
+  await server.publish({ ...DRAFT, name: "early", version: 1, opens: "2999-01-01T00:00:00Z" });
+  assert.equal((await page.goto(`${server.origin}/s/early`)).status(), 403);
+  await heading(page, "This survey has not begun");
+  assert.equal((await page.goto(`${server.origin}/s/early/versions/7`)).status(), 404);
+  await heading(page, "There is no such survey here");
+});
