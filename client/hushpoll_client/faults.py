@@ -1,0 +1,67 @@
+"""What can fail on a device beside the network, and how it stays away from the host app.
+
+A caller's mistake is always raised. A fault of the disk, or of this package, is logged by its type
+alone and counted; with ``ClientConfig.raise_faults``, as in tests, it is raised.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+from hushpoll_protocols.errors import HushpollError
+
+_log = logging.getLogger("hushpoll_client")
+
+OnLoss = Callable[[str], object]
+
+
+class ConsentMissing(HushpollError):
+    """The respondent has not agreed, or no longer agrees; nothing was read and nothing was sent."""
+
+
+class StorageError(HushpollError):
+    """The device's own file cannot be read or written; nothing was randomised or sent."""
+
+
+class OutboxFull(StorageError):
+    """Too many reports wait to be sent; nothing was randomised."""
+
+
+class Losses:
+    """Counts every answer that will not arrive, by reason, and says so at WARNING.
+
+    Parameters
+    ----------
+    on_loss : callable or None
+        Called with the reason, from whichever thread noticed. What it raises is logged.
+    """
+
+    def __init__(self, on_loss: OnLoss | None) -> None:
+        self._counts: Counter[str] = Counter()
+        self._on_loss = on_loss
+
+    def count(self, reason: str, detail: str) -> None:
+        """Count one loss.
+
+        Parameters
+        ----------
+        reason : str
+            Stable code.
+        detail : str
+            For the log; never an answer.
+        """
+        self._counts[reason] += 1
+        _log.warning("an answer is lost (%s): %s", reason, detail)
+        if self._on_loss is None:
+            return
+        try:
+            self._on_loss(reason)
+        except Exception as error:
+            # The host's own code, in what may be our thread.
+            _log.warning("on_loss raised %s", type(error).__name__)
+
+    def by_reason(self) -> dict[str, int]:
+        """Return how many answers this process has lost, by reason."""
+        return dict(self._counts)

@@ -1,0 +1,79 @@
+"""What a fork must find in order: locks that are free, and no open database.
+
+A child has the forking thread alone. A lock that another thread held would stay locked in it for
+ever, and SQLite's record of its file locks would be wrong. So, before a fork, every guarded object
+is brought to rest; afterwards both sides go on by themselves. Registering starts no thread.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Guarded(Protocol):
+    """Something that holds locks or open files.
+
+    Attributes
+    ----------
+    rank : int
+        Lower ranks come to rest first. A thread that holds a lock may only take one of a higher
+        rank, or the fork and that thread would wait for each other.
+    """
+
+    rank: int
+
+    def before_fork(self) -> None:
+        """Take the locks, so that no other thread is at work; close what cannot be inherited."""
+        ...
+
+    def after_fork_in_parent(self) -> None:
+        """Give the locks back."""
+        ...
+
+    def after_fork_in_child(self) -> None:
+        """Make new locks; forget the threads, which only the parent has."""
+        ...
+
+
+_gate = threading.Lock()
+_guarded: WeakSet[Guarded] = WeakSet()
+_at_rest: list[Guarded] = []
+_registered = False
+
+
+def guard(one: Guarded) -> None:
+    """Bring ``one`` to rest at every fork from now on, as long as it lives."""
+    global _registered
+    with _gate:
+        _guarded.add(one)
+        if not _registered and hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=_before, after_in_parent=_in_parent, after_in_child=_in_child
+            )
+            _registered = True
+
+
+def _before() -> None:
+    # One fork at a time: this is the only code that holds several of our locks at once.
+    _gate.acquire()
+    _at_rest[:] = sorted(_guarded, key=lambda one: one.rank)
+    for one in _at_rest:
+        one.before_fork()
+
+
+def _in_parent() -> None:
+    for one in _at_rest:
+        one.after_fork_in_parent()
+    _at_rest.clear()
+    _gate.release()
+
+
+def _in_child() -> None:
+    global _gate
+    _gate = threading.Lock()
+    for one in _at_rest:
+        one.after_fork_in_child()
+    _at_rest.clear()
