@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hushpoll_client.discretion import discreet
 from hushpoll_client.report import Report
 from hushpoll_protocols import SecureBits
 from hushpoll_shared import wire
 
 if TYPE_CHECKING:
     from hushpoll_protocols import Bits
+    from hushpoll_shared.codec import Codes
     from hushpoll_shared.published import Published
 
 Answers = Mapping[str, str | int | None]
@@ -22,6 +24,7 @@ Answers = Mapping[str, str | int | None]
 _SECURE = SecureBits()
 
 
+@discreet
 def randomize(published: Published, answers: Answers, *, bits: Bits = _SECURE) -> Report:
     """Perturb the sensitive answers, code the others, and give the record a fresh random id.
 
@@ -46,6 +49,10 @@ def randomize(published: Published, answers: Answers, *, bits: Bits = _SECURE) -
         If an answer is no category of its attribute, is missing where there is no ``missing``
         category, or belongs to no attribute. The message names the attribute, never the answer.
     """
-    layout = published.layout
-    record = layout.encode(layout.code_answers(answers), bits)
+    return draw(published, published.layout.code_answers(answers), bits=bits)
+
+
+def draw(published: Published, codes: Codes, *, bits: Bits = _SECURE) -> Report:
+    """Perturb answers that are checked and coded already; see `randomize`."""
+    record = published.layout.encode(codes, bits)
     return Report(published.digest, wire.new_report_id(), record)
