@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from hushpoll_protocols import parse_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused
+from hushpoll_shared.decimals import parse_weight
 
 if TYPE_CHECKING:
     from hushpoll_shared.published import Published
@@ -16,28 +17,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The owner's limits for one survey.
+    """The owner's limits.
 
     Attributes
     ----------
     max_epsilon : Decimal or None
-        Largest total epsilon of the survey, in [1e-6, 64]; None sets no limit.
+        Largest total epsilon of the survey, in [1e-6, 64]; None sets no limit. A ledger holds it
+        against all versions of the survey together.
+    max_epsilon_total : Decimal or None
+        Largest epsilon of all surveys together, in (0, 1000000]; a ledger holds it.
     required_sensitive : frozenset of str
         Attributes that must never leave in clear.
     """
 
     max_epsilon: Decimal | None = None
     required_sensitive: frozenset[str] = frozenset()
+    max_epsilon_total: Decimal | None = None
 
     @classmethod
-    def of(cls, max_epsilon: object, required_sensitive: Iterable[str]) -> Self:
+    def of(
+        cls,
+        max_epsilon: object,
+        required_sensitive: Iterable[str],
+        max_epsilon_total: object = None,
+    ) -> Self:
         """Check what a caller gave.
 
         Raises
         ------
         InvalidParameter
-            If `max_epsilon` is outside [1e-6, 64], or `required_sensitive` is not a collection of
-            names.
+            If `max_epsilon` or `max_epsilon_total` is outside its interval, or
+            `required_sensitive` is not a collection of names.
         """
         # A string is a collection of strings, and would quietly protect attributes named by
         # letters.
@@ -62,7 +72,10 @@ class Limits:
                     field="required_sensitive",
                 )
         limit = None if max_epsilon is None else parse_epsilon(max_epsilon, field="max_epsilon")
-        return cls(limit, names)
+        total = None
+        if max_epsilon_total is not None:
+            total = parse_weight(max_epsilon_total, field="max_epsilon_total")
+        return cls(limit, names, total)
 
     def check(self, published: Published) -> None:
         """Refuse a survey that goes beyond the limits.
