@@ -1,4 +1,4 @@
-"""The device side: fetch and pin a survey, preview, randomise once, send the same bytes.
+"""The device side: consent, fetch and pin a survey, preview, randomise once, send the same bytes.
 
 The base install is enough. Importing this costs a host app next to nothing: each name is loaded
 when it is first used (PEP 562), requests when something is first sent, numpy never. The command
@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
+    from hushpoll_client.entry import Entry
+    from hushpoll_client.faults import ConsentMissing, OutboxFull, StorageError
+    from hushpoll_client.ledger import Ledger
+    from hushpoll_client.outcome import Outcome
     from hushpoll_client.preview import ClearLine, PerturbedLine, Preview
     from hushpoll_client.randomization import randomize
     from hushpoll_client.receipt import Receipt, ReportNotSent
@@ -32,17 +36,23 @@ __all__ = [
     "BudgetExhausted",
     "ClearLine",
     "ClientConfig",
+    "ConsentMissing",
+    "Entry",
     "HushpollError",
     "InvalidParameter",
+    "Ledger",
     "MalformedRecord",
     "ManifestRefused",
     "MissingExtra",
+    "OutboxFull",
+    "Outcome",
     "PerturbedLine",
     "Preview",
     "Published",
     "Receipt",
     "Report",
     "ReportNotSent",
+    "StorageError",
     "SurveyClient",
     "TransportError",
     "randomize",
@@ -52,17 +62,23 @@ _HOME = {
     "BudgetExhausted": "hushpoll_protocols.errors",
     "ClearLine": "hushpoll_client.preview",
     "ClientConfig": "hushpoll_client.config",
+    "ConsentMissing": "hushpoll_client.faults",
+    "Entry": "hushpoll_client.entry",
     "HushpollError": "hushpoll_protocols.errors",
     "InvalidParameter": "hushpoll_protocols.errors",
+    "Ledger": "hushpoll_client.ledger",
     "MalformedRecord": "hushpoll_protocols.errors",
     "ManifestRefused": "hushpoll_protocols.errors",
     "MissingExtra": "hushpoll_protocols.errors",
+    "Outcome": "hushpoll_client.outcome",
+    "OutboxFull": "hushpoll_client.faults",
     "PerturbedLine": "hushpoll_client.preview",
     "Preview": "hushpoll_client.preview",
     "Published": "hushpoll_shared.published",
     "Receipt": "hushpoll_client.receipt",
     "Report": "hushpoll_client.report",
     "ReportNotSent": "hushpoll_client.receipt",
+    "StorageError": "hushpoll_client.faults",
     "SurveyClient": "hushpoll_client.survey_client",
     "TransportError": "hushpoll_protocols.errors",
     "randomize": "hushpoll_client.randomization",

@@ -17,6 +17,8 @@ _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "longest_delay": (0, 3600),
     "patience": (0, 86_400),
     "max_response_bytes": (1024, 2**40),
+    "outbox_limit": (1, 1_000_000),
+    "exit_patience": (0, 600),
 }
 
 
@@ -43,6 +45,13 @@ class ClientConfig:
     max_response_bytes : int
         Largest answer that is read, in [1024, 2**40]: a device does not trust the server with its
         memory.
+    outbox_limit : int
+        Reports that may wait in a device's file, in [1, 1000000]; beyond it nothing is randomised.
+    exit_patience : float
+        Seconds, in [0, 600], that closing a client, or the interpreter's exit, waits for reports to
+        be sent. Those that were not are sent another time.
+    raise_faults : bool
+        Raise faults of the disk and of this package instead of counting them: for tests.
 
     Raises
     ------
@@ -57,9 +66,18 @@ class ClientConfig:
     longest_delay: float = 30.0
     patience: float = 120.0
     max_response_bytes: int = 4 * 2**20
+    outbox_limit: int = 1000
+    exit_patience: float = 2.0
+    raise_faults: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.raise_faults, bool):
+            raise InvalidParameter(
+                f"raise_faults is {self.raise_faults!r}; give True or False", field="raise_faults"
+            )
         for entry in fields(self):
+            if entry.name not in _INTERVALS:
+                continue
             value = getattr(self, entry.name)
             low, high = _INTERVALS[entry.name]
             integral = entry.type == "int"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hushpoll_client.report import Report
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.problems import problem_from
+
+if TYPE_CHECKING:
+    from hushpoll_client.transport import Answer
 
 
 class ReportNotSent(TransportError):
@@ -46,3 +49,25 @@ class Receipt:
 
     status: Literal["accepted", "duplicate"]
     report: Report
+
+
+def acknowledgement(answer: Answer) -> Literal["accepted", "duplicate"]:
+    """Return what a successful answer to a report says.
+
+    Raises
+    ------
+    TransportError
+        If it is no acknowledgement: the login page of a network comes with status 200 as well.
+        Retryable.
+    """
+    match answer.json():
+        case {"status": "accepted"}:
+            return "accepted"
+        case {"status": "duplicate"}:
+            return "duplicate"
+    raise TransportError(
+        "the answer does not acknowledge the report; check that the address is a hushpoll "
+        "server's, and that no network's login page is in between",
+        retryable=True,
+        status=answer.status,
+    )

@@ -1,38 +1,46 @@
-"""One respondent of one survey: fetch and pin, preview, randomise once, send those bytes."""
+"""One respondent of one survey: fetch and pin, preview, randomise once, send those bytes.
+
+With ``storage``, all of it outlives the process: see `hushpoll_client.answering` for what a host
+app then calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from hushpoll_client.answering import Answering
 from hushpoll_client.config import ClientConfig
+from hushpoll_client.discretion import discreet
+from hushpoll_client.keeping import Keeping, Memory
 from hushpoll_client.limits import Limits
 from hushpoll_client.pin import check_pin
 from hushpoll_client.preview import Preview, build_preview
-from hushpoll_client.randomization import Answers, randomize
+from hushpoll_client.randomization import Answers, draw
 from hushpoll_client.receipt import Receipt, ReportNotSent
 from hushpoll_client.report import Report
-from hushpoll_protocols.errors import (
-    BudgetExhausted,
-    HushpollError,
-    InvalidParameter,
-)
+from hushpoll_client.retry import Pacing
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import check_name
 from hushpoll_shared.wire import check_digest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import requests
 
-    from hushpoll_client.retry import Pacing
+    from hushpoll_client.device import Device
+    from hushpoll_client.faults import OnLoss
 
 _DEFAULT_CONFIG = ClientConfig()
 
 
-class SurveyClient:
+class SurveyClient(Answering):
     """A respondent's side of a survey.
 
-    One object stands for one respondent and randomises once. It is used by one thread at a time.
+    One object stands for one respondent and randomises once. It is used by one thread at a time;
+    with ``storage``, `answer` and `flush` may be called by several.
 
     Parameters
     ----------
@@ -53,11 +61,22 @@ class SurveyClient:
     required_sensitive : iterable of str
         Attributes that must never leave in clear.
     max_epsilon : str, int, float, Decimal or None
-        Largest total epsilon accepted, in [1e-6, 64].
+        Largest total epsilon accepted, in [1e-6, 64]; with ``storage``, over all versions of the
+        survey together.
+    max_epsilon_total : str, int, float, Decimal or None
+        Largest epsilon of all surveys together, in (0, 1000000]; needs ``storage``.
+    storage : str, Path or None
+        File in which this device keeps its one respondent's consents, pins, ledger and outbox, made
+        with mode 0600 when consent is given. Any number of clients, threads and processes may share
+        it. Then nothing is read or fetched before `give_consent`, and a version is randomised once
+        for ever. Without it the client keeps nothing, and consent is the host app's affair.
+    on_loss : callable or None
+        Called with the reason of every lost answer, from any thread; needs ``storage``.
     config : ClientConfig
         Timeouts and retries.
     session : requests.Session or None
         Session to send with; the caller closes it. By default an own one that accepts no cookies.
+        The background uses its own in any case.
     pacing : Pacing or None
         Source of time and jitter, for tests.
 
@@ -78,6 +97,9 @@ class SurveyClient:
         token: str | None = None,
         required_sensitive: Iterable[str] = frozenset(),
         max_epsilon: Any = None,
+        max_epsilon_total: Any = None,
+        storage: str | Path | None = None,
+        on_loss: OnLoss | None = None,
         config: ClientConfig = _DEFAULT_CONFIG,
         session: requests.Session | None = None,
         pacing: Pacing | None = None,
@@ -96,8 +118,9 @@ class SurveyClient:
             )
         self._digest = None if digest is None else check_digest(digest)
         self._version = _checked_version(version)
-        self._limits = Limits.of(max_epsilon, required_sensitive)
+        self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total)
         self._has_token = token is not None
+        self._config = config
         # The network side is loaded with the first client: offline use does without it.
         from hushpoll_client.endpoint import Endpoint
         from hushpoll_client.transport import Transport
@@ -107,6 +130,29 @@ class SurveyClient:
         )
         self._published: Published | None = None
         self._report: Report | None = None
+        self._device: Device | None = None
+        self._keeping: Keeping = Memory(self.survey)
+        if storage is not None:
+            from hushpoll_client.device import Device
+
+            self._keeping = self._device = Device(
+                storage,
+                server=self._transport.endpoint.base,
+                survey=self.survey,
+                version=self._version,
+                token=token,
+                limits=self._limits,
+                config=config,
+                pacing=pacing or Pacing(),
+                on_loss=on_loss,
+            )
+            self._contained("opening the device's file", self._device.open, otherwise=None)
+        elif max_epsilon_total is not None or on_loss is not None:
+            raise InvalidParameter(
+                "max_epsilon_total and on_loss need the device's file; give storage= a path",
+                field="storage",
+            )
+        self._shipped = published is not None
         if published is not None:
             self._accept(published)
 
@@ -147,13 +193,20 @@ class SurveyClient:
         self.close()
 
     def close(self) -> None:
-        """Close the client's own connections."""
+        """Close the client's own connections.
+
+        With ``storage``, reports that can be sent at once are sent before, for at most
+        `ClientConfig.exit_patience` seconds; a later call of the client opens the file again.
+        """
         self._transport.close()
+        if self._device is not None:
+            self._contained("closing the device's file", self._device.close, otherwise=None)
+            self._raise_fault(self._device)
 
     @property
     def published(self) -> Published:
-        """The pinned survey; fetched and checked when first asked for."""
-        return self._published or self.fetch()
+        """The pinned survey; fetched and checked when first asked for, if it is not kept."""
+        return self._at_hand() or self.fetch()
 
     @property
     def report(self) -> Report | None:
@@ -176,13 +229,22 @@ class SurveyClient:
             collects a required attribute in clear.
         BudgetExhausted
             If it spends more than ``max_epsilon``.
+        ConsentMissing
+            With ``storage``, if the respondent has not agreed: nothing is fetched then.
+        StorageError
+            With ``storage``, if the pin cannot be kept.
         """
+        self._keeping.check_consent()
+        self._at_hand()
         path = ["surveys", self.survey]
         if self._version is not None:
             path += ["versions", str(self._version)]
         answer = self._transport.get(*path, token=False)
-        return self._accept(Published.from_json(answer.body))
+        fetched = self._accept(Published.from_json(answer.body))
+        self._keeping.pin(fetched)
+        return fetched
 
+    @discreet
     def preview(self, answers: Answers | None = None) -> Preview:
         """Say what would leave the device; nothing is randomised or sent.
 
@@ -195,34 +257,34 @@ class SurveyClient:
         ------
         InvalidParameter
             If the answers do not fit the survey.
+        ConsentMissing
+            With ``storage``, if there are answers and no consent.
         """
+        if answers is not None:
+            self._keeping.check_consent()
         return build_preview(self.published, answers)
 
+    @discreet
     def randomize(self, answers: Answers) -> Report:
         """Randomise the answers, once, and keep the report.
+
+        With ``storage``, a version that this device has answered is not randomised again, whatever
+        the answers: the stored report is returned.
 
         Raises
         ------
         InvalidParameter
             If the answers do not fit the survey, or the survey wants a token and none was given.
         BudgetExhausted
-            If this client has randomised before: a second draw would spend the epsilon again.
+            If this client has randomised before: a second draw would spend the epsilon again. With
+            ``storage``, if the limits leave too little, or the answer was withdrawn.
+        ConsentMissing, StorageError, OutboxFull
+            With ``storage``: there is no consent, the file cannot be used, or too much waits.
         """
-        published = self.published
-        if self._report is not None:
-            raise BudgetExhausted(
-                f"this client has randomised an answer to survey {self.survey!r} before; a second "
-                f"draw would spend epsilon {published.epsilon} again. Send client.report again, or "
-                "make a new SurveyClient for another respondent"
-            )
-        if published.submission == "token" and not self._has_token:
-            raise InvalidParameter(
-                f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
-                field="token",
-            )
-        self._report = randomize(published, answers)
-        return self._report
+        self._keeping.check_consent()
+        return self._keep(self.published, answers)[0]
 
+    @discreet
     def send(self, report: Report) -> Receipt:
         """Send a report, the same bytes again until the server has acknowledged or refused it.
 
@@ -237,23 +299,40 @@ class SurveyClient:
                 field="report",
             )
         try:
-            answer = self._transport.post(
-                "surveys",
-                self.survey,
-                "reports",
-                body=report.to_json().encode(),
-                media_type="application/json",
-            )
+            status = self._keeping.send(report, self._transport)
         except HushpollError as error:
             # A server's refusal, whatever it says, is not this caller's mistake.
             raise ReportNotSent(error, report) from error
-        status: Literal["accepted", "duplicate"]
-        status = "accepted" if answer.status == 201 else "duplicate"
         return Receipt(status, report)
 
+    @discreet
     def submit(self, answers: Answers) -> Receipt:
         """Randomise and send; see both for what they raise."""
         return self.send(self.randomize(answers))
+
+    def _at_hand(self) -> Published | None:
+        if self._published is None:
+            self._keeping.check_consent()
+            kept = self._keeping.pinned()
+            # A digest given out of band stands above what was first used.
+            if kept is not None and self._digest in (None, kept.digest):
+                self._accept(kept)
+        return self._published
+
+    def _keep(self, published: Published, answers: Answers) -> tuple[Report, bool]:
+        if published.submission == "token" and not self._has_token:
+            raise InvalidParameter(
+                f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
+                field="token",
+            )
+        codes = published.layout.code_answers(answers)
+        self._report, new = self._keeping.keep(published, lambda: draw(published, codes))
+        return self._report, new
+
+    def _forget(self) -> None:
+        self._report = None
+        if not self._shipped:
+            self._published = None
 
     def _accept(self, offered: Published) -> Published:
         check_pin(offered, survey=self.survey, digest=self._digest, known=self._published)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig
 from hushpoll_client.endpoint import Endpoint
@@ -23,6 +23,8 @@ from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, exception_from
 
 if TYPE_CHECKING:
     import requests
+
+T = TypeVar("T")
 
 _log = logging.getLogger("hushpoll_client")
 
@@ -96,11 +98,26 @@ class Transport:
         """GET a resource, with retries; ``token=False`` keeps the token back."""
         return self._retried("GET", segments, params=params, token=token)
 
-    def post(self, *segments: str, body: bytes, media_type: str, retry: bool = True) -> Answer:
-        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again."""
+    def post(
+        self,
+        *segments: str,
+        body: bytes,
+        media_type: str,
+        retry: bool = True,
+        hint: RetryHint | None = None,
+    ) -> Answer:
+        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again.
+
+        Without it there is one attempt, whose ``Retry-After`` goes into ``hint``.
+        """
         if not retry:
-            return self._once("POST", segments, RetryHint(), body=body, media_type=media_type)
+            hint = hint or RetryHint()
+            return self._once("POST", segments, hint, body=body, media_type=media_type)
         return self._retried("POST", segments, body=body, media_type=media_type)
+
+    def put(self, *segments: str, body: bytes, media_type: str) -> Answer:
+        """PUT ``body`` in place of a resource, with retries."""
+        return self._retried("PUT", segments, body=body, media_type=media_type)
 
     def delete(self, *segments: str) -> Answer:
         """DELETE a resource, with retries: deleting it again changes nothing."""
@@ -120,11 +137,13 @@ class Transport:
         """Close this thread's own session; a later request opens a new one."""
         self._sessions.close()
 
+    def attempts(self, call: Callable[[RetryHint], T], *, what: str) -> T:
+        """Call with this transport's retries, delays and patience; see `with_retries`."""
+        return with_retries(call, config=self._config, pacing=self._pacing, what=what)
+
     def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
-        return with_retries(
+        return self.attempts(
             lambda hint: self._once(method, segments, hint, **details),
-            config=self._config,
-            pacing=self._pacing,
             what=f"{method} {self.endpoint.url(*segments)}",
         )
 
