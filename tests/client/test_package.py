@@ -30,17 +30,23 @@ def test_public_names():
         "BudgetExhausted",
         "ClearLine",
         "ClientConfig",
+        "ConsentMissing",
+        "Entry",
         "HushpollError",
         "InvalidParameter",
+        "Ledger",
         "MalformedRecord",
         "ManifestRefused",
         "MissingExtra",
+        "OutboxFull",
+        "Outcome",
         "PerturbedLine",
         "Preview",
         "Published",
         "Receipt",
         "Report",
         "ReportNotSent",
+        "StorageError",
         "SurveyClient",
         "TransportError",
         "randomize",
@@ -86,7 +92,7 @@ def test_import_costs_under_60_milliseconds():
 
 
 def test_no_thread_is_started_at_import():
-    code = "import threading, hushpoll_client.analyst, hushpoll_client.survey_client\n"
+    code = "import threading, hushpoll_client.analyst, hushpoll_client.device\n"
     assert run(f"{code}assert threading.active_count() == 1").returncode == 0
 
 
