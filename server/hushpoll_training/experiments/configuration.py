@@ -23,11 +23,12 @@ HUSHPOLL: Final = "hushpoll"
 REFERENCE: Final = "reference"
 ENGINES: Final = (HUSHPOLL, REFERENCE)
 """Ours, and multi-freq-ldpy's clients row by row."""
+INDICATOR: Final = "indicator"
 
 _REQUIRED: Final = ("data", "epsilons", "seeds")
 _OPTIONAL: Final = (
     *("manifest", "coded", "name", "protocols", "splits", "params", "test_size", "ignore"),
-    "engine",
+    *("engine", "encoding"),
 )
 
 
@@ -64,6 +65,8 @@ class Experiment:
         Whether the data holds codes of the manifest's domains, rather than its categories.
     engine : str
         ``hushpoll`` or ``reference``.
+    encoding : str
+        ``indicator`` or ``posterior``: how records become features.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Experiment:
     manifest: Manifest | None = None
     coded: bool = False
     engine: str = HUSHPOLL
+    encoding: str = INDICATOR
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
@@ -132,6 +136,7 @@ class Experiment:
             manifest=manifest,
             coded=_flag(_or(given, "coded", False), "coded"),
             engine=_engine(_or(given, "engine", HUSHPOLL)),
+            encoding=fields.encoding(_or(given, "encoding", INDICATOR), given.get("engine")),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -145,6 +150,8 @@ class Experiment:
             described = {"manifest": self.manifest.to_dict(), "coded": self.coded}
         if self.engine != HUSHPOLL:
             described["engine"] = self.engine
+        if self.encoding != INDICATOR:
+            described["encoding"] = self.encoding
         return {
             "name": self.name,
             "target": self.target,

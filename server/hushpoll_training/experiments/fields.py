@@ -14,6 +14,7 @@ from typing import Any
 from hushpoll_protocols import format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.text import show
+from hushpoll_training.encoding import ENCODINGS
 
 SEEDS_END = 2**31
 SEEDS_AT_MOST = 10_000
@@ -160,3 +161,18 @@ def share(value: object, field: str = "test_size") -> float:
             f"{field} is {show(value)}; it must be a number in (0, 1), such as 0.2", field=field
         )
     return float(value)
+
+
+def encoding(value: object, engine: object, field: str = "encoding") -> str:
+    """Read how records become features, which the reference engine does in one way only."""
+    if not isinstance(value, str) or value not in ENCODINGS:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must be one of {', '.join(ENCODINGS)}", field=field
+        )
+    if value != "indicator" and engine == "reference":
+        raise InvalidParameter(
+            f"{field} is {show(value)}, and the reference engine knows indicators only; leave out "
+            "one of engine and encoding",
+            field=field,
+        )
+    return value

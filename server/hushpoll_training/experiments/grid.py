@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,7 +147,8 @@ def run_cell(
             test_size=experiment.test_size,
         )
         return theirs.evaluation, theirs.timings
-    run = baseline_cell if clear else cell
+    # Rows in clear are one-hot in either encoding.
+    run = baseline_cell if clear else partial(cell, encoding=experiment.encoding)
     ours = run(
         published,
         codes,

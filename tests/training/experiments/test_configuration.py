@@ -53,6 +53,12 @@ def test_a_relative_path_begins_at_the_configuration(tmp_path):
 DRAWN = {"drawn": [2, 2], "from": ["Sex", "age"]}
 BAD = [
     ({"protocol": "GRR"}, "protocol", "is no key of an experiment; use data, target"),
+    ({"encoding": "ohe"}, "encoding", "encoding is 'ohe'; it must be one of indicator, posterior"),
+    (
+        {"encoding": "posterior", "engine": "reference"},
+        "encoding",
+        "the reference engine knows indicators only",
+    ),
     ({"target": None}, "target", "target is missing; set target in the configuration or give --"),
     ({"seeds": None}, "seeds", "seeds is missing"),
     ({"seeds": []}, "seeds", "seeds is empty; give at least one, such as 0-19"),

@@ -64,3 +64,18 @@ def test_drawn_columns_keep_the_protected_one_and_reach_both_ends(settings):
         # each of six is drawn with chance (1+2+3+4+5)/5/6 = 1/2
         assert 60 < sum(name in one for one in draws) < 140
     assert draws == [sensitive_of(experiment, seed) for seed in experiment.seeds]
+
+
+def test_the_encoding_changes_the_cells_and_not_the_baseline(settings, data):
+    codes = read_codes(data)
+    one, other = (
+        Experiment.from_dict(settings(encoding=name)) for name in ("indicator", "posterior")
+    )
+    baseline, cell = Task("NonDP", "none", "inf", 1), Task("OUE", "uniform", "4", 1)
+    ours, theirs = (run_task(experiment, codes, baseline) for experiment in (one, other))
+    assert ours["metrics"] == theirs["metrics"]
+    ours, theirs = (run_task(experiment, codes, cell) for experiment in (one, other))
+    assert ours["metrics"] != theirs["metrics"]
+    # a folder of earlier versions stays the run that it was
+    assert "encoding" not in one.settings()
+    assert other.settings()["encoding"] == "posterior"
