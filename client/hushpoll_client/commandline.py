@@ -34,6 +34,11 @@ class Row:
 
 
 COMMANDS: Final[dict[str, Row]] = {
+    "data": Row(
+        "hushpoll_training.datasets.commands:data",
+        "train",
+        "Get the paper's data sets, cleaned as the paper did.",
+    ),
     "demo": Row(
         "hushpoll_fleet.demo_command:demo",
         "train,server",

@@ -1,0 +1,151 @@
+"""A cleaned data set: integer codes, what they mean, and the survey that would ask for them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_shared.manifest import Manifest
+from hushpoll_training.coded import attribute_name
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is known of a data set before it is read: the paper's roles, and the paper's rows.
+
+    Attributes
+    ----------
+    name, title : str
+        Of the survey.
+    target, positive : str
+        Column and its positive category.
+    protected, privileged, unprivileged : str
+        Column and its two groups.
+    sensitive : tuple of str
+        Columns that the paper perturbs.
+    questions : mapping of str to str
+        What each column asks, in the order of the columns; the target included.
+    rows : int
+        How many the paper has.
+    sha256 : str
+        Of the paper's codes, written as :meth:`Dataset.csv` writes them.
+    """
+
+    name: str
+    title: str
+    target: str
+    positive: str
+    protected: str
+    privileged: str
+    unprivileged: str
+    sensitive: tuple[str, ...]
+    questions: Mapping[str, str]
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Rows as codes.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        What it is.
+    codes : mapping of str to int64[n]
+        By column, in the order of the recipe's questions; codes in [0, k).
+    categories : mapping of str to tuple of str
+        By column, in the order of the codes.
+    """
+
+    recipe: Recipe
+    codes: Mapping[str, npt.NDArray[np.int64]]
+    categories: Mapping[str, tuple[str, ...]]
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+        return len(next(iter(self.codes.values())))
+
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether the codes are the paper's, row for row."""
+        return hashlib.sha256(self.csv()).hexdigest() == self.recipe.sha256
+
+    def csv(self) -> bytes:
+        """Return the codes as CSV with a header."""
+        text = StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.codes)
+        writer.writerows(np.column_stack(list(self.codes.values())).tolist())
+        return text.getvalue().encode()
+
+    def answers_csv(self) -> bytes:
+        """Return the rows in the manifest's terms: names of attributes, and categories.
+
+        A column of one category is left out, like from the manifest.
+        """
+        kept = self._asked()
+        labels = {name: np.asarray(self.categories[name], dtype=object) for name in kept}
+        text = StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([attribute_name(one) for one in kept])
+        columns = [labels[name][self.codes[name]].tolist() for name in kept]
+        writer.writerows(zip(*columns, strict=True))
+        return text.getvalue().encode()
+
+    def manifest(
+        self, *, protocol: str = "GRR", split: str = "uniform", epsilon: str = "4"
+    ) -> dict[str, Any]:
+        """Return the draft of a survey that asks for these columns; the paper's roles.
+
+        A column of one category has nothing to ask and is left out.
+
+        Raises
+        ------
+        InvalidParameter
+            For a protocol, split or epsilon that a manifest refuses.
+        """
+        recipe = self.recipe
+        attributes = []
+        for name in self._asked():
+            attribute: dict[str, Any] = {
+                "name": attribute_name(name),
+                "role": "sensitive" if name in recipe.sensitive else "plain",
+                "categories": list(self.categories[name]),
+                "question": recipe.questions[name],
+            }
+            if name == recipe.target:
+                attribute |= {"role": "target", "positive": recipe.positive}
+            attributes.append(attribute)
+        draft = {
+            "name": recipe.name,
+            "version": 1,
+            "title": recipe.title,
+            "epsilon": epsilon,
+            "split": split,
+            "protocol": protocol,
+            "attributes": attributes,
+            "protected": {
+                "attribute": attribute_name(recipe.protected),
+                "privileged": [recipe.privileged],
+                "unprivileged": [recipe.unprivileged],
+            },
+        }
+        return Manifest.from_dict(draft).to_dict()
+
+    def _asked(self) -> list[str]:
+        return [name for name in self.codes if len(self.categories[name]) > 1]
+
+
+def ranked(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return each value's place among the distinct ones, int64[n], and those, ascending."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64), distinct
