@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import device, kernels, million, paper
+from benchmarks import cells, device, kernels, million, paper
 from benchmarks.harness import Figure, report
 
 
@@ -29,6 +29,8 @@ def main() -> int:
         "record": lambda: device.randomising(options.data),
         "counting": lambda: kernels.counting(options.scale),
         "encoding": lambda: kernels.encoding(options.data, options.scale),
+        "cell": lambda: cells.overhead(options.data),
+        "grid": lambda: cells.grid(options.data, max(1, round(3 * options.scale))),
         "paper": lambda: paper.reproducing(options.data),
         "million": lambda: million.reading(options.data, options.scale),
     }
