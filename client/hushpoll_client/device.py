@@ -162,7 +162,7 @@ class Device:
         while (wait := self._delivery.step()) is not None:
             left = over - self._pacing.monotonic()
             if left <= 0 or wait > left:
-                return False
+                return self._outbox.waiting() == 0
             if wait:
                 self._pacing.sleep(min(wait, LOOK_AGAIN_SECONDS, left))
         return True
