@@ -14,6 +14,7 @@ try:
     from hushpoll_server import logs, serving
     from hushpoll_server.configuration import Configuration
     from hushpoll_server.listening import listen
+    from hushpoll_server.metrics import shared_directory
     from hushpoll_server.options import configured
     from hushpoll_server.store.lock import only_server
     from hushpoll_server.token_file import private_file
@@ -42,6 +43,7 @@ def serve(configuration: Configuration) -> None:
     token_file = settings.admin_token_file
     # The first start happens once, so what can be refused is refused before its token is made.
     with (
+        shared_directory() if settings.metrics_token else nullcontext(),
         only_server(settings.database_url),
         listen(settings.host, settings.port) as listener,
     ):

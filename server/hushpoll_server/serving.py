@@ -10,6 +10,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server import metrics
 from hushpoll_server.gunicorn_log import PrivateLogger
 from hushpoll_server.http.application import build
 from hushpoll_server.http.rate_limits import RateLimits, storage_of
@@ -70,6 +71,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
             "post_fork": self._post_fork,
             "post_worker_init": self._post_worker_init,
             "worker_exit": self._worker_exit,
+            "child_exit": self._child_exit,
         }.items():
             self.cfg.set(name, value)
 
@@ -92,6 +94,9 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
     def _worker_exit(self, _arbiter: Any, _worker: Any) -> None:
         if self._app is not None:
             self._collector().stop()
+
+    def _child_exit(self, _arbiter: Any, worker: Any) -> None:
+        metrics.process_ended(worker.pid)
 
     def _collector(self) -> Collector:
         if self._app is None:

@@ -47,7 +47,8 @@ class Setting:
     description : str
         What it does, with its unit.
     least, most : int, float, str or None
-        Closed interval of a number. A name stands for the value of that setting.
+        Closed interval of a number. A name stands for the value of that setting. Of a text,
+        `least` is the fewest characters.
     choices : sequence of str
         What a ``choice`` may be.
     secret : bool
@@ -95,6 +96,8 @@ class Setting:
                 return f"{kind} in [{self.least}, {self.most}]"
             case "choice":
                 return " or ".join(self.choices)
+            case "text" if self.least is not None:
+                return f"text of at least {self.least} characters"
             case kind:
                 return _KINDS[kind]
 
@@ -148,8 +151,10 @@ class Setting:
                     or not least <= value <= most
                 ):
                     raise self.refused(value, f"[{least}, {most}]")
-            case "text" if not isinstance(value, str) or not value or "\0" in value:
-                raise self.refused(value)
+            case "text":
+                least = self._bound(self.least, values) or 1
+                if not isinstance(value, str) or len(value) < least or "\0" in value:
+                    raise self.refused(value)
             case "choice" if value not in self.choices:
                 raise self.refused(value)
             case "switch" if not isinstance(value, bool):

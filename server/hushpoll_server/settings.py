@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.logs import LEVELS
-from hushpoll_server.setting import Setting, choice, number, table_of, text, whole
+from hushpoll_server.setting import Setting, choice, number, switch, table_of, text, whole
 from hushpoll_shared.clock import Clock, SystemClock
 
 # Flask's own key, accepted so that tests can use the framework's switch.
@@ -139,6 +139,19 @@ class Settings:
     # logs
     log_level: str = choice(
         "info", LEVELS, "What to log to standard error; never an address or a payload."
+    )
+    log_requests: bool = switch(
+        False,
+        "Whether to log a line for each request: method, route, status and time. Submissions are "
+        "never logged.",
+    )
+
+    # metrics
+    metrics_token: str | None = text(
+        None,
+        "Bearer token of GET /metrics, which is not there without one.",
+        least=16,
+        secret=True,
     )
 
     def __post_init__(self) -> None:

@@ -10,6 +10,8 @@ from flask_openapi3.models.schema import Schema
 from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.http import analysis, answers, health, models, page, reports, surveys, tokens
+from hushpoll_server.http import metrics as metrics_page
+from hushpoll_server.http import observing
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.rate_limits import RateLimits
 from hushpoll_server.services.collector import Collector
@@ -52,7 +54,11 @@ def build(
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
     for model in (models.RejectedReport,):
         app.components_schemas[model.__name__] = Schema(**model.model_json_schema())
-    Collector(settings).init_app(app)
+    parts = Collector(settings)
+    parts.init_app(app)
+    observing.register(app, metrics=parts.metrics, log_requests=settings.log_requests)
+    if parts.metrics is not None and settings.metrics_token is not None:
+        app.register_blueprint(metrics_page.blueprint(parts.metrics, settings.metrics_token))
     return app
 
 

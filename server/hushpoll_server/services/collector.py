@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from flask import Flask, current_app
 
+from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
 from hushpoll_server.services.counting import counted
 from hushpoll_server.services.exports import Exports
 from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.measuring import measured
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.retention import Retention
+from hushpoll_server.services.sampling import Sampler
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.upkeep import Upkeep
 from hushpoll_server.services.writer import Writer
@@ -57,7 +60,10 @@ class Collector:
             raise
         self.tokens = TokenStore(self.database)
         self.reports = ReportStore(self.database)
-        self.tallies = TallyStore(self.database)
+        self.metrics = Metrics() if settings.metrics_token else None
+        self.tallies = TallyStore(
+            self.database, observe=self.metrics.reports if self.metrics else None
+        )
         self.access = Access(self.tokens, settings.clock)
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.segments = SegmentStore(self.database, shuffled, counted(self.surveys.published_of))
@@ -70,13 +76,22 @@ class Collector:
             tallies=self.tallies,
         )
         self.writer = Writer(
-            self.reports.take,
+            measured(self.reports.take, self.metrics) if self.metrics else self.reports.take,
             after=self.upkeep.after_group,
             idle=self.upkeep.idle,
             group_reports=settings.group_commit_reports,
             group_seconds=settings.group_commit_ms / 1000,
             queue_reports=settings.queue_reports,
         )
+        self._sampler = None
+        if self.metrics is not None:
+            self._sampler = Sampler(
+                self.metrics,
+                waiting=self.reports.waiting,
+                counts=self.segments.counts,
+                queue=lambda: self.writer.state.waiting,
+                jobs=dict,
+            )
         self.readiness = Readiness(
             writer=self.writer,
             schema_version=lambda: migrate.current(self.database),
@@ -111,13 +126,17 @@ class Collector:
         app.extensions[EXTENSION] = self
 
     def start(self) -> None:
-        """Start the writer's thread, so that upkeep goes on while nothing arrives."""
+        """Start the writer's thread, so that upkeep goes on while nothing arrives; and metrics."""
         self.writer.start()
+        if self._sampler is not None:
+            self._sampler.start()
 
     def stop(self) -> None:
         """Commit what is in flight, write the counts, and close the database."""
         try:
             self.writer.stop(STOP_SECONDS)
+            if self._sampler is not None:
+                self._sampler.stop()
             self.tallies.flush()
         finally:
             self.database.close()

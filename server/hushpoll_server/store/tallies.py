@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 from sqlalchemy import func, insert, select, update
 
@@ -16,10 +17,20 @@ class TallyStore:
 
     A count waits in memory until ``flush``; a crash loses the counts since the last one, never a
     report. What was accepted is not counted here but by the reports themselves.
+
+    Parameters
+    ----------
+    database : Database
+        Where they are written.
+    observe : callable or None
+        Told each outcome and its count, without the version, as soon as it is counted.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, *, observe: Callable[[str, int], None] | None = None
+    ) -> None:
         self._database = database
+        self._observe = observe
         self._lock = threading.Lock()
         self._pending: Counter[tuple[int, str, str]] = Counter()
 
@@ -27,6 +38,8 @@ class TallyStore:
         """Count `count` reports of `day` (YYYY-MM-DD) under `outcome`."""
         with self._lock:
             self._pending[version_id, day, outcome] += count
+        if self._observe is not None:
+            self._observe(outcome, count)
 
     def flush(self) -> None:
         """Write the counts that wait; they wait on if that fails."""

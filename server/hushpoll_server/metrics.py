@@ -1,0 +1,174 @@
+"""What the server counts about itself, for Prometheus.
+
+No label holds an address, an id, a token, a survey or anything else of a request but its method,
+its route as it is written in the code, and its status. So every number is one of the whole server:
+the counts of a survey are an analyst's, and given below its minimum batch to nobody else.
+
+Several processes count together in files, if the library finds ``PROMETHEUS_MULTIPROC_DIR`` in the
+environment when it is first imported; `shared_directory` sees to that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Final
+
+DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+
+
+@contextmanager
+def shared_directory() -> Iterator[None]:
+    """Let processes that are forked from this one count together.
+
+    Must be entered before the library is imported. The directory goes with the process that made
+    it, not with those that it forked.
+    """
+    directory = tempfile.mkdtemp(prefix="hushpoll-metrics-")
+    maker = os.getpid()
+    os.environ[DIRECTORY_VARIABLE] = directory
+    try:
+        yield
+    finally:
+        if os.getpid() == maker:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def process_ended(pid: int) -> None:
+    """Drop the gauges of a process that has ended; what it counted stays."""
+    if DIRECTORY_VARIABLE in os.environ:
+        from prometheus_client import multiprocess
+
+        multiprocess.mark_process_dead(pid)
+
+
+class Metrics:
+    """The server's metrics, in a registry of their own.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        # Imported here: a server without metrics does not pay for it, and see `shared_directory`.
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        registry = self._registry = CollectorRegistry()
+        self._reports = Counter(
+            "hushpoll_reports",
+            "Reports by outcome: accepted, duplicate, or the reason of a refusal.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._requests = Counter(
+            "hushpoll_http_requests",
+            "Requests by method, route and status.",
+            ["method", "route", "status"],
+            registry=registry,
+        )
+        self._request_seconds = Histogram(
+            "hushpoll_http_request_seconds",
+            "Time from a request's arrival to its answer; without the time of streaming a body.",
+            ["method", "route"],
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+            registry=registry,
+        )
+        self._rate_limited = Counter(
+            "hushpoll_rate_limited", "Requests answered with 429.", registry=registry
+        )
+        self._commit_seconds = Histogram(
+            "hushpoll_commit_seconds",
+            "Time of one durable transaction that stores a group of reports.",
+            buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
+            registry=registry,
+        )
+        self._group_reports = Histogram(
+            "hushpoll_group_reports",
+            "Reports in one such transaction.",
+            buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000),
+            registry=registry,
+        )
+        self._queue = Gauge(
+            "hushpoll_queue_reports",
+            "Reports that wait for their commit.",
+            multiprocess_mode="livesum",
+            registry=registry,
+        )
+        self._inbox = Gauge(
+            "hushpoll_inbox_reports",
+            "Stored reports that wait to be folded.",
+            multiprocess_mode="livemostrecent",
+            registry=registry,
+        )
+        self._fold_lag = Gauge(
+            "hushpoll_fold_lag_seconds",
+            "At most this long has the oldest report in an inbox waited to be folded, as far as "
+            "this server has seen.",
+            multiprocess_mode="livemin",
+            registry=registry,
+        )
+        self._jobs = Gauge(
+            "hushpoll_jobs",
+            "Background jobs by state.",
+            ["state"],
+            multiprocess_mode="livemostrecent",
+            registry=registry,
+        )
+        self._database_up = Gauge(
+            "hushpoll_database_up",
+            "1 if the database answered when it was last asked, else 0.",
+            multiprocess_mode="livemin",
+            registry=registry,
+        )
+        Gauge(
+            "hushpoll_info",
+            "Always 1.",
+            ["version"],
+            multiprocess_mode="max",
+            registry=registry,
+        ).labels(version("hushpoll")).set(1)
+
+    def reports(self, outcome: str, count: int = 1) -> None:
+        """Count reports of one outcome."""
+        self._reports.labels(outcome).inc(count)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count an answered request; `route` is a template, never a path."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(method, route).observe(seconds)
+        if status == 429:
+            self._rate_limited.inc()
+
+    def committed(self, reports: int, seconds: float) -> None:
+        """Count a transaction that stored a group."""
+        self._group_reports.observe(reports)
+        self._commit_seconds.observe(seconds)
+
+    def queue(self, reports: int) -> None:
+        """Tell how many reports wait for their commit in this process."""
+        self._queue.set(reports)
+
+    def sampled(
+        self, *, up: bool, inbox: int = 0, fold_lag: float = 0.0, jobs: Mapping[str, int] = {}
+    ) -> None:
+        """Tell what the database said; where it is down, the last values stay."""
+        self._database_up.set(up)
+        if up:
+            self._inbox.set(inbox)
+            self._fold_lag.set(fold_lag)
+            for state, count in jobs.items():
+                self._jobs.labels(state).set(count)
+
+    def exposition(self) -> tuple[bytes, str]:
+        """Return the text for Prometheus and its media type, of all processes together."""
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        registry = self._registry
+        if DIRECTORY_VARIABLE in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # it has no types
+        return generate_latest(registry), CONTENT_TYPE_LATEST

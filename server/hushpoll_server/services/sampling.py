@@ -1,0 +1,123 @@
+"""What metrics ask of the database, every few seconds and never when they are read.
+
+Reading metrics therefore costs the database nothing and works while it is away.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from hushpoll_server.logs import get_logger
+from hushpoll_server.metrics import Metrics
+
+log = get_logger(__name__)
+
+SAMPLE_SECONDS = 10.0
+STOP_SECONDS = 2.0
+
+
+class FoldLag:
+    """How long the oldest report of an inbox can have waited, without any time being stored.
+
+    Only what this process has seen counts: an inbox that was not empty at its first look is taken
+    to have filled just then. A fold empties a whole inbox, so when a version's number of sealed
+    reports has grown, what waits now came after the look before. All of this is an upper bound,
+    too large by at most the time between two looks.
+    """
+
+    def __init__(self) -> None:
+        self._last_look: float | None = None
+        self._since: dict[int, float] = {}
+        self._sealed: dict[int, int] = {}
+
+    def look(self, counts: Mapping[int, tuple[int, int]], now: float) -> float:
+        """Return the longest wait, in seconds.
+
+        Parameters
+        ----------
+        counts : mapping of int to (int, int)
+            Of every version whose inbox is not empty: reports in the inbox, and sealed ones.
+        now : float
+            Seconds of a clock that never goes back.
+        """
+        before = now if self._last_look is None else self._last_look
+        self._last_look = now
+        since = {}
+        for version_id, (_, sealed) in counts.items():
+            folded = sealed > self._sealed.get(version_id, sealed)
+            since[version_id] = before if folded else self._since.get(version_id, before)
+        self._since = since
+        # What has no inbox now may have been folded away and fill again.
+        self._sealed = {version_id: sealed for version_id, (_, sealed) in counts.items()}
+        return now - min(since.values(), default=now)
+
+
+class Sampler:
+    """Asks the database in a thread of its own.
+
+    Parameters
+    ----------
+    metrics : Metrics
+        Told what was found.
+    waiting : callable
+        Returns the number of reports in each inbox that is not empty, by version.
+    counts : callable
+        Returns the numbers of waiting and of sealed reports of one version.
+    queue : callable
+        Returns the number of reports that wait for their commit.
+    jobs : callable
+        Returns the number of background jobs by state.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        *,
+        waiting: Callable[[], Mapping[int, int]],
+        counts: Callable[[int], tuple[int, int]],
+        queue: Callable[[], int],
+        jobs: Callable[[], Mapping[str, int]],
+    ) -> None:
+        self._metrics = metrics
+        self._waiting = waiting
+        self._counts = counts
+        self._queue = queue
+        self._jobs = jobs
+        self._lag = FoldLag()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, name="hushpoll-sampler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; one that hangs in the database is left behind."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(STOP_SECONDS)
+
+    def sample(self) -> None:
+        """Look once."""
+        self._metrics.queue(self._queue())
+        try:
+            found = {version_id: self._counts(version_id) for version_id in self._waiting()}
+            jobs = self._jobs()
+        except Exception as error:
+            log.warning("not-sampled", error=type(error).__name__)
+            self._metrics.sampled(up=False)
+            return
+        self._metrics.sampled(
+            up=True,
+            inbox=sum(inbox for inbox, _ in found.values()),
+            fold_lag=self._lag.look(found, time.monotonic()),
+            jobs=jobs,
+        )
+
+    def _run(self) -> None:
+        self.sample()
+        while not self._ended.wait(SAMPLE_SECONDS):
+            self.sample()

@@ -1,0 +1,169 @@
+"""What metrics say, to whom, and what they never say."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.metrics import Metrics
+from hushpoll_server.services.sampling import FoldLag, Sampler
+from hushpoll_server.settings import Settings
+from hushpoll_shared import wire
+
+TOKEN = "metrics-token-of-tests"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def measured_site(make_site):
+    return make_site(METRICS_TOKEN=TOKEN)
+
+
+def samples(text):
+    """Every sample by its name and labels."""
+    return {
+        (one.name, *sorted(one.labels.items())): one.value
+        for family in text_string_to_metric_families(text)
+        for one in family.samples
+    }
+
+
+def read(site):
+    answer = site.get("/metrics", headers=BEARER)
+    assert answer.status_code == 200
+    assert answer.content_type.startswith("text/plain")
+    assert answer.headers["Cache-Control"] == "no-store"
+    return samples(answer.text)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_metrics_are_there_with_their_own_token_alone(make_site):
+    assert make_site().get("/metrics").status_code == 404
+    site = make_site(METRICS_TOKEN=TOKEN)
+    assert site.get("/metrics", headers=BEARER).status_code == 200
+    other = {"Authorization": f"Basic {TOKEN}"}
+    for headers in ({}, site.admin, {"Authorization": f"Bearer {TOKEN}x"}, other):
+        answer = site.get("/metrics", headers=headers)
+        assert site.problem(answer) == (401, "unauthorized", "Authorization")
+    assert site.get("/api/v1/tokens", headers=BEARER).status_code in (401, 405)
+    with pytest.raises(InvalidParameter, match=r"METRICS_TOKEN is .*at least 16") as refused:
+        Settings(metrics_token="short")
+    assert "short" not in str(refused.value)
+
+
+def test_metrics_count_reports_by_outcome_and_requests_by_route(measured_site, make_report):
+    site = measured_site
+    published = site.publish()
+    report = make_report(published)
+    body = wire.encode_report_json(published.digest, report)
+    other = wire.encode_report_json(published.digest, wire.Report(report.id, make_other(report)))
+    broken = {**body, "record": wire.b64encode(report.record[:-1])}
+    statuses = [site.send("work", one).status_code for one in (body, body, other, broken)]
+    assert statuses == [201, 200, 409, 422]
+    site.fill(published, 30)
+    found = read(site)
+    outcomes = {
+        key[1][1]: value for key, value in found.items() if key[0] == "hushpoll_reports_total"
+    }
+    assert outcomes == {
+        "accepted": 31, "duplicate": 1, "report-conflict": 1, "malformed-report:length": 1,
+    }  # fmt: skip
+    route = ("route", "/api/v1/surveys/<name>/reports")
+    assert {
+        key[3][1]: value
+        for key, value in found.items()
+        if key[0] == "hushpoll_http_requests_total" and route in key
+    } == {"201": 1, "200": 2, "409": 1, "422": 1}
+    count = ("hushpoll_http_request_seconds_count", ("method", "POST"), route)
+    assert found[count] == 5
+    assert found["hushpoll_group_reports_sum",] == 33  # with the repeat and the conflict
+    assert found["hushpoll_commit_seconds_count",] == 4
+
+
+def make_other(report):
+    """Another well-formed record: the first byte is the code of a gender."""
+    return bytes([1 - report.record[0]]) + report.record[1:]
+
+
+def test_what_the_database_holds_is_sampled_and_its_absence_told(
+    measured_site, make_report, monkeypatch
+):
+    site = measured_site
+    published = site.publish()
+    site.fill(published, 30)
+    sampler = site.collector._sampler
+    site.collector.writer.stop()  # which has nothing in its queue any more
+    sampler.sample()
+    found = read(site)
+    assert found["hushpoll_inbox_reports",] == 30
+    assert (found["hushpoll_queue_reports",], found["hushpoll_database_up",]) == (0, 1)
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    sampler.sample()
+    assert read(site)["hushpoll_inbox_reports",] == 0
+
+    def gone():
+        raise OSError("gone")
+
+    monkeypatch.setattr(site.collector.database, "reading", gone)
+    sampler.sample()
+    assert read(site)["hushpoll_database_up",] == 0  # and reading metrics needs no database
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_label_tells_of_a_survey_or_a_request(measured_site, make_report):
+    site = measured_site
+    published = site.publish(name="x7qz-survey", title="x7Qz title")
+    report = make_report(published)
+    site.app.test_client().post(
+        "/api/v1/surveys/x7qz-survey/reports?x7Qz=1",
+        json=wire.encode_report_json(published.digest, report),
+        headers={"User-Agent": "x7Qz-agent", "X-Forwarded-For": "203.0.113.77"},
+        environ_overrides={"REMOTE_ADDR": "198.51.100.23"},
+    )
+    site.app.test_client().open("/x7Qz/path", method="X7QZ")
+    text = site.get("/metrics", headers=BEARER).text
+    assert 'method="other",route="none",status="404"' in text or 'status="405"' in text
+    for trace in ("x7qz", "203.0.113.77", "198.51.100.23", published.digest, report.id.hex()):
+        assert trace not in text.lower()
+    labels = set(re.findall(r'(\w+)="', text))
+    assert labels == {"outcome", "method", "route", "status", "le", "version"}
+
+
+def test_the_fold_lag_is_a_bound_that_folds_take_down():
+    lag = FoldLag()
+    assert lag.look({}, 100.0) == 0
+    assert lag.look({1: (5, 0)}, 110.0) == 10  # came after the look at 100
+    assert lag.look({1: (9, 0)}, 120.0) == 20
+    assert lag.look({1: (2, 9)}, 130.0) == 10  # folded, and filled again since 120
+    assert lag.look({1: (3, 9), 2: (1, 0)}, 140.0) == 20
+    assert lag.look({2: (1, 0)}, 150.0) == 20
+    assert lag.look({}, 160.0) == 0
+    assert lag.look({1: (1, 12)}, 170.0) == 10
+
+
+def test_an_inbox_that_was_there_before_the_first_look_is_counted_from_then():
+    lag = FoldLag()
+    assert lag.look({1: (5, 7)}, 100.0) == 0
+    assert lag.look({1: (5, 7)}, 107.0) == 7
+
+
+def test_a_sampler_tells_its_queue_and_jobs_and_ends():
+    metrics = Metrics()
+    sampler = Sampler(
+        metrics,
+        waiting=lambda: {3: 4},
+        counts=lambda version_id: (4, version_id),
+        queue=lambda: 8,
+        jobs=lambda: {"running": 2},
+    )
+    sampler.start()
+    sampler.stop()
+    found = samples(metrics.exposition()[0].decode())
+    assert found["hushpoll_queue_reports",] == 8
+    assert found["hushpoll_inbox_reports",] == 4
+    assert found["hushpoll_jobs", ("state", "running")] == 2
+    assert "hushpoll-sampler" not in {thread.name for thread in threading.enumerate()}
