@@ -14,9 +14,11 @@ except ImportError as error:
     raise MissingExtra("train", "training") from error
 
 from hushpoll_training.cell import Cell, baseline_cell, cell
+from hushpoll_training.classifier import LDPClassifier
 from hushpoll_training.coded import describe_codes, read_codes
 from hushpoll_training.collected import train_collected
 from hushpoll_training.crossfit import cross_fit
+from hushpoll_training.encoding import priors_for
 from hushpoll_training.evaluation import Evaluation, cross_validate, evaluate
 from hushpoll_training.external import external_predictions
 from hushpoll_training.features import Features
@@ -27,6 +29,7 @@ from hushpoll_training.outcome import Outcome
 from hushpoll_training.parameters import PARAMETERS, check_parameters
 from hushpoll_training.prediction import Predictions, predict_rows
 from hushpoll_training.record import run_record
+from hushpoll_training.record_encoder import RecordEncoder
 from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
 from hushpoll_training.rows import read_rows
 from hushpoll_training.saved import load_model, save_model
@@ -44,10 +47,12 @@ __all__ = [
     "Cell",
     "Evaluation",
     "Features",
+    "LDPClassifier",
     "Metric",
     "Model",
     "Outcome",
     "Predictions",
+    "RecordEncoder",
     "RecordsFairness",
     "Target",
     "baseline_cell",
@@ -65,6 +70,7 @@ __all__ = [
     "measure",
     "override",
     "predict_rows",
+    "priors_for",
     "read_codes",
     "read_rows",
     "run_record",

@@ -18,7 +18,7 @@ PREDICT_ROWS = 65_536
 
 
 def fit(
-    features: csr_matrix,
+    features: csr_matrix | npt.NDArray[np.floating[Any]],
     label: npt.NDArray[np.int64],
     names: Sequence[str],
     parameters: Mapping[str, Any],
@@ -26,13 +26,14 @@ def fit(
     seed: int,
     threads: int = 1,
     on_round: Callable[[int, int], None] | None = None,
+    weight: npt.NDArray[np.float64] | None = None,
 ) -> lightgbm.Booster:
     """Fit LightGBM, equal to its scikit-learn classifier at the same parameters.
 
     Parameters
     ----------
-    features : csr_matrix[n, m] of float32
-        Indicator columns.
+    features : csr_matrix[n, m] of float32, or float array[n, m]
+        Columns, finite.
     label : int array[n] of {0, 1}
         1 is the positive class.
     names : sequence of str, m
@@ -45,6 +46,8 @@ def fit(
         At least 1.
     on_round : callable, optional
         Called with (rounds done, rounds in all) after each boosting round.
+    weight : f64[n], optional
+        Of each row, not negative.
 
     Raises
     ------
@@ -72,7 +75,9 @@ def fit(
         "force_row_wise": True,
         "verbosity": -1,
     }
-    table = lightgbm.Dataset(features, label=label, feature_name=list(names), params=settings)
+    table = lightgbm.Dataset(
+        features, label=label, weight=weight, feature_name=list(names), params=settings
+    )
 
     def report(state: Any) -> None:
         if on_round is not None:
@@ -82,7 +87,10 @@ def fit(
 
 
 def scores(
-    booster: lightgbm.Booster, features: csr_matrix, *, threads: int = 1
+    booster: lightgbm.Booster,
+    features: csr_matrix | npt.NDArray[np.floating[Any]],
+    *,
+    threads: int = 1,
 ) -> npt.NDArray[np.float64]:
     """Return the model's probability of the positive class per row, f64[n] in (0, 1)."""
     parts = [
@@ -90,6 +98,14 @@ def scores(
         for start in range(0, features.shape[0], PREDICT_ROWS)
     ]
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+def renamed(booster: lightgbm.Booster, names: Sequence[str]) -> lightgbm.Booster:
+    """Return the same trees over columns of other names, which LightGBM must accept."""
+    text = booster.model_to_string()
+    before = f"\nfeature_names={' '.join(booster.feature_name())}\n"
+    after = f"\nfeature_names={' '.join(names)}\n"
+    return lightgbm.Booster(model_str=text.replace(before, after, 1))
 
 
 def check_seed(seed: int) -> None:

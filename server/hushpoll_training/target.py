@@ -124,9 +124,14 @@ class Target:
 
     def correct(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turn the chance of a positive report into that of a positive truth, clipped to [0, 1]."""
-        if not self.perturbed:
-            return score
-        return np.clip((score - self.q) / (self.p - self.q), 0.0, 1.0)
+        return corrected(score, self.p, self.q)
+
+
+def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray[np.float64]:
+    """Turn chances of a positive report into chances of the truth; see :class:`Target`."""
+    if p == 1.0:
+        return score
+    return np.clip((score - q) / (p - q), 0.0, 1.0)
 
 
 def _report_law(name: str, oracle: FrequencyOracle | None, answers: int) -> tuple[float, float]:
