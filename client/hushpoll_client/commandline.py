@@ -62,6 +62,11 @@ COMMANDS: Final[dict[str, Row]] = {
         "train",
         "Estimate group fairness from records alone, the protected attribute unseen.",
     ),
+    "migrate": Row(
+        "hushpoll_server.migrate_command:migrate",
+        "server",
+        "Bring the server's database to this program's schema version.",
+    ),
     "predict": Row(
         "hushpoll_training.commands:predict", "train", "Predict with a model that train saved."
     ),

@@ -40,6 +40,12 @@ def current(database: Database) -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
+def known() -> list[str]:
+    """Return every schema version that this program knows, the oldest first."""
+    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
+    return [script.revision for script in scripts][::-1]
+
+
 def head() -> str:
     """Return the schema version of this program."""
     revision = ScriptDirectory.from_config(_config()).get_current_head()
