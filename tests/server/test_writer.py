@@ -22,13 +22,13 @@ class Disk:
         self.entered = threading.Semaphore(0)
         self.failing = False
 
-    def commit(self, arrivals):
+    def commit(self, uploads):
         self.entered.release()
         assert self.open.wait(10)
         if self.failing:
             raise OSError("disk full")
-        self.groups.append([arrival.report_id for arrival in arrivals])
-        return [Outcome.ACCEPTED] * len(arrivals)
+        self.groups.append([arrival.report_id for upload in uploads for arrival in upload])
+        return [[Outcome.ACCEPTED] * len(upload) for upload in uploads]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def make_writer(disk):
 
     def make(**options):
         settings = {"group_reports": 100, "group_seconds": 0.002, "queue_reports": 1000}
-        hooks = {"after": lambda arrivals, outcomes: None, "idle": lambda: None}
+        hooks = {"after": lambda accepted: None, "idle": lambda: None}
         writers.append(Writer(disk.commit, **{**settings, **hooks, **options}))
         return writers[-1]
 
@@ -129,7 +129,10 @@ def test_outcomes_go_back_to_their_own_requests(make_writer, disk):
     def commit(group):
         disk.entered.release()
         assert disk.open.wait(10)
-        return [Outcome.ACCEPTED if one.report_id[0] % 2 else Outcome.DUPLICATE for one in group]
+        return [
+            [Outcome.ACCEPTED if one.report_id[0] % 2 else Outcome.DUPLICATE for one in upload]
+            for upload in group
+        ]
 
     disk.commit = commit
     writer = make_writer()

@@ -25,15 +25,15 @@ class Store:
         self.let_go = threading.Event()
         self.poison = ValueError("a statement failed")
 
-    def commit(self, arrivals):
-        ids = [one.report_id for one in arrivals]
+    def commit(self, uploads):
+        ids = [one.report_id for upload in uploads for one in upload]
         self.attempts.append(len(ids))
         self.entered.set()
         assert self.let_go.wait(10)
         if POISON in ids:
             raise self.poison
         self.stored += ids
-        return [Outcome.ACCEPTED] * len(ids)
+        return [[Outcome.ACCEPTED] * len(upload) for upload in uploads]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def store():
 def writer(store):
     made = Writer(
         store.commit,
-        after=lambda arrivals, outcomes: None,
+        after=lambda accepted: None,
         idle=lambda: None,
         group_reports=100,
         group_seconds=0.0,

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.ingest import Ingest
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.writer import Writer
-from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.reports import Batch, Outcome, ReportStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.batch import malformed_many, unpack_rows
 from hushpoll_shared.wire import JSON_MEDIA_TYPE
@@ -97,12 +96,17 @@ class BatchIngest:
             Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
         ]
         good = np.flatnonzero(~bad)
-        outcomes = self._store(row, _arrivals(row, ids, records, good))
-        rejected += [
-            Rejection(index, outcome.value, "id")
-            for index, outcome in zip(good.tolist(), outcomes, strict=True)
-            if outcome is Outcome.CONFLICT
-        ]
+        # Without a malformed one, the arrays are the body itself, and are not copied.
+        batch = (
+            Batch(row.id, ids[good], records[good]) if malformed else Batch(row.id, ids, records)
+        )
+        outcomes = self._store(row, batch)
+        if Outcome.CONFLICT in outcomes:
+            rejected += [
+                Rejection(index, outcome.value, "id")
+                for index, outcome in zip(good.tolist(), outcomes, strict=True)
+                if outcome is Outcome.CONFLICT
+            ]
         self._count(row, rejected, outcomes.count(Outcome.DUPLICATE))
         return BatchOutcome(
             accepted=outcomes.count(Outcome.ACCEPTED),
@@ -127,12 +131,12 @@ class BatchIngest:
                 field="body",
             )
 
-    def _store(self, row: VersionRow, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+    def _store(self, row: VersionRow, batch: Batch) -> Sequence[Outcome]:
         if self._ingest.takes(row):
-            return self._writer.submit(arrivals) if arrivals else []
+            return self._writer.submit(batch) if len(batch) else []
         # The retry of a batch that is in already is never refused.
-        known = [one for one in self._reports.look_up(arrivals) if one is not None]
-        if len(known) < len(arrivals) or not arrivals:
+        known = [one for one in self._reports.look_up(batch) if one is not None]
+        if len(known) < len(batch) or not len(batch):
             raise self._ingest.refusal(row)
         return known
 
@@ -144,15 +148,3 @@ class BatchIngest:
         for outcome, number in counts.items():
             if number:
                 self._ingest.count(row, outcome, number)
-
-
-def _arrivals(
-    row: VersionRow,
-    ids: npt.NDArray[np.uint8],
-    records: npt.NDArray[np.uint8],
-    chosen: npt.NDArray[np.intp],
-) -> list[Arrival]:
-    return [
-        Arrival(row.id, report_id.tobytes(), record.tobytes())
-        for report_id, record in zip(ids[chosen], records[chosen], strict=True)
-    ]

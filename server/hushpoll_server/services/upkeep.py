@@ -18,12 +18,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.settings import Settings
-from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_server.store.tallies import TallyStore
@@ -74,17 +74,12 @@ class Upkeep:
         """Whether this process folds by itself."""
         return self._settings.folding == "server"
 
-    def after_group(self, arrivals: Sequence[Arrival], outcomes: Sequence[Outcome]) -> None:
-        """Fold the inboxes that a committed group has filled."""
+    def after_group(self, accepted: Counter[int]) -> None:
+        """Fold the inboxes that a committed group has filled: reports accepted, by version."""
         if not self.folds:
             return
         self._last_arrival = self._monotonic()
         self._folded_since_arrival = False
-        accepted = Counter(
-            arrival.version_id
-            for arrival, outcome in zip(arrivals, outcomes, strict=True)
-            if outcome is Outcome.ACCEPTED
-        )
         with self._lock:
             if self._waiting is None:  # the first group of this process is in the store already
                 self._waiting = Counter(self._reports.waiting())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
-from hushpoll_server.store.reports import Arrival, Outcome
+from hushpoll_server.store.reports import Batch, Outcome, Upload
 
 log = get_logger(__name__)
 
@@ -27,11 +28,11 @@ APART_SECONDS = 5.0
 class _Job:
     """The reports of one request, and where their outcomes are put."""
 
-    arrivals: Sequence[Arrival]
+    upload: Upload
     done: threading.Event = field(default_factory=threading.Event)
-    outcomes: list[Outcome] | None = None
+    outcomes: Sequence[Outcome] | None = None
 
-    def settle(self, outcomes: list[Outcome] | None) -> None:
+    def settle(self, outcomes: Sequence[Outcome] | None) -> None:
         """Let the request go on; None: not stored."""
         self.outcomes = outcomes
         self.done.set()
@@ -72,9 +73,10 @@ class Writer:
     Parameters
     ----------
     commit : callable
-        Stores a group durably and returns an outcome for each report.
+        Stores a group of uploads durably and returns an outcome for each report of each.
     after : callable
-        Told the arrivals and outcomes of each committed group, after the acknowledgements.
+        Told how many reports of which version each committed group has brought, after the
+        acknowledgements.
     idle : callable
         Called when nothing has arrived for half a second, and once when the writer stops.
     group_reports : int
@@ -87,9 +89,9 @@ class Writer:
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Arrival]], list[Outcome]],
+        commit: Callable[[Sequence[Upload]], Sequence[Sequence[Outcome]]],
         *,
-        after: Callable[[Sequence[Arrival], Sequence[Outcome]], None],
+        after: Callable[[Counter[int]], None],
         idle: Callable[[], None],
         group_reports: int,
         group_seconds: float,
@@ -120,7 +122,7 @@ class Writer:
         with self._state:
             self._start()
 
-    def submit(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def submit(self, upload: Upload) -> Sequence[Outcome]:
         """Store reports and return their outcomes once they are durable.
 
         Raises
@@ -129,15 +131,15 @@ class Writer:
             ``unavailable``: the queue is full, the writer is stopping, or the database failed.
             Sending the same bytes again is safe.
         """
-        job = _Job(arrivals)
+        job = _Job(upload)
         with self._state:
             if self._stopping:
                 raise _unavailable("the server is stopping")
-            if self._waiting + len(arrivals) > self._queue_reports:
+            if self._waiting + len(upload) > self._queue_reports:
                 raise _unavailable(
                     f"{self._waiting} reports wait to be stored, of at most {self._queue_reports}"
                 )
-            self._waiting += len(arrivals)
+            self._waiting += len(upload)
             self._start()
             self._jobs.put(job)
         if not job.done.wait(ACKNOWLEDGE_SECONDS):
@@ -180,7 +182,7 @@ class Writer:
 
     def _collect(self, first: _Job) -> tuple[list[_Job], bool]:
         group = [first]
-        size = len(first.arrivals)
+        size = len(first.upload)
         company = self._last_group > 1
         deadline = time.monotonic() + self._group_seconds
         while size < self._group_reports:
@@ -195,7 +197,7 @@ class Writer:
             if job is None:
                 return group, True
             group.append(job)
-            size += len(job.arrivals)
+            size += len(job.upload)
         self._last_group = len(group)
         return group, False
 
@@ -205,7 +207,7 @@ class Writer:
                 self._store_apart(group)
         finally:  # whatever ends the thread, no request waits for it in vain
             with self._state:
-                self._waiting -= sum(len(job.arrivals) for job in group)
+                self._waiting -= sum(len(job.upload) for job in group)
             for job in group:
                 if not job.done.is_set():
                     job.settle(None)
@@ -218,17 +220,16 @@ class Writer:
             self._stored([job])
 
     def _stored(self, group: list[_Job]) -> bool:
-        arrivals = [arrival for job in group for arrival in job.arrivals]
+        uploads = [job.upload for job in group]
         try:
-            outcomes = self._commit(arrivals)
+            found = self._commit(uploads)
         except Exception as error:  # the thread must outlive a full disk; the requests are told
-            log.error("group-not-stored", reports=len(arrivals), error=type(error).__name__)
+            reports = sum(map(len, uploads))
+            log.error("group-not-stored", reports=reports, error=type(error).__name__)
             return False
-        start = 0
-        for job in group:
-            job.settle(outcomes[start : start + len(job.arrivals)])
-            start += len(job.arrivals)
-        self._contained(lambda: self._after(arrivals, outcomes))
+        for job, outcomes in zip(group, found, strict=True):
+            job.settle(outcomes)
+        self._contained(lambda: self._after(_accepted(uploads, found)))
         return True
 
     def _contained(self, work: Callable[[], None]) -> None:
@@ -236,6 +237,21 @@ class Writer:
             work()
         except Exception as error:  # upkeep is tried again later; ingest goes on
             log.error("upkeep-failed", error=type(error).__name__)
+
+
+def _accepted(uploads: Sequence[Upload], found: Sequence[Sequence[Outcome]]) -> Counter[int]:
+    """Return the number of accepted reports by version."""
+    accepted: Counter[int] = Counter()
+    for upload, outcomes in zip(uploads, found, strict=True):
+        if isinstance(upload, Batch):
+            accepted[upload.version_id] += outcomes.count(Outcome.ACCEPTED)
+        else:
+            accepted.update(
+                arrival.version_id
+                for arrival, outcome in zip(upload, outcomes, strict=True)
+                if outcome is Outcome.ACCEPTED
+            )
+    return +accepted
 
 
 def _unavailable(why: str) -> Refused:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
@@ -45,3 +48,23 @@ class Backend(Protocol):
 
     def forget(self, engine: Engine, *, folded: bool) -> bool:
         """Remove what deleted rows and past transactions leave; False: try again later."""
+
+    def insert_new(
+        self, connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
+    ) -> set[tuple[int, bytes]]:
+        """Put rows (version, id, record) into the inbox, and return the keys of those stored.
+
+        Missing are those that a transaction of another process has stored meanwhile.
+        """
+
+    def insert_batch(
+        self,
+        connection: Connection,
+        version_id: int,
+        ids: npt.NDArray[np.uint8],
+        records: npt.NDArray[np.uint8],
+    ) -> bool:
+        """Put uint8[n, 16] ids and uint8[n, L] records into the inbox if every id is new.
+
+        False if one is there twice, in the inbox or sealed: then nothing has changed.
+        """

@@ -5,9 +5,13 @@ No other module but ``sqlite`` contains SQL that a second database would not acc
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, cast
 
+import numpy as np
+import numpy.typing as npt
 from psycopg import Connection as DriverConnection
+from psycopg.errors import UniqueViolation
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
@@ -33,6 +37,9 @@ DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit":
 # Advisory locks are numbers that only this program gives a meaning to, per database.
 VERSION_LOCKS: Final = 0x68757368
 CATALOGUE_LOCKS: Final = 0x68757369
+# Signature, flags and length of the header's extension; a tuple of -1 fields ends the file.
+COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+COPY_TRAILER: Final = b"\xff\xff"
 VACUUM_LOCK_TIMEOUT: Final = "50ms"
 
 
@@ -142,6 +149,84 @@ def hold_catalogue(connection: Connection) -> None:
     connection.execute(text("SET LOCAL lock_timeout = 0"))
     connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:class, 0)"), {"class": CATALOGUE_LOCKS})
+
+
+def insert_new(
+    connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
+) -> set[tuple[int, bytes]]:
+    """Put rows (version, id, record) into the inbox, and return the keys of those stored."""
+    versions, ids, records = map(list, zip(*rows, strict=True))
+    parameters = {"versions": versions, "ids": ids, "records": records}
+    return {(row.version_id, row.report_id) for row in connection.execute(_INSERT_NEW, parameters)}
+
+
+_INSERT_NEW: Final = text("""
+INSERT INTO inbox (version_id, report_id, record)
+SELECT * FROM unnest(
+  CAST(:versions AS integer[]), CAST(:ids AS bytea[]), CAST(:records AS bytea[])
+)
+ON CONFLICT DO NOTHING
+RETURNING version_id, report_id
+""")
+
+
+def insert_batch(
+    connection: Connection,
+    version_id: int,
+    ids: npt.NDArray[np.uint8],
+    records: npt.NDArray[np.uint8],
+) -> bool:
+    """Put uint8[n, 16] ids and uint8[n, L] records into the inbox if every id is new, by COPY."""
+    driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
+    with connection.begin_nested() as attempt:
+        try:
+            with (
+                driver.cursor() as cursor,
+                cursor.copy(
+                    "COPY inbox (version_id, report_id, record) FROM STDIN (FORMAT BINARY)"
+                ) as copy,
+            ):
+                copy.write(_copy_rows(version_id, ids, records))
+        except UniqueViolation:
+            attempt.rollback()
+            return False
+        parameters = {"version": version_id, "last": len(ids) - 1, "ids": ids.tobytes()}
+        if connection.execute(_ANY_SEEN, parameters).scalar_one():
+            attempt.rollback()
+            return False
+    return True
+
+
+_ANY_SEEN: Final = text("""
+SELECT EXISTS (
+  SELECT 1 FROM generate_series(0, CAST(:last AS integer)) AS place(i)
+  JOIN seen_ids ON seen_ids.version_id = CAST(:version AS integer)
+    AND seen_ids.report_id = substring(CAST(:ids AS bytea) FROM 16 * i + 1 FOR 16)
+)
+""")
+
+
+def _copy_rows(
+    version_id: int, ids: npt.NDArray[np.uint8], records: npt.NDArray[np.uint8]
+) -> bytes:
+    """Return a file in COPY's binary format, made as one array.
+
+    A tuple is its number of fields and, per field, length and bytes, big-endian
+    (PostgreSQL's documentation of COPY, "Binary Format").
+    """
+    size = records.shape[1]
+    row = np.dtype(
+        [
+            *(("fields", ">i2"), ("version_size", ">i4"), ("version", ">i4")),
+            *(("id_size", ">i4"), ("id", np.uint8, (16,))),
+            *(("record_size", ">i4"), ("record", np.uint8, (size,))),
+        ]
+    )
+    rows = np.empty(len(ids), dtype=row)
+    rows["fields"], rows["version_size"], rows["version"] = 3, 4, version_id
+    rows["id_size"], rows["id"] = 16, ids
+    rows["record_size"], rows["record"] = size, records
+    return COPY_HEADER + rows.tobytes() + COPY_TRAILER
 
 
 def forget(engine: Engine, *, folded: bool) -> bool:

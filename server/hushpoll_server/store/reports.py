@@ -1,12 +1,15 @@
-"""The inbox and the ids of sealed reports: one transaction for a group of reports."""
+"""The inbox and the ids of sealed reports: one transaction for a group of uploads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, delete, func, select
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, respondent_tokens, seen_ids
@@ -58,43 +61,83 @@ class Arrival(NamedTuple):
         return self.version_id, self.report_id
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Batch:
+    """Well-formed reports of one open survey's version, as arrays.
+
+    Parameters
+    ----------
+    version_id : int
+        Survey version they belong to.
+    ids : ndarray of uint8, shape (n, 16)
+        Their ids.
+    records : ndarray of uint8, shape (n, L)
+        Their records.
+    """
+
+    version_id: int
+    ids: npt.NDArray[np.uint8]
+    records: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def arrivals(self) -> list[Arrival]:
+        """Return the reports one by one."""
+        return [
+            Arrival(self.version_id, report_id, record)
+            for report_id, record in zip(_rows(self.ids), _rows(self.records), strict=True)
+        ]
+
+    def in_key_order(self) -> Batch:
+        """Return the same reports in the order of their ids.
+
+        Neighbours on a page then, and nothing of the order in the batch is kept.
+        """
+        high, low = np.ascontiguousarray(self.ids).view(">u8").T
+        order = np.lexsort((low, high))
+        return Batch(self.version_id, self.ids[order], self.records[order])
+
+
+Upload = Sequence[Arrival] | Batch
+ALL_ACCEPTED: Final = (Outcome.ACCEPTED,)
+
+
 class ReportStore:
     """Statements on reports that are not yet sealed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        """Store the new ones among `arrivals` in one durable transaction.
+    def take(self, uploads: Sequence[Upload]) -> list[Sequence[Outcome]]:
+        """Store the new ones among the reports of `uploads` in one durable transaction.
 
         An id that is known decides before any token is looked at, so that a retry is never
-        refused; a token is spent in the same transaction as its report is stored.
+        refused; a token is spent in the same transaction as its report is stored, and is gone.
 
         Returns
         -------
-        list of Outcome
-            One for each arrival, in their order.
+        list of sequences of Outcome
+            For each upload, in their order, one for each report, in their order.
         """
+        single = [upload for upload in uploads if not isinstance(upload, Batch)]
+        arrivals = [arrival for upload in single for arrival in upload]
+        versions = {arrival.version_id for arrival in arrivals}
+        versions.update(upload.version_id for upload in uploads if isinstance(upload, Batch))
         with self._database.writing() as connection:
-            known = _known(connection, arrivals)
-            fresh: dict[Key, bytes] = {}
-            outcomes = []
-            for arrival in arrivals:
-                key = arrival.key
-                if key in fresh:
-                    outcomes.append(_compare(fresh[key], arrival.record))
-                elif key in known:
-                    outcomes.append(_compare(known[key], arrival.record))
-                elif arrival.survey_id is not None and not _spend(connection, arrival):
-                    outcomes.append(Outcome.UNAUTHORIZED)
-                else:
-                    fresh[key] = arrival.record
-                    outcomes.append(Outcome.ACCEPTED)
-            _insert(connection, fresh)
-        return outcomes
+            for version_id in sorted(versions):
+                self._database.share_version(connection, version_id)
+            found = iter(self._take_each(connection, arrivals))
+            return [
+                self._take_batch(connection, upload)
+                if isinstance(upload, Batch)
+                else [next(found) for _ in upload]
+                for upload in uploads
+            ]
 
-    def look_up(self, arrivals: Sequence[Arrival]) -> list[Outcome | None]:
-        """Compare `arrivals` with what is stored, changing nothing; None for an unknown id."""
+    def look_up(self, upload: Upload) -> list[Outcome | None]:
+        """Compare reports with what is stored, changing nothing; None for an unknown id."""
+        arrivals = upload.arrivals() if isinstance(upload, Batch) else upload
         with self._database.reading() as connection:
             known = _known(connection, arrivals)
         return [
@@ -109,6 +152,56 @@ class ReportStore:
             return {
                 int(version_id): int(count) for version_id, count in connection.execute(statement)
             }
+
+    def _take_batch(self, connection: Connection, batch: Batch) -> Sequence[Outcome]:
+        if not len(batch):
+            return []
+        ordered = batch.in_key_order()
+        # Nearly always all are new, which the database finds out by itself.
+        if self._database.backend.insert_batch(
+            connection, batch.version_id, ordered.ids, ordered.records
+        ):
+            return ALL_ACCEPTED * len(batch)
+        return self._take_each(connection, batch.arrivals())
+
+    def _take_each(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        remaining = list(range(len(arrivals)))
+        while remaining:
+            some = [arrivals[place] for place in remaining]
+            # Tokens first: whoever waits here for a request of another process that spends the
+            # same token then sees the report that it was spent for.
+            tokens = _lock_tokens(connection, some)
+            known = _known(connection, some)
+            new: dict[Key, tuple[int, bytes]] = {}
+            refused = []
+            for place, arrival in zip(remaining, some, strict=True):
+                key = arrival.key
+                if key in new:
+                    outcomes[place] = _compare(new[key][1], arrival.record)
+                elif key in known:
+                    outcomes[place] = _compare(known[key], arrival.record)
+                elif arrival.survey_id is not None and not _claims(tokens, arrival):
+                    outcomes[place] = Outcome.UNAUTHORIZED
+                    refused.append(place)
+                else:
+                    outcomes[place] = Outcome.ACCEPTED
+                    new[key] = place, arrival.record
+            stored = _store(self._database, connection, new)
+            _spend(connection, [arrivals[new[key][0]] for key in stored])
+            # Another process was faster with these, so what followed from them is decided again.
+            lost = new.keys() - stored
+            remaining = sorted(
+                [p for p, one in zip(remaining, some, strict=True) if one.key in lost]
+                + (refused if lost else [])
+            )
+        return [outcomes[place] for place in range(len(arrivals))]
+
+
+def _rows(array: npt.NDArray[np.uint8]) -> list[bytes]:
+    row = np.dtype((np.void, array.shape[1]))
+    found: list[bytes] = np.ascontiguousarray(array).view(row).ravel().tolist()
+    return found
 
 
 def _known(connection: Connection, arrivals: Iterable[Arrival]) -> dict[Key, bytes | None]:
@@ -132,36 +225,54 @@ def _known(connection: Connection, arrivals: Iterable[Arrival]) -> dict[Key, byt
     return known
 
 
-def _slices(ids: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for start in range(0, len(ids), IDS_PER_STATEMENT):
-        yield ids[start : start + IDS_PER_STATEMENT]
+def _slices(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    for start in range(0, len(values), IDS_PER_STATEMENT):
+        yield values[start : start + IDS_PER_STATEMENT]
 
 
 def _compare(stored: bytes | None, record: bytes) -> Outcome:
     return Outcome.DUPLICATE if stored is None or stored == record else Outcome.CONFLICT
 
 
-def _spend(connection: Connection, arrival: Arrival) -> bool:
-    if arrival.token is None:
-        return False
-    result = connection.execute(
-        update(respondent_tokens)
-        .where(
-            respondent_tokens.c.hash == arrival.token,
-            respondent_tokens.c.survey_id == arrival.survey_id,
-            respondent_tokens.c.spent.is_(False),
+def _lock_tokens(connection: Connection, arrivals: Iterable[Arrival]) -> set[tuple[int, bytes]]:
+    """Return the unspent ones among the tokens, by survey and hash, held until the commit."""
+    wanted = sorted({arrival.token for arrival in arrivals if arrival.token is not None})
+    found: set[tuple[int, bytes]] = set()
+    for some in _slices(wanted):
+        statement = (
+            select(respondent_tokens.c.survey_id, respondent_tokens.c.hash)
+            .where(respondent_tokens.c.hash.in_(some))
+            .order_by(respondent_tokens.c.hash)
+            .with_for_update()  # SQLite needs none, and is given none
         )
-        .values(spent=True)
-    )
-    return result.rowcount == 1
+        found.update((row.survey_id, row.hash) for row in connection.execute(statement))
+    return found
 
 
-def _insert(connection: Connection, fresh: dict[Key, bytes]) -> None:
-    if not fresh:
-        return
+def _claims(tokens: set[tuple[int, bytes]], arrival: Arrival) -> bool:
+    if arrival.survey_id is None or arrival.token is None:
+        return False
+    claim = arrival.survey_id, arrival.token
+    if claim not in tokens:
+        return False
+    tokens.remove(claim)
+    return True
+
+
+def _store(
+    database: Database, connection: Connection, new: Mapping[Key, tuple[int, bytes]]
+) -> set[Key]:
+    if not new:
+        return set()
     # In key order: neighbours on a page, and nothing of the order of arrival within a group.
-    rows = [
-        {"version_id": version_id, "report_id": report_id, "record": record}
-        for (version_id, report_id), record in sorted(fresh.items())
-    ]
-    connection.execute(insert(inbox), rows)
+    return database.backend.insert_new(
+        connection, [(*key, record) for key, (_, record) in sorted(new.items())]
+    )
+
+
+def _spend(connection: Connection, arrivals: Iterable[Arrival]) -> None:
+    # Deleted, not marked: a spent token and an unknown one are refused alike, and what is gone
+    # cannot be joined to anything.
+    spent = sorted(arrival.token for arrival in arrivals if arrival.token is not None)
+    for some in _slices(spent):
+        connection.execute(delete(respondent_tokens).where(respondent_tokens.c.hash.in_(some)))
