@@ -83,6 +83,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "train": Row(
         "hushpoll_training.commands:train", "train", "Train on records and measure the fairness."
     ),
+    "worker": Row(
+        "hushpoll_server.worker_command:worker", "server", "Fold, and run background jobs."
+    ),
 }
 """Every command by name."""
 

@@ -140,6 +140,22 @@ class Settings:
     log_level: str = choice(
         "info", LEVELS, "What to log to standard error; never an address or a payload."
     )
+    # jobs
+    jobs_url: str | None = text(
+        None,
+        "Queue by which workers are told of jobs: an SQLite file (by default beside an SQLite "
+        "database) or redis://host:6379/0.",
+        secret=True,
+    )
+    job_threads: int = whole(1, 1, 64, "Jobs that one worker runs at a time.")
+    job_lease_seconds: int = whole(
+        30,
+        3,
+        3600,
+        "Seconds after which the job of a worker that was not heard of is given to another.",
+    )
+    job_result_days: int = whole(7, 1, 3650, "Days for which a job's result is kept.")
+
     log_requests: bool = switch(
         False,
         "Whether to log a line for each request: method, route, status and time. Submissions are "

@@ -116,6 +116,11 @@ ROUTES = [
     ("GET", "/api/v1/surveys/work/versions/1/records", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/counts", "read"),
     ("DELETE", "/api/v1/surveys/work/versions/1/records", "admin"),
+    ("POST", "/api/v1/surveys/work/versions/1/jobs/fold", "publish"),
+    ("POST", "/api/v1/surveys/work/versions/1/jobs/export", "read"),
+    ("POST", "/api/v1/surveys/work/versions/1/jobs/train", "train"),
+    ("GET", f"/api/v1/jobs/{'0' * 32}", "read"),
+    ("GET", f"/api/v1/jobs/{'0' * 32}/result", "read"),
     ("POST", "/api/v1/tokens", "admin"),
     ("GET", "/api/v1/tokens", "admin"),
     ("POST", "/api/v1/tokens/0123456789abcdef/rotate", "admin"),
@@ -145,6 +150,7 @@ def test_the_routes_above_are_all_that_are_guarded(site):
         (method, path.partition("?")[0]
          .replace("work", "{name}")
          .replace("versions/1", "versions/{version}")
+         .replace("0" * 32, "{job_id}")
          .replace("0123456789abcdef", "{token_id}"))
         for method, path, _ in ROUTES
     }  # fmt: skip

@@ -88,7 +88,7 @@ def delete_records(path: models.VersionPath) -> Response:
     """Delete the records of a version that takes no more reports, for good.
 
     Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
-    to refuse replays.
+    to refuse replays. Exports that jobs have made are deleted too.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)

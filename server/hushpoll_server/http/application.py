@@ -9,7 +9,20 @@ from flask import Flask, Response, g
 from flask_openapi3.models.schema import Schema
 from flask_openapi3.openapi import OpenAPI
 
-from hushpoll_server.http import analysis, answers, health, models, page, reports, surveys, tokens
+from hushpoll_server.http import (
+    analysis,
+    answers,
+    headers,
+    health,
+    jobs,
+    models,
+    observing,
+    origins,
+    page,
+    reports,
+    surveys,
+    tokens,
+)
 from hushpoll_server.http import metrics as metrics_page
 from hushpoll_server.http import observing
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
@@ -17,7 +30,7 @@ from hushpoll_server.http.rate_limits import RateLimits
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
 
-BLUEPRINTS = (surveys.api, reports.api, tokens.api, analysis.api, health.api)
+BLUEPRINTS = (surveys.api, origins.api, reports.api, tokens.api, analysis.api, jobs.api, health.api)
 
 
 def build(

@@ -171,6 +171,20 @@ class Analysis:
         deleted = None if held is None else held.records_deleted_at
         return Release(counts, reports, pending, deleted)
 
+    def require_records(self, row: VersionRow) -> None:
+        """Refuse what needs the records of a version that has too few of them, or none any more.
+
+        Raises
+        ------
+        Refused
+            ``not-enough-reports`` or ``records-deleted``.
+        """
+        self._refuse_deleted(row, self.release(row))
+
+    def _refuse_deleted(self, row: VersionRow, release: Release) -> None:
+        if release.records_deleted_at is not None:
+            raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
+
     @contextmanager
     def scanning(self, row: VersionRow, release: Release) -> Iterator[Iterator[Rows]]:
         """Let the block read a version's records, when it is its turn.
@@ -180,8 +194,7 @@ class Analysis:
         Refused
             ``unavailable``: too many wait for their turn; ``records-deleted``.
         """
-        if release.records_deleted_at is not None:
-            raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
+        self._refuse_deleted(row, release)
         if not self._places.acquire(blocking=False):
             raise Refused(
                 "unavailable",

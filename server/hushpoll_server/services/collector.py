@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Flask, current_app
 
 from hushpoll_server.metrics import Metrics
+from hushpoll_server.jobs.queue import JobQueue
 from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
@@ -12,6 +13,7 @@ from hushpoll_server.services.counting import counted
 from hushpoll_server.services.exports import Exports
 from hushpoll_server.services.ingest import Ingest
 from hushpoll_server.services.measuring import measured
+from hushpoll_server.services.jobs import Jobs
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.retention import Retention
 from hushpoll_server.services.sampling import Sampler
@@ -24,6 +26,8 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import ReportStore
+from hushpoll_server.store.origins import OriginStore
+from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import SurveyStore
 from hushpoll_server.store.tallies import TallyStore
@@ -116,7 +120,10 @@ class Collector:
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.retention = Retention(
             surveys=self.surveys,
+        self.job_store = JobStore(self.database)
+        self.jobs = Jobs(self.job_store, self.surveys, JobQueue(settings).announce)
             segments=self.segments,
+            jobs=self.job_store,
             counts=self.counts,
             upkeep=self.upkeep,
         )

@@ -58,6 +58,11 @@ class Exports:
         self._surveys = surveys
         self._analysis = analysis
 
+    def check(self, row: VersionRow, *, format: Format, content: Content) -> None:
+        """Raise what :meth:`export` would raise now."""
+        _check(format, content)
+        self._analysis.require_records(row)
+
     def export(
         self, row: VersionRow, *, format: Format = "records", content: Content = "records"
     ) -> Export:
@@ -81,12 +86,7 @@ class Exports:
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
-        if format == "records" and content != "records":
-            raise InvalidParameter(
-                f"content is {content!r} and format 'records', which holds records alone; ask for "
-                "format parquet or csv",
-                field="content",
-            )
+        _check(format, content)
         release = self._analysis.release(row)
         published = self._surveys.published(row)
         with self._analysis.scanning(row, release) as blocks:
@@ -103,6 +103,15 @@ class Exports:
             MEDIA_TYPES[format],
             None,
             table_blocks(published, mixed, format=format, content=content),
+        )
+
+
+def _check(format: Format, content: Content) -> None:
+    if format == "records" and content != "records":
+        raise InvalidParameter(
+            f"content is {content!r} and format 'records', which holds records alone; ask for "
+            "format parquet or csv",
+            field="content",
         )
 
 

@@ -9,6 +9,7 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.services.upkeep import Upkeep
 from hushpoll_server.store.counts import CountStore
+from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
 
@@ -40,11 +41,13 @@ class Retention:
         surveys: SurveyService,
         segments: SegmentStore,
         counts: CountStore,
+        jobs: JobStore,
         upkeep: Upkeep,
     ) -> None:
         self._surveys = surveys
         self._segments = segments
         self._counts = counts
+        self._jobs = jobs
         self._upkeep = upkeep
 
     def delete(self, row: VersionRow) -> Deletion:
@@ -65,6 +68,8 @@ class Retention:
         # What is left in the inbox is counted like the rest, and goes with it.
         self._upkeep.fold(row, last=True)
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
+        # Exports that jobs have made hold the records as well.
+        self._jobs.forget_version(row.id, "export")
         if deleted:
             log.info("records-deleted", survey=row.name, version=row.version, records=deleted)
         held = self._counts.read(row.id)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import folded_counts
@@ -77,16 +77,6 @@ class CountStore:
         """Return the counts of a version; None if there are none, or none yet."""
         with self._database.reading() as connection:
             return read(connection, version_id)
-
-    def forget(self, version_id: int) -> None:
-        """Delete the counts of a version whose segments are there, to be counted again."""
-        with self._database.writing(folding=version_id) as connection:
-            connection.execute(
-                delete(folded_counts).where(
-                    folded_counts.c.version_id == version_id,
-                    folded_counts.c.records_deleted_at.is_(None),
-                )
-            )
 
 
 def read(connection: Connection, version_id: int) -> Sealed | None:

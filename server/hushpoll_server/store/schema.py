@@ -138,3 +138,32 @@ tallies = Table(
     Column("count", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+
+# Acts of an analyst, so their times are kept to the second.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("version_id", ForeignKey("survey_versions.id"), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("parameters", String, nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("attempt", Integer, nullable=False),
+    Column("owner", String(32)),
+    Column("lease_until", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+    Column("error_code", String(64)),
+    Column("error_detail", String),
+    Column("media_type", String(128)),
+    Column("file_name", String(255)),
+    Column("size", BigInteger),
+)
+
+job_results = Table(
+    "job_results",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("data", Bytes, nullable=False),
+)

@@ -95,6 +95,12 @@ class SegmentStore:
             found = self._tally(version_id, _blocks(connection, version_id, record_size))
         return None if held is None else held.folded, found
 
+    def rebuild_counts(self, version_id: int, record_size: int) -> None:
+        """Replace the counts of a version whose records are there by those of its segments."""
+        with self._database.writing(folding=version_id) as connection:
+            blocks = _blocks(connection, version_id, record_size)
+            counts.write(connection, version_id, self._tally(version_id, blocks))
+
     def delete_records(self, version_id: int, record_size: int, at: int) -> int:
         """Delete a version's segments, and keep their counts and their ids.
 

@@ -1,0 +1,146 @@
+"""Background jobs: asked for, looked at, their results fetched."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from hushpoll_server.http import models
+from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.services.collector import collector
+from hushpoll_server.store.jobs import JobRow
+
+api = APIBlueprint(
+    "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
+)
+VERSION = "/surveys/<name>/versions/<int:version>/jobs"
+
+
+class JobPath(models.Strict):
+    """A job by its id."""
+
+    job_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="The job's id.")
+
+
+class TrainBody(models.Strict):
+    """How a model is fitted."""
+
+    seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
+    parameters: dict[str, int | float] = Field(
+        default_factory=dict,
+        max_length=64,
+        description="Of LightGBM, as hushpoll train names them.",
+    )
+
+
+class JobResult(BaseModel):
+    """The file that a job made."""
+
+    name: str
+    media_type: str
+    size: int = Field(description="Bytes.")
+
+
+class JobError(BaseModel):
+    """Why a job has no result."""
+
+    code: str = Field(description="Of the problem table, or `worker-lost`.")
+    detail: str
+
+
+class JobAnswer(BaseModel):
+    """A job."""
+
+    id: str
+    kind: Literal["fold", "export", "train"]
+    survey: str
+    version: int
+    parameters: dict[str, Any]
+    state: Literal["queued", "running", "done", "failed"]
+    attempt: int = Field(description="How many workers have begun with it.")
+    created_at: str
+    finished_at: str | None = None
+    result: JobResult | None = None
+    error: JobError | None = None
+
+
+@api.post(VERSION + "/fold", responses={202: JobAnswer, **problems(401, 403, 404)})
+@endpoint("publish")
+def fold(path: models.VersionPath) -> Response:
+    """Ask a worker to seal what waits, if it is at least a minimum batch or the survey is over."""
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    return _accepted(parts.jobs.add(row, "fold", {}))
+
+
+@api.post(
+    VERSION + "/export",
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+)
+@endpoint("read")
+def export(path: models.VersionPath, body: models.ExportQuery) -> Response:
+    """Ask a worker for a file of the version's records, for one too large to wait for."""
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    parts.exports.check(row, format=body.format, content=body.content)
+    return _accepted(parts.jobs.add(row, "export", body.model_dump()))
+
+
+@api.post(
+    VERSION + "/train",
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+)
+@endpoint("train")
+def train(path: models.VersionPath, body: TrainBody) -> Response:
+    """Ask a worker to fit a model to the version's records.
+
+    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. Fetching
+    it takes the scope `read`.
+    """
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    parts.analysis.require_records(row)
+    return _accepted(parts.jobs.add(row, "train", body.model_dump()))
+
+
+@api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
+@endpoint("read")
+def show(path: JobPath) -> Response:
+    """Look at a job."""
+    parts = collector()
+    return json_answer(parts.jobs.describe(parts.jobs.find(path.job_id)))
+
+
+@api.get(
+    "/jobs/<job_id>/result",
+    responses={
+        200: {
+            "description": "The file that the job made.",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        },
+        **problems(401, 403, 404, 409, 410, 422, 501, 503),
+    },
+)
+@endpoint("read")
+def result(path: JobPath) -> Response:
+    """Fetch what a job made; refused until it is done."""
+    parts = collector()
+    job = parts.jobs.find(path.job_id)
+    answer = Response(parts.jobs.result(job), mimetype=job.media_type)
+    answer.headers["Content-Length"] = str(job.size)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _accepted(job: JobRow) -> Response:
+    headers = {"Location": f"/api/v1/jobs/{job.id}"}
+    return json_answer(collector().jobs.describe(job), 202, headers)

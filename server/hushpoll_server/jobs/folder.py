@@ -1,0 +1,48 @@
+"""Folding in a process of its own: it sees no report arrive, so it watches what waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.upkeep import SWEEP_SECONDS
+
+
+class Folder:
+    """Folds by the server's rules, from the outside.
+
+    Parameters
+    ----------
+    parts : Collector
+        The worker's own services.
+    monotonic : callable
+        Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, parts: Collector, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._parts = parts
+        self._monotonic = monotonic
+        # What waited at the last look, and since when it has been that many.
+        self._seen: dict[int, tuple[int, float]] = {}
+        self._last_sweep = -SWEEP_SECONDS
+
+    def turn(self) -> None:
+        """Fold what is full, what has been quiet for long enough, and what has ended."""
+        now = self._monotonic()
+        settings = self._parts.settings
+        waiting = self._parts.reports.waiting()
+        for version_id, count in waiting.items():
+            before, since = self._seen.get(version_id, (-1, now))
+            if before != count:
+                since = now
+            quiet = now - since >= settings.fold_idle_seconds
+            if count >= settings.fold_at or quiet:
+                self._parts.upkeep.fold(self._parts.surveys.by_id(version_id))
+                since = now
+            self._seen[version_id] = count, since
+        self._seen = {one: self._seen[one] for one in waiting}
+        if now - self._last_sweep >= SWEEP_SECONDS:
+            self._last_sweep = now
+            self._parts.upkeep.fold_ended()
+        self._parts.segments.tidy()

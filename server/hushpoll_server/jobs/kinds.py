@@ -1,0 +1,94 @@
+"""What each kind of job does: it returns a file, whose bytes are kept as the result."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from hushpoll_protocols.errors import MissingExtra
+from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.surveys import State
+from hushpoll_server.store.surveys import VersionRow
+
+
+@dataclass(frozen=True)
+class Result:
+    """A file, streamed.
+
+    Parameters
+    ----------
+    file_name, media_type : str
+        Of the file.
+    blocks : iterator of bytes
+        The file, in order; consumed once.
+    """
+
+    file_name: str
+    media_type: str
+    blocks: Iterator[bytes]
+
+
+def fold(parts: Collector, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
+    """Seal what waits, if it is at least a minimum batch or the survey is over."""
+    over = parts.surveys.state(row) is State.CLOSED
+    moved = parts.upkeep.fold(row, last=over)
+    inbox, sealed = parts.segments.counts(row.id)
+    return _json("fold", row, {"folded": moved, "inbox": inbox, "sealed": sealed})
+
+
+def export(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+    """Write a file of records; see ``Exports.export``."""
+    made = parts.exports.export(row, **parameters)
+    return Result(made.name, made.media_type, made.blocks)
+
+
+def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+    """Fit a model to the records; the result is a ZIP of what ``hushpoll train --out`` writes.
+
+    Raises
+    ------
+    MissingExtra
+        The worker was installed without the extra ``train``.
+    """
+    try:
+        from hushpoll_training.collected import train_collected
+        from hushpoll_training.parameters import check_parameters
+        from hushpoll_training.record import run_record
+        from hushpoll_training.saved import save_model
+    except ImportError as error:
+        raise MissingExtra("train", "a training job") from error
+    learner = check_parameters(parameters.get("parameters", {}))
+    release = parts.analysis.release(row)
+    published = parts.surveys.published(row)
+    with parts.analysis.scanning(row, release) as blocks:
+        records = np.concatenate(list(blocks))
+    outcome = train_collected(published, records, learner, seed=int(parameters.get("seed", 0)))
+    with TemporaryDirectory(prefix="hushpoll-model-") as folder:
+        directory = Path(folder) / "model"
+        save_model(outcome.model, directory, run_record(outcome, learner, {}))
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(directory.iterdir()):
+                file.write(path, path.name)
+    name = f"{row.name}-{row.version}-model.zip"
+    return Result(name, "application/zip", iter([archive.getvalue()]))
+
+
+WORK: dict[str, Callable[[Collector, VersionRow, Mapping[str, Any]], Result]] = {
+    "fold": fold,
+    "export": export,
+    "train": train,
+}
+
+
+def _json(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
+    name = f"{row.name}-{row.version}-{kind}.json"
+    return Result(name, "application/json", iter([json.dumps(document).encode()]))

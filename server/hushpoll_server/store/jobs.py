@@ -1,0 +1,209 @@
+"""Background jobs and their results: one row each, run by one worker at a time.
+
+A worker holds a job by a lease that it renews. One that dies lets the lease run out, and another
+takes the job over; whoever lost it can no longer write a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import job_results, jobs
+
+QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+LOST = "worker-lost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRow:
+    """One job. Times are seconds since 1970, UTC; `parameters` is JSON."""
+
+    id: str
+    version_id: int
+    kind: str
+    parameters: str
+    state: str
+    attempt: int
+    owner: str | None
+    lease_until: int | None
+    created_at: int
+    finished_at: int | None
+    error_code: str | None
+    error_detail: str | None
+    media_type: str | None
+    file_name: str | None
+    size: int | None
+
+
+class JobStore:
+    """Statements on jobs.
+
+    Parameters
+    ----------
+    database : Database
+        Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, *, job_id: str, version_id: int, kind: str, parameters: str, now: int) -> None:
+        """Add a job that waits for a worker."""
+        with self._database.writing() as connection:
+            connection.execute(
+                insert(jobs).values(
+                    id=job_id,
+                    version_id=version_id,
+                    kind=kind,
+                    parameters=parameters,
+                    state=QUEUED,
+                    attempt=0,
+                    created_at=now,
+                )
+            )
+
+    def find(self, job_id: str) -> JobRow | None:
+        """Return a job; None if there is none of this id."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
+        return None if row is None else JobRow(**row._mapping)
+
+    def unclaimed(self, now: int) -> list[str]:
+        """Return the jobs that no living worker holds, the oldest first."""
+        with self._database.reading() as connection:
+            statement = select(jobs.c.id).where(_free(now)).order_by(jobs.c.created_at, jobs.c.id)
+            return list(connection.execute(statement).scalars())
+
+    def claim(self, job_id: str, owner: str, *, now: int, lease: int, attempts: int) -> bool:
+        """Take a job that nobody holds; return whether it is `owner`'s now.
+
+        One whose workers died `attempts` times is given up instead.
+        """
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                update(jobs)
+                .where(jobs.c.id == job_id, _free(now), jobs.c.attempt < attempts)
+                .values(
+                    state=RUNNING,
+                    owner=owner,
+                    attempt=jobs.c.attempt + 1,
+                    lease_until=now + lease,
+                )
+            )
+            if changed.rowcount == 1:
+                return True
+            connection.execute(
+                update(jobs)
+                .where(jobs.c.id == job_id, _free(now))
+                .values(
+                    state=FAILED,
+                    finished_at=now,
+                    error_code=LOST,
+                    error_detail=f"its worker died {attempts} times",
+                )
+            )
+            return False
+
+    def renew(self, job_id: str, owner: str, *, until: int) -> bool:
+        """Extend a lease; return False if the job is another's by now."""
+        with self._database.writing() as connection:
+            return _held(connection, job_id, owner, lease_until=until)
+
+    def release(self, owner: str) -> int:
+        """Let others have the jobs of a worker that stops; return how many there were."""
+        with self._database.writing() as connection:
+            # A stop is no crash, so it does not count as an attempt.
+            return connection.execute(
+                update(jobs)
+                .where(jobs.c.owner == owner, jobs.c.state == RUNNING)
+                .values(state=QUEUED, owner=None, lease_until=None, attempt=jobs.c.attempt - 1)
+            ).rowcount
+
+    def finish(
+        self,
+        job_id: str,
+        owner: str,
+        *,
+        now: int,
+        media_type: str,
+        file_name: str,
+        parts: Iterable[bytes],
+    ) -> bool:
+        """Keep a job's result, all of it or nothing; return False if the job is another's by now."""
+        with self._database.writing() as connection:
+            if not _held(connection, job_id, owner, state=DONE, finished_at=now):
+                return False
+            size = 0
+            for number, data in enumerate(parts):
+                connection.execute(
+                    insert(job_results).values(job_id=job_id, part=number, data=data)
+                )
+                size += len(data)
+            connection.execute(
+                update(jobs)
+                .where(jobs.c.id == job_id)
+                .values(media_type=media_type, file_name=file_name, size=size)
+            )
+            return True
+
+    def fail(self, job_id: str, owner: str, *, now: int, code: str, detail: str) -> bool:
+        """Say why a job has no result; return False if the job is another's by now."""
+        with self._database.writing() as connection:
+            return _held(
+                connection,
+                job_id,
+                owner,
+                state=FAILED,
+                finished_at=now,
+                error_code=code,
+                error_detail=detail,
+            )
+
+    def result(self, job_id: str) -> Iterator[bytes]:
+        """Yield a result piece by piece."""
+        number = 0
+        while True:
+            # A transaction for each, so that a slow reader holds none open.
+            with self._database.reading() as connection:
+                statement = select(job_results.c.data).where(
+                    job_results.c.job_id == job_id, job_results.c.part == number
+                )
+                data = connection.execute(statement).scalar_one_or_none()
+            if data is None:
+                return
+            yield bytes(data)
+            number += 1
+
+    def forget(self, *, before: int) -> int:
+        """Delete jobs that finished before a time, and their results; return how many."""
+        return self._drop(and_(jobs.c.state.in_((DONE, FAILED)), jobs.c.finished_at < before))
+
+    def forget_version(self, version_id: int, kind: str) -> int:
+        """Delete the jobs of one kind of a version, and their results; return how many."""
+        return self._drop(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
+
+    def _drop(self, which: Any) -> int:
+        with self._database.writing() as connection:
+            ids = connection.execute(select(jobs.c.id).where(which)).scalars().all()
+            for job_id in ids:
+                connection.execute(delete(job_results).where(job_results.c.job_id == job_id))
+                connection.execute(delete(jobs).where(jobs.c.id == job_id))
+        return len(ids)
+
+
+def _free(now: int) -> Any:
+    return or_(jobs.c.state == QUEUED, and_(jobs.c.state == RUNNING, jobs.c.lease_until < now))
+
+
+def _held(connection: Connection, job_id: str, owner: str, **columns: Any) -> bool:
+    changed = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == RUNNING)
+        .values(**columns)
+    )
+    return changed.rowcount == 1

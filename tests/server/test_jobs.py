@@ -1,0 +1,284 @@
+"""Jobs over HTTP and in the table: asked for once, done once, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import zipfile
+
+import pytest
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.jobs import kinds
+from hushpoll_server.jobs.queue import JsonSerializer, check_jobs_url, open_queue
+from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
+from hushpoll_server.settings import Settings
+from hushpoll_shared import wire
+
+VERSION = "/api/v1/surveys/work/versions/1"
+
+
+def add(site, kind, body=None):
+    answer = site.post(f"{VERSION}/jobs/{kind}", json=body or {})
+    assert answer.status_code == 202, answer.json
+    assert answer.headers["Location"] == f"/api/v1/jobs/{answer.json['id']}"
+    return answer.json["id"]
+
+
+def look(site, job_id):
+    return site.get(f"/api/v1/jobs/{job_id}").json
+
+
+def fetch(site, job_id):
+    return site.get(f"/api/v1/jobs/{job_id}/result")
+
+
+def run(site, job_id):
+    Runner(site.collector).run(job_id)
+
+
+def test_an_export_is_queued_run_and_fetched(site):
+    published = site.publish()
+    reports = site.fill(published, 20)
+    job = add(site, "export")
+    queued = look(site, job)
+    assert (queued["state"], queued["attempt"], queued["survey"]) == ("queued", 0, "work")
+    assert queued["parameters"] == {"format": "records", "content": "records"}
+    assert site.problem(fetch(site, job)) == (409, "job-not-done", None)
+    run(site, job)
+    done = look(site, job)
+    assert (done["state"], done["attempt"]) == ("done", 1)
+    answer = fetch(site, job)
+    assert answer.mimetype == wire.RECORDS_MEDIA_TYPE
+    assert int(answer.headers["Content-Length"]) == len(answer.data) == done["result"]["size"]
+    again, records = wire.read_records(answer.data)
+    assert again == published
+    assert sorted(map(bytes, records)) == sorted(report.record for report in reports)
+
+
+def test_a_large_result_is_kept_in_pieces(site, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.jobs.runner.PART_BYTES", 100)
+    published = site.publish()
+    site.fill(published, 50)
+    job = add(site, "export")
+    run(site, job)
+    assert len(wire.read_records(fetch(site, job).data)[1]) == 50
+
+
+def test_a_fold_is_a_job(make_site):
+    site = make_site(FOLDING="worker")
+    published = site.publish(minimum_batch=5)
+    site.fill(published, 7)
+    answer = site.get(f"{VERSION}/estimates")
+    assert site.problem(answer)[:2] == (409, "not-enough-reports")
+    job = add(site, "fold")
+    run(site, job)
+    assert json.loads(fetch(site, job).data) == {"folded": 7, "inbox": 0, "sealed": 7}
+    site.fill(published, 3)
+    body = site.get(f"{VERSION}/estimates").json
+    assert (body["n"], body["pending"]) == (7, 3)
+
+
+def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path):
+    from hushpoll_training.saved import load_model
+
+    published = site.publish()
+    incomes = ["poor", "rich"] * 30
+    reports = [make_report(published, income=income) for income in incomes]
+    site.send_batch("work", wire.pack_reports(published.digest, reports))
+    job = add(site, "train", {"seed": 3, "parameters": {"n_estimators": 4}})
+    run(site, job)
+    assert look(site, job)["state"] == "done", look(site, job)
+    with zipfile.ZipFile(io.BytesIO(fetch(site, job).data)) as archive:
+        archive.extractall(tmp_path)
+    assert load_model(tmp_path).published == published
+
+
+def test_a_parameter_that_is_none_fails_the_job_with_its_reason(site):
+    published = site.publish()
+    site.fill(published, 60)
+    job = add(site, "train", {"parameters": {"n_trees": 4}})
+    run(site, job)
+    failed = look(site, job)
+    assert (failed["state"], failed["error"]["code"]) == ("failed", "invalid-request")
+    assert "n_trees" in failed["error"]["detail"]
+    answer = fetch(site, job)
+    assert site.problem(answer)[:2] == (422, "invalid-request")
+
+
+def test_a_worker_without_the_extra_says_so(site, monkeypatch):
+    published = site.publish()
+    site.fill(published, 5)
+    job = add(site, "train")
+    monkeypatch.setitem(__import__("sys").modules, "hushpoll_training.collected", None)
+    run(site, job)
+    assert look(site, job)["error"]["code"] == "missing-extra"
+    assert site.problem(fetch(site, job))[:2] == (501, "missing-extra")
+
+
+def test_what_goes_wrong_inside_is_not_told(site, monkeypatch, debug_log):
+    published = site.publish()
+    site.fill(published, 5)
+    job = add(site, "export")
+
+    def fail(*_):
+        raise ValueError("secret 7e1f")
+
+    monkeypatch.setitem(kinds.WORK, "export", fail)
+    run(site, job)
+    assert look(site, job)["error"]["code"] == "internal"
+    assert "7e1f" not in debug_log.text + fetch(site, job).text
+
+
+@pytest.mark.parametrize(("kind", "status"), [("export", 409), ("train", 409), ("fold", 202)])
+def test_below_the_minimum_batch_nothing_is_begun(site, kind, status):
+    published = site.publish(minimum_batch=5)
+    site.fill(published, 4)
+    answer = site.post(f"{VERSION}/jobs/{kind}", json={})
+    assert answer.status_code == status
+    if status == 409:
+        assert site.problem(answer) == (409, "not-enough-reports", None)
+    else:
+        run(site, answer.json["id"])
+        assert site.counts(published)["sealed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "field"),
+    [
+        ("export", {"format": "xml"}, "format"),
+        ("export", {"content": "indicators"}, "content"),
+        ("train", {"seed": -1}, "seed"),
+        ("train", {"panel": "x"}, "panel"),
+    ],
+)
+def test_a_job_of_another_form_is_refused_by_field(site, kind, body, field):
+    site.fill(site.publish(), 5)
+    answer = site.post(f"{VERSION}/jobs/{kind}", json=body)
+    assert site.problem(answer) == (422, "invalid-request", field)
+
+
+def test_what_is_no_job_is_not_found(site):
+    assert site.problem(site.get(f"/api/v1/jobs/{'0' * 32}")) == (404, "not-found", "job_id")
+    assert site.problem(site.get("/api/v1/jobs/x"))[:2] == (422, "invalid-request")
+
+
+def test_of_many_workers_one_runs_a_job(site, monkeypatch):
+    site.fill(site.publish(), 5)
+    job = add(site, "export")
+    runs = []
+    work = kinds.WORK["export"]
+    monkeypatch.setitem(
+        kinds.WORK, "export", lambda *given: (runs.append(1), work(*given))[1]
+    )
+    threads = [threading.Thread(target=run, args=(site, job)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert runs == [1]
+    assert look(site, job)["state"] == "done"
+
+
+def test_a_dead_workers_job_is_taken_over_and_its_late_result_dropped(site):
+    site.fill(site.publish(), 5)
+    store, lease = site.collector.job_store, 30
+    job = add(site, "export")
+    now = site.collector.surveys.now()
+    assert store.claim(job, "first", now=now, lease=lease, attempts=3)
+    assert store.unclaimed(now + lease) == []
+    assert not store.claim(job, "second", now=now + lease, lease=lease, attempts=3)
+    assert store.unclaimed(now + lease + 1) == [job]
+    site.clock.advance(lease + 1)
+    run(site, job)
+    assert (look(site, job)["state"], look(site, job)["attempt"]) == ("done", 2)
+    result = fetch(site, job).data
+    kept = store.finish(
+        job, "first", now=now, media_type="text/plain", file_name="late", parts=[b"late"]
+    )
+    assert not kept
+    assert not store.renew(job, "first", until=now + 99)
+    assert fetch(site, job).data == result
+
+
+def test_a_lease_that_is_renewed_is_not_taken(site):
+    site.fill(site.publish(), 5)
+    store = site.collector.job_store
+    job = add(site, "export")
+    assert store.claim(job, "first", now=100, lease=10, attempts=3)
+    assert store.renew(job, "first", until=200)
+    assert store.unclaimed(150) == []
+
+
+def test_a_job_that_kills_its_workers_is_given_up(site):
+    site.fill(site.publish(), 5)
+    store = site.collector.job_store
+    job = add(site, "export")
+    now = 0
+    for _ in range(MOST_ATTEMPTS):
+        assert store.claim(job, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS)
+        now += 11
+    assert not store.claim(job, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS)
+    assert look(site, job)["error"]["code"] == "worker-lost"
+    assert site.problem(fetch(site, job))[:2] == (409, "job-not-done")
+
+
+def test_a_stopping_worker_leaves_its_job_to_others_at_once(site):
+    site.fill(site.publish(), 5)
+    job = add(site, "export")
+    runner = Runner(site.collector)
+    assert site.collector.job_store.claim(job, runner.owner, now=0, lease=9, attempts=3)
+    runner.release()
+    assert (look(site, job)["state"], look(site, job)["attempt"]) == ("queued", 0)
+
+
+def test_old_results_are_forgotten(site):
+    site.fill(site.publish(), 5)
+    old, new = add(site, "export"), add(site, "export")
+    run(site, old)
+    site.clock.advance(100)
+    run(site, new)
+    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 1
+    assert site.problem(site.get(f"/api/v1/jobs/{old}"))[:2] == (404, "not-found")
+    assert fetch(site, new).status_code == 200
+
+
+def test_a_queue_that_is_down_loses_no_job(make_site):
+    site = make_site(JOBS_URL="redis://127.0.0.1:1/0")
+    site.fill(site.publish(), 5)
+    job = add(site, "export")
+    assert site.collector.job_store.unclaimed(site.collector.surveys.now()) == [job]
+
+
+def test_announced_ids_come_out_of_the_queue_as_json(tmp_path):
+    heard = []
+    settings = Settings(
+        database_url=f"sqlite:///{tmp_path}/x.sqlite", jobs_url=f"sqlite:///{tmp_path}/jobs"
+    )
+    announcing, announce = open_queue(settings, lambda _: None)
+    announce("a1")
+    huey, _ = open_queue(settings, heard.append)
+    (message,) = huey.storage.enqueued_items()
+    assert json.loads(bytes(message))[6] == ["a1"]
+    huey.execute(huey.dequeue())
+    assert heard == ["a1"]
+    assert huey.dequeue() is None
+    for one in (announcing, huey):
+        one.storage.close()
+    assert (tmp_path / "jobs").stat().st_mode & 0o777 == 0o600
+
+
+def test_messages_are_no_pickles():
+    with pytest.raises(ValueError):
+        JsonSerializer().deserialize(b"\x80\x04N.")
+
+
+@pytest.mark.parametrize(
+    "url", ["nothing", "amqp://host", "sqlite://", "sqlite:///:memory:", "user:secret@host"]
+)
+def test_a_queue_that_cannot_be_is_refused_by_name(url):
+    with pytest.raises(InvalidParameter) as caught:
+        check_jobs_url(url)
+    assert caught.value.field == "JOBS_URL"
+    assert "secret" not in str(caught.value)
