@@ -114,10 +114,7 @@ class TokenStore:
         with self._database.writing() as connection:
             connection.execute(
                 insert(respondent_tokens),
-                [
-                    {"hash": value, "survey_id": survey_id, "spent": False}
-                    for value in sorted(hashes)
-                ],
+                [{"hash": value, "survey_id": survey_id} for value in sorted(hashes)],
             )
 
 
