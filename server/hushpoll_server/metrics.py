@@ -43,7 +43,7 @@ def process_ended(pid: int) -> None:
     if DIRECTORY_VARIABLE in os.environ:
         from prometheus_client import multiprocess
 
-        multiprocess.mark_process_dead(pid)
+        multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]  # it has no types
 
 
 class Metrics:

@@ -48,7 +48,6 @@ class Settings:
     port: int = whole(8000, 0, 65_535, "Port to listen on; 0 takes a free one.")
     threads: int = whole(32, 1, 500, "Requests worked on at a time.")
     workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
-    workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
     admin_token_file: str | None = text(
         None,
         "File into which the first start also writes the admin token, readable by its owner only.",

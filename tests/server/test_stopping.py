@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,8 @@ from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, seen_ids
 from hushpoll_shared import wire
 from served import SERVE, Load, Process, admin_token, publish, send
+
+METRICS_TOKEN = "metrics-token-of-tests"
 
 
 @pytest.fixture
@@ -91,12 +94,23 @@ def test_sigterm_under_load_loses_nothing_acknowledged(
     assert "127.0.0.1" not in log
 
 
+def reports_counted(server):
+    status, body = server.request("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+    assert status == 200
+    return [
+        float(
+            re.search(rf'^hushpoll_reports_total{{outcome="{one}"}} (\S+)$', body.decode(), re.M)[1]
+        )
+        for one in ("accepted", "duplicate")
+    ]
+
+
 @pytest.mark.parametrize("new_database_url", ["postgresql"], indirect=True)
 def test_workers_share_one_database_and_survive_the_death_of_one(
     serve, tmp_path, new_database_url, make_draft, make_report
 ):
     """Connections, threads and random keys made before a fork would be shared by the workers."""
-    server = serve()
+    server = serve("--metrics-token", METRICS_TOKEN)
     token = admin_token(tmp_path)[0]
     published = publish(server, token, make_draft())
     reports = [make_report(published) for _ in range(40)]
@@ -115,6 +129,10 @@ def test_workers_share_one_database_and_survive_the_death_of_one(
     assert {_sent(server, published, one) for one in reports} == {200}
     assert stored(new_database_url) == {one.id for one in reports}
     assert server.request("/ready")[0] == 200
+    # Counted together, with what the killed worker had counted.
+    accepted, repeated = reports_counted(server)
+    assert accepted == 40
+    assert repeated >= 40
     server.kill(signal.SIGTERM)
     assert server.wait() == 0
 
