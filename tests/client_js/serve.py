@@ -19,8 +19,16 @@ from werkzeug.serving import make_server
 from hushpoll_server import create_app
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("client/hushpoll_client_js/src", "tests/client_js", "tests/vectors")
+FOLDERS = (
+    "client/hushpoll_client_js/src",
+    "client/hushpoll_client_js/examples",
+    "client/hushpoll_client_js/node_modules",
+    "tests/client_js",
+    "tests/vectors",
+)
 POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+# SurveyJS sets styles of its own, and has its pictures in them.
+EXAMPLE_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src data:; font-src data:"
 
 
 def main() -> None:
@@ -36,9 +44,12 @@ def main() -> None:
 
         def guarded(environ: Any, start_response: Any) -> Any:
             # The SDK must work under a strict policy; the hosted page has its own.
+            example = "/examples/" in environ["PATH_INFO"]
+
             def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
                 own = any(given == name for given, _ in headers)
-                return start_response(status, headers if own else [*headers, (name, POLICY)], *rest)
+                policy = (name, EXAMPLE_POLICY if example else POLICY)
+                return start_response(status, headers if own else [*headers, policy], *rest)
 
             return files(environ, start)
 

@@ -1,0 +1,88 @@
+/**
+ * SurveyJS on top of the SDK: a survey made with survey-core (2.5 or newer) whose answers are randomised before it
+ * completes, and never leave it otherwise.
+ *
+ * Questions are marked in the survey's JSON: `"hushpoll": "smoker"` names the attribute that a question answers; a
+ * matrix names one for each row, a checkbox one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
+ * categories differ, `"hushpollCategories": {"5": "very happy"}` translates.
+ */
+
+import { HushpollError, InvalidParameter } from "./errors.js";
+import { fieldsOf } from "./surveyjs_questions.js";
+
+/** @typedef {import("./client.js").SurveyClient} SurveyClient */
+/** @typedef {import("./outbox.js").Receipt} Receipt */
+
+/**
+ * @typedef {object} Attaching
+ * @property {readonly string[]} [unsent] Names of questions that are no attribute of the survey: the app keeps their
+ *   answers, hushpoll neither reads nor sends them. Every other question must be marked.
+ * @property {number} [patience] Seconds for which completing waits for the server, in [0, 120]. After that the survey
+ *   completes, and sending goes on behind it.
+ * @property {(receipt: Receipt) => void} [onReceipt] Told what became of the report, once; `waiting` where the server
+ *   could not be reached: `client.flush()` sends it later.
+ * @property {(error: unknown) => void} [onFailure] Told why, where the server refused the report after the survey was
+ *   completed, which it was because the server took longer than `patience`.
+ */
+
+/**
+ * Make the marks known to survey-core; it drops what it does not know. To be called before a survey is made.
+ *
+ * @param {{addProperty: (owner: string, property: object) => unknown}} serializer survey-core's `Serializer`.
+ */
+export function declareMarks(serializer) {
+  for (const name of ["hushpoll", "hushpollCategories"]) {
+    // Not shown in an editor's grid, where their JSON could not be typed.
+    serializer.addProperty("question", { name, type: "value", category: "hushpoll" });
+  }
+}
+
+/**
+ * Take over a survey's completion: the answers are randomised, kept and sent, then wiped from the model, and only then
+ * does the survey complete. Where any of it fails, the survey does not complete and says why.
+ *
+ * @param {any} survey A model of survey-core.
+ * @param {SurveyClient} client
+ * @param {Attaching} [options]
+ * @returns {Promise<() => void>} Detaches again.
+ * @throws {InvalidParameter} If a question is not marked, asks free text, or does not fit its attribute; if an attribute is
+ *   not asked, or asked twice; if the survey sends its answers elsewhere.
+ */
+export async function attach(survey, client, { unsent = [], patience = 5, onReceipt, onFailure } = {}) {
+  refuseLeaks(survey);
+  const fields = fieldsOf(survey, await client.published(), unsent);
+  const completing = async (/** @type {any} */ _, /** @type {any} */ event) => {
+    try {
+      const answers = Object.fromEntries(fields.map(({ attribute, answer }) => [attribute, answer()]));
+      const kept = await client.randomize(answers);
+      // From here on only the report is left; handlers of onComplete find no answer.
+      survey.data = Object.fromEntries(unsent.map((name) => [name, survey.getValue(name)]));
+      const sending = client.send(kept);
+      const receipt = await Promise.race([sending, later(patience)]);
+      if (receipt) onReceipt?.(receipt);
+      else sending.then(onReceipt, onFailure ?? (() => undefined));
+    } catch (error) {
+      event.allow = false;
+      // The SDK's own words hold no answer; whatever else there is could.
+      event.message = error instanceof HushpollError ? error.message : "The answers could not be sent.";
+    }
+  };
+  survey.onCompleting.add(completing);
+  return () => survey.onCompleting.remove(completing);
+}
+
+/** @param {number} seconds @returns {Promise<undefined>} */
+const later = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+
+/**
+ * Refuse a survey that would send the answers itself, in clear.
+ *
+ * @param {any} survey
+ */
+function refuseLeaks(survey) {
+  for (const name of ["surveyPostId", "partialSendEnabled"]) {
+    if (survey[name]) {
+      throw new InvalidParameter(`${name} would send the answers in clear; leave it out`, { field: name });
+    }
+  }
+}

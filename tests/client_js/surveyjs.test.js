@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, test } from "node:test";
+
+import { InvalidParameter } from "../../client/hushpoll_client_js/src/errors.js";
+import { attach, declareMarks } from "../../client/hushpoll_client_js/src/surveyjs.js";
+import { launch, serve } from "./browser.js";
+
+const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
+const { Model, Serializer } = require("survey-core");
+declareMarks(Serializer);
+
+const example = (name) => new URL(`../../client/hushpoll_client_js/examples/surveyjs/${name}`, import.meta.url);
+const SURVEY = JSON.parse(readFileSync(example("survey.json"), "utf8"));
+const MANIFEST = JSON.parse(readFileSync(example("manifest.json"), "utf8"));
+
+/** What the adapter needs of a published survey. */
+const published = {
+  attributes: MANIFEST.attributes.map(({ name, categories, range: [least, most] = [], missing }) => ({
+    name,
+    missing,
+    domain: [
+      ...(categories ?? Array.from({ length: most - least + 1 }, (_, step) => String(least + step))),
+      ...(missing ? [missing] : []),
+    ],
+  })),
+};
+
+/** A client that keeps what it is given, for looking at it. */
+function recording({ send = async () => ({ status: "accepted" }) } = {}) {
+  const given = [];
+  return {
+    given,
+    published: async () => published,
+    randomize: async (answers) => given.push(answers) && { digest: "kept" },
+    send,
+  };
+}
+
+const changed = (change) => {
+  const json = structuredClone(SURVEY);
+  change(json.elements, json);
+  return new Model(json);
+};
+
+async function completed(survey) {
+  survey.doComplete();
+  for (let wait = 0; wait < 100 && survey.state !== "completed"; wait++) await new Promise((resolve) => setTimeout(resolve, 5));
+  return survey.state;
+}
+
+describe("the answers that a SurveyJS survey gives", () => {
+  test("every type of question becomes categories", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    await attach(survey, client, { unsent: ["remark"] });
+    survey.data = {
+      smoking: true,
+      job: "shop",
+      hours: 2,
+      mood: 4,
+      habits: { drink: "often", gamble: "never" },
+      ills: ["asthma"],
+      remark: "for me",
+    };
+    assert.equal(await completed(survey), "completed");
+    assert.deepEqual(client.given, [
+      {
+        smoker: "yes",
+        trade: "shop",
+        hours: "20 to 40",
+        content: "4",
+        drinks: "often",
+        gambles: "never",
+        has_asthma: "yes",
+        has_diabetes: "no",
+      },
+    ]);
+  });
+
+  test("what visibility rules skip, and what is not answered, is the missing category", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    await attach(survey, client, { unsent: ["remark"] });
+    survey.setValue("job", "shop");
+    survey.setValue("hours", 2);
+    survey.setValue("job", "none"); // hides the hours, whose value is still there
+    survey.setValue("habits", { drink: "often" });
+    assert.equal(await completed(survey), "completed");
+    assert.deepEqual(client.given, [
+      { smoker: null, trade: "none", hours: null, content: null, drinks: "often", gambles: null, has_asthma: null, has_diabetes: null },
+    ]);
+  });
+
+  test("nothing ticked but None is a no", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    await attach(survey, client, { unsent: ["remark"] });
+    survey.data = { job: "farm", ills: ["none"] };
+    await completed(survey);
+    assert.deepEqual([client.given[0].has_asthma, client.given[0].has_diabetes], ["no", "no"]);
+  });
+
+  test("handlers of onComplete find no answer, but what is unsent", async () => {
+    const survey = new Model(SURVEY);
+    await attach(survey, recording(), { unsent: ["remark"] });
+    let seen;
+    survey.onComplete.add((sender) => (seen = structuredClone(sender.data)));
+    survey.data = { job: "farm", smoking: true, remark: "for me" };
+    await completed(survey);
+    assert.deepEqual(seen, { remark: "for me" });
+  });
+
+  test("detached, the survey completes by itself", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    const detach = await attach(survey, client, { unsent: ["remark"] });
+    detach();
+    survey.data = { job: "farm" };
+    assert.equal(await completed(survey), "completed");
+    assert.deepEqual(client.given, []);
+  });
+});
+
+describe("completing", () => {
+  test("is vetoed where nothing could be randomised, and the answers stay", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    client.randomize = async () => {
+      throw new InvalidParameter("the budget is spent");
+    };
+    await attach(survey, client, { unsent: ["remark"] });
+    const said = [];
+    survey.notify = (message, kind) => said.push([message, kind]);
+    survey.data = { job: "farm" };
+    survey.doComplete();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(survey.state, "running");
+    assert.deepEqual(survey.data, { job: "farm" });
+    assert.deepEqual(said, [["the budget is spent", "error"]]);
+  });
+
+  test("shows no words that are not the SDK's", async () => {
+    const survey = new Model(SURVEY);
+    const client = recording();
+    client.randomize = async (answers) => {
+      throw new TypeError(`cannot read ${answers.trade}`);
+    };
+    await attach(survey, client, { unsent: ["remark"] });
+    const said = [];
+    survey.notify = (message) => said.push(message);
+    survey.data = { job: "farm" };
+    survey.doComplete();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(said, ["The answers could not be sent."]);
+  });
+
+  test("does not wait for a slow server longer than its patience", async () => {
+    const survey = new Model(SURVEY);
+    let settle;
+    const client = recording({ send: () => new Promise((resolve) => (settle = resolve)) });
+    const receipts = [];
+    await attach(survey, client, { unsent: ["remark"], patience: 0.01, onReceipt: (one) => receipts.push(one) });
+    survey.data = { job: "farm" };
+    assert.equal(await completed(survey), "completed");
+    assert.deepEqual(receipts, []);
+    settle({ status: "accepted" });
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.deepEqual(receipts, [{ status: "accepted" }]);
+  });
+});
+
+describe("a survey is refused at once", () => {
+  const refusals = {
+    "with a question that has no mark": [(all) => delete all[0].hushpoll, /smoking has no mark/],
+    "with a marked text": [(all) => (all[6].hushpoll = "smoker"), /remark is marked and listed as unsent/],
+    "with free text": [(all) => all.push({ type: "text", name: "words", hushpoll: "smoker" }), /words is of type text, whose answers are free/],
+    "with an Other choice": [(all) => (all[1].showOtherItem = true), /job takes free text/],
+    "with a comment area": [(all) => (all[1].showCommentArea = true), /job takes free text/],
+    "with an unknown attribute": [(all) => (all[0].hushpoll = "smokers"), /smoking is marked as smokers, which the survey has not/],
+    "with an attribute asked twice": [(all) => (all[4].hushpoll.gamble = "drinks"), /habits is marked as drinks, which .* is asked twice/],
+    "with an attribute that is not asked": [(all) => all.splice(0, 1), /no question is marked as smoker/],
+    "with a choice that is no category": [(all) => all[1].choices.push("sea"), /job offers "sea", which is no category of trade/],
+    "with a matrix marked as one": [(all) => (all[4].hushpoll = "drinks"), /habits must name one attribute for each row/],
+    "with an unknown row": [(all) => (all[4].hushpoll = { sing: "drinks", gamble: "gambles" }), /habits has no row sing/],
+    "with an unknown choice": [(all) => (all[5].hushpoll = { gout: "has_asthma" }), /ills has no choice gout/],
+    "with a skippable question and no missing category": [(all) => delete all[1].isRequired, /job can be skipped, and trade has no missing/],
+    "with a hidden panel and no missing category": [
+      (all) => all.splice(1, 1, { type: "panel", name: "p", visibleIf: "{smoking} = true", elements: [all[1]] }),
+      /job can be skipped/,
+    ],
+    "that sends its pages": [(_, json) => (json.partialSendEnabled = true), /partialSendEnabled would send the answers in clear/],
+    "that posts itself": [(_, json) => (json.surveyPostId = "x"), /surveyPostId would send/],
+  };
+  for (const [name, [change, words]] of Object.entries(refusals)) {
+    test(name, async () => {
+      const survey = changed(change);
+      await assert.rejects(attach(survey, recording(), { unsent: ["remark"] }), (error) => {
+        assert.ok(error instanceof InvalidParameter);
+        assert.match(error.message, words);
+        return true;
+      });
+      assert.equal(survey.onCompleting.isEmpty, true);
+    });
+  }
+});
+
+describe("the example, in Chromium against the real server", () => {
+  let browser, server;
+  before(async () => {
+    [browser, server] = await Promise.all([launch(), serve()]);
+    await server.publish(MANIFEST);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  async function open() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const said = [];
+    const posts = [];
+    page.on("console", (message) => said.push(message.text()));
+    page.on("pageerror", (error) => said.push(String(error)));
+    page.on("request", (request) => request.method() === "POST" && posts.push(request));
+    await page.goto(`${server.origin}/client/hushpoll_client_js/examples/surveyjs/index.html`);
+    await page.getByText("Where do you work?").waitFor();
+    return { page, context, said, posts };
+  }
+  const complete = async (page) => {
+    await page.getByText("shop", { exact: true }).click();
+    await page.getByText("asthma", { exact: true }).click();
+    await page.getByRole("textbox", { name: /remark/ }).fill("nobody's business");
+    await page.getByRole("button", { name: "Complete" }).click();
+  };
+
+  test("a respondent's answers arrive randomised, and nothing else leaves", async () => {
+    const { page, context, said, posts } = await open();
+    await complete(page);
+    await page.getByRole("status").getByText("accepted: privacy loss 8").waitFor();
+    await page.getByText("Thank you for completing the survey").waitFor();
+    assert.equal(await server.count("surveyjs-example"), 1);
+    assert.equal(posts.length, 1);
+    assert.deepEqual(Object.keys(posts[0].postDataJSON()).sort(), ["digest", "id", "record"]);
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, globalThis.survey.data]));
+    assert.equal(kept, '[{},{},"",{"remark":"nobody\'s business"}]');
+    assert.deepEqual(await context.cookies(), []);
+    assert.deepEqual(said, []);
+  });
+
+  test("a server that refuses keeps the survey from completing", async () => {
+    const { page, context } = await open();
+    await context.route("**/reports", (route) =>
+      route.fulfill({
+        status: 410,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ code: "survey-closed", title: "closed", status: 410, detail: "the survey is closed" }),
+      }),
+    );
+    await complete(page);
+    await page.getByText(/the survey is closed/).waitFor();
+    assert.equal(await page.evaluate(() => globalThis.survey.state), "running");
+  });
+});
