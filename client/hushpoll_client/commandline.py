@@ -83,6 +83,11 @@ COMMANDS: Final[dict[str, Row]] = {
     "train": Row(
         "hushpoll_training.commands:train", "train", "Train on records and measure the fairness."
     ),
+    "tune": Row(
+        "hushpoll_training.tuning.commands:tune_command",
+        "train",
+        "Search the learner's parameters, on folds of the training rows.",
+    ),
     "worker": Row(
         "hushpoll_server.worker_command:worker", "server", "Fold, and run background jobs."
     ),

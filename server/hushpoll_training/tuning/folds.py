@@ -1,0 +1,140 @@
+"""What a choice of parameters is scored on: folds of the training rows, never the test rows.
+
+The paper's code tunes on the rows that its results are tested on, which makes those results better
+than they are. Here the test rows are cut away first, by the same seed as an experiment's, and the
+rest is cut into folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.batch import encode_many
+from hushpoll_shared.published import Published
+from hushpoll_training.cell import TEST_SIZE, perturbation, split_rows
+from hushpoll_training.evaluation import FOLDS, evaluate
+from hushpoll_training.metrics import UTILITY
+from hushpoll_training.model import Codes, fit_clear, fit_records, take
+from hushpoll_training.target import Target
+
+SCORES: Final = UTILITY
+"""What can be made as large as possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Training rows in folds.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    codes : mapping of str to int64[n]
+        The training rows in clear.
+    records : uint8[n, L] or None
+        The same rows randomised, to fit to; None to fit to those in clear.
+    folds : tuple of (int64[a], int64[b])
+        Rows to fit to, and to score on.
+    score : str
+        One of `SCORES`.
+    seed : int
+        Of the split, the noise, the folds and the learner.
+    """
+
+    published: Published
+    codes: Codes
+    records: npt.NDArray[np.uint8] | None
+    folds: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
+    score: str
+    seed: int
+
+    def scores(self, parameters: Mapping[str, Any], *, threads: int = 1) -> Iterator[float]:
+        """Yield the score on each fold of models that were fitted to the others.
+
+        Raises
+        ------
+        InvalidParameter
+            For a parameter out of bounds.
+        """
+        options: dict[str, Any] = {"seed": self.seed, "threads": threads}
+        for inside, outside in self.folds:
+            if self.records is None:
+                rows = take(self.codes, inside)
+                model = fit_clear(self.published, rows, parameters, **options)
+            else:
+                model = fit_records(self.published, self.records[inside], parameters, **options)
+            found = evaluate(model, take(self.codes, outside), threads=threads)
+            yield found.metrics[self.score].number()
+
+
+def make_problem(
+    published: Published,
+    codes: Codes,
+    *,
+    seed: int,
+    score: str = "accuracy",
+    folds: int = FOLDS,
+    test_size: float = TEST_SIZE,
+    perturbed: bool = False,
+) -> Problem:
+    """Cut the test rows away, and the rest into folds that are stratified on the target.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    codes : mapping of str to int64[n]
+        All rows in clear. Of those to test on, the target alone is looked at, by the split.
+    seed : int
+        As an experiment's: the same rows are cut away.
+    score : str
+        One of `SCORES`.
+    folds : int
+        At least 2.
+    test_size : float
+        In (0, 1).
+    perturbed : bool
+        Whether to fit to randomised rows, as training on a collection would; scores are on rows in
+        clear either way.
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument, or a class with fewer rows than there are folds.
+    """
+    if score not in SCORES:
+        raise InvalidParameter(
+            f"score is {score!r}; it must be one of {', '.join(SCORES)}", field="score"
+        )
+    if folds < 2:
+        raise InvalidParameter(f"folds is {folds}; it must be at least 2", field="folds")
+    train, _ = split_rows(published, codes, seed, test_size)
+    label, answered = Target.clear(published).labels(codes[Target.clear(published).name][train])
+    # A row without a label can be neither fitted nor scored.
+    known, label = take(codes, train[answered]), label[answered]
+    rare = min(int(label.sum()), int((1 - label).sum()))
+    if rare < folds:
+        raise InvalidParameter(
+            f"the training rows have {rare} of their rarer class, and {folds} folds need at least "
+            f"{folds}; give more rows, or fewer folds",
+            field="folds",
+        )
+    if perturbed:
+        # A target that gives no labels is refused before hours of tuning.
+        Target.of(published)
+    cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return Problem(
+        published,
+        known,
+        encode_many(published, known, perturbation(published, seed)) if perturbed else None,
+        tuple((inside, outside) for inside, outside in cutter.split(label, label)),
+        score,
+        seed,
+    )

@@ -1,0 +1,170 @@
+"""The search: Optuna's TPE over a space, kept on the disk after every trial, resumable.
+
+Each trial draws from a sampler of its own, seeded by how many are finished: a search that was
+stopped and goes on suggests what it would have suggested, where one generator for all would begin
+again with its first suggestions. A trial whose mean over the folds so far is worse than the median
+of earlier trials at that fold is pruned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+import numpy as np
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_training.tuning.folds import Problem
+from hushpoll_training.tuning.space import SPACE, Span, suggest
+
+TRIALS: Final = 100
+_NAME: Final = "hushpoll"
+_SETTINGS: Final = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """How a search ended.
+
+    Attributes
+    ----------
+    parameters : mapping
+        Of the best trial.
+    score : float
+        Its mean over the folds.
+    trials, pruned : int
+        Finished ones in all, and those of them that were given up.
+    resumed : int
+        Finished by an earlier run.
+    """
+
+    parameters: Mapping[str, int | float]
+    score: float
+    trials: int
+    pruned: int
+    resumed: int
+
+
+def tune(
+    problem: Problem,
+    storage: Path,
+    settings: Mapping[str, Any],
+    *,
+    trials: int = TRIALS,
+    threads: int = 1,
+    space: Mapping[str, Span] = SPACE,
+    on_trial: Callable[[int], None] | None = None,
+) -> Tuned:
+    """Search until `trials` are finished, those of earlier runs included.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to score on.
+    storage : Path
+        SQLite file of the study, new or of the same settings.
+    settings : mapping
+        What the scores depend on, JSON; kept with the study.
+    trials : int
+        At least 1.
+    threads : int
+        For LightGBM.
+    space : mapping of str to Span
+        What to search.
+    on_trial : callable, optional
+        Called with the number of finished trials, at first and after each.
+
+    Raises
+    ------
+    InvalidParameter
+        If the study is of other settings (each difference is named), or for a bad argument.
+    MissingExtra
+        Without Optuna.
+    """
+    if trials < 1:
+        raise InvalidParameter(f"trials is {trials}; it must be at least 1", field="trials")
+    try:
+        import optuna
+        from optuna.trial import TrialState
+    except ModuleNotFoundError as error:
+        raise MissingExtra("train", "tuning") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    described = dict(settings) | {"space": {name: list(span) for name, span in space.items()}}
+    study = _open(optuna, storage, described)
+    finished = (TrialState.COMPLETE, TrialState.PRUNED)
+    for stale in study.get_trials(states=(TrialState.RUNNING,)):
+        # Left by a process that was killed.
+        study.tell(stale.number, state=TrialState.FAIL)
+    resumed = done = len(study.get_trials(states=finished))
+    if on_trial is not None:
+        on_trial(done)
+    while done < trials:
+        study.sampler = optuna.samplers.TPESampler(seed=_seed(problem.seed, done))
+        trial = study.ask()
+        try:
+            score = _score(trial, problem, space, threads)
+        except BaseException:
+            study.tell(trial, state=TrialState.FAIL)
+            raise
+        if score is None:
+            study.tell(trial, state=TrialState.PRUNED)
+        else:
+            study.tell(trial, score)
+        done = len(study.get_trials(states=finished))
+        if on_trial is not None:
+            on_trial(done)
+    best = study.best_trial
+    return Tuned(
+        dict(best.params),
+        float(best.value),
+        done,
+        len(study.get_trials(states=(TrialState.PRUNED,))),
+        resumed,
+    )
+
+
+def _score(trial: Any, problem: Problem, space: Mapping[str, Span], threads: int) -> float | None:
+    parameters = suggest(trial, space)
+    values: list[float] = []
+    for value in problem.scores(parameters, threads=threads):
+        values.append(value)
+        trial.report(fmean(values), len(values))
+        if len(values) < len(problem.folds) and trial.should_prune():
+            return None
+    return fmean(values)
+
+
+def _open(optuna: Any, storage: Path, settings: dict[str, Any]) -> Any:
+    # As it comes back from the file.
+    settings = json.loads(json.dumps(settings))
+    study = optuna.create_study(
+        storage=f"sqlite:///{storage}",
+        study_name=_NAME,
+        direction="maximize",
+        # With fewer trials behind it, a median says little.
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=10),
+        load_if_exists=True,
+    )
+    before = study.user_attrs.get(_SETTINGS)
+    if before is None:
+        study.set_user_attr(_SETTINGS, settings)
+    elif before != settings:
+        names = (name for name in {**before, **settings} if before.get(name) != settings.get(name))
+        changed = "; ".join(
+            f"{name} was {json.dumps(before.get(name))} and is {json.dumps(settings.get(name))}"
+            for name in names
+        )
+        raise InvalidParameter(
+            f"{storage} holds another search: {changed}. Give another folder, or search with what "
+            "was there",
+            field="out",
+        )
+    return study
+
+
+def _seed(seed: int, trial: int) -> int:
+    return int(np.random.SeedSequence([seed, trial]).generate_state(1)[0])
