@@ -90,6 +90,11 @@ class Settings:
         "Proxies in front of the server that append to X-Forwarded-For; with 0 the header is not "
         "read.",
     )
+    behind_tls: bool = switch(
+        False,
+        "Whether browsers reach the server over TLS alone; they are then told to keep to that for "
+        "a year (Strict-Transport-Security).",
+    )
 
     # commits
     group_commit_ms: float = number(

@@ -59,7 +59,8 @@ def build(
     app.config.update(MAX_CONTENT_LENGTH=settings.max_body_bytes, TESTING=testing)
     answers.register(app)
     app.before_request(_identify)
-    app.after_request(_finish)
+    headers.register(app, behind_tls=settings.behind_tls)
+    origins.register(app)
     (rate_limits or RateLimits(settings)).init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
@@ -84,9 +85,3 @@ def _identify() -> None:
     g.request_id = secrets.token_hex(8)
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
-
-
-def _finish(answer: Response) -> Response:
-    answer.headers["X-Request-Id"] = g.get("request_id", "")
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    return answer

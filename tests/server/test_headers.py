@@ -1,0 +1,93 @@
+"""Headers of every answer, whatever gave it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushpoll_server.http.headers import SECURITY
+
+ON_ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+EVERYWHERE = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+ADDRESSES = [
+    ("GET", "/health"),
+    ("GET", "/nothing"),
+    ("GET", "/api/v1/surveys"),
+    ("GET", "/api/v1/surveys/work"),
+    ("GET", "/api/v1/openapi.json"),
+    ("GET", "/api/v1/tokens"),
+    ("POST", "/api/v1/surveys/work/reports"),
+    ("PATCH", "/api/v1/surveys"),
+    ("OPTIONS", "/api/v1/surveys/work/reports"),
+]
+
+
+@ON_ONE
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_every_answer_has_them(site, method, path):
+    site.publish()
+    for given in ({}, site.admin):
+        headers = site.app.test_client().open(path, method=method, headers=given).headers
+        assert EVERYWHERE.items() <= dict(headers).items()
+        assert "camera=()" in headers["Permissions-Policy"]
+        assert "Strict-Transport-Security" not in headers
+        assert len(headers["X-Request-Id"]) == 16
+
+
+@ON_ONE
+def test_a_failure_has_them_too(site, monkeypatch):
+    monkeypatch.setattr(site.collector.surveys, "all", lambda: 1 / 0)
+    answer = site.get("/api/v1/surveys")
+    assert site.problem(answer)[:2] == (500, "internal")
+    assert EVERYWHERE.items() <= dict(answer.headers).items()
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@ON_ONE
+def test_what_needs_a_token_is_never_kept(site):
+    published = site.publish()
+    site.fill(published, 5)
+    base = "/api/v1/surveys/work/versions/1"
+    guarded = [
+        rule.rule.replace("<name>", "work").replace("<int:version>", "1")
+        for rule in site.app.url_map.iter_rules()
+        if "GET" in rule.methods and rule.endpoint.partition(".")[0] in ("analysis", "tokens")
+    ]
+    assert f"{base}/counts" in guarded
+    for path in guarded:
+        assert site.get(path).headers["Cache-Control"] == "no-store", path
+
+
+@ON_ONE
+def test_a_published_version_may_be_kept(site):
+    site.publish()
+    kept = site.get("/api/v1/surveys/work/versions/1").headers["Cache-Control"]
+    assert "immutable" in kept
+
+
+@ON_ONE
+def test_a_view_keeps_the_policy_that_it_sets(site):
+    @site.app.get("/page-of-a-test")
+    def page():
+        answer = site.app.response_class("x")
+        answer.headers["Content-Security-Policy"] = "default-src 'self'"
+        return answer
+
+    headers = site.get("/page-of-a-test").headers
+    assert headers.get_all("Content-Security-Policy") == ["default-src 'self'"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@ON_ONE
+def test_behind_tls_browsers_are_told_to_keep_to_it(make_site):
+    headers = make_site(BEHIND_TLS=True).get("/health").headers
+    assert headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_the_table_is_what_is_promised():
+    assert EVERYWHERE.items() <= SECURITY.items()
