@@ -144,6 +144,35 @@ class AnalystClient:
         body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
         return self._post(body, *_version(name, version), "close")
 
+    def origins(self, name: str) -> list[str]:
+        """List the web origins whose pages may answer a survey."""
+        path = ("surveys", check_name(name, field="survey"), "origins")
+        return _items(self._transport.get(*path), "origins")
+
+    def set_origins(self, name: str, origins: Sequence[str]) -> list[str]:
+        """Let pages of these web origins, and of no others, answer a survey in all its versions.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        origins : sequence of str
+            As browsers send them, such as ``https://survey.example.org``; none: no page may.
+
+        Returns
+        -------
+        list of str
+            What holds now.
+        """
+        answer = self._transport.put(
+            "surveys",
+            check_name(name, field="survey"),
+            "origins",
+            body=canonical_json({"origins": list(origins)}),
+            media_type=JSON_MEDIA_TYPE,
+        )
+        return _items(answer, "origins")
+
     def mint_tokens(self, name: str, count: int) -> list[str]:
         """Make single-use respondent tokens for a token survey. Not retried."""
         answer = self._transport.post(

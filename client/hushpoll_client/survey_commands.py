@@ -1,4 +1,4 @@
-"""``hushpoll survey``: publish, show, list, close."""
+"""``hushpoll survey``: publish, show, list, close, and who may embed it."""
 
 from __future__ import annotations
 
@@ -102,6 +102,38 @@ def close(
             "reports "
             f"are taken until {answer.get('accepts_until')}"
         ),
+        as_json=as_json,
+    )
+
+
+@survey.command()
+@click.argument("name")
+@click.argument("origins", nargs=-1, metavar="[ORIGIN]...")
+@click.option("--none", "clear", is_flag=True, help="Let no page answer it any more.")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def origins(
+    name: str,
+    origins: tuple[str, ...],
+    clear: bool,
+    url: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Let web pages of each ORIGIN, and of no other, answer the survey NAME.
+
+    An ORIGIN is scheme and host, such as https://survey.example.org. Without any, show which hold.
+    The page that the server itself hosts needs none.
+    """
+    if clear and origins:
+        raise click.UsageError("Give either origins or --none.")
+    with analyst(url, authorized(token)) as client:
+        found = client.set_origins(name, origins) if origins or clear else client.origins(name)
+    emit(
+        {"name": name, "origins": found},
+        "\n".join(found) or f"No page of another origin may answer {name}.",
         as_json=as_json,
     )
 

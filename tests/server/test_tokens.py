@@ -111,6 +111,8 @@ ROUTES = [
     ("POST", "/api/v1/surveys", "publish"),
     ("POST", "/api/v1/surveys/work/versions/1/close", "publish"),
     ("POST", "/api/v1/surveys/work/tokens", "publish"),
+    ("GET", "/api/v1/surveys/work/origins", "publish"),
+    ("PUT", "/api/v1/surveys/work/origins", "publish"),
     ("GET", "/api/v1/surveys/work/versions/1/estimates", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/cross-tables?a=gender&b=age", "read"),
     ("GET", "/api/v1/surveys/work/versions/1/records", "read"),

@@ -24,7 +24,6 @@ from hushpoll_server.http import (
     tokens,
 )
 from hushpoll_server.http import metrics as metrics_page
-from hushpoll_server.http import observing
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.rate_limits import RateLimits
 from hushpoll_server.services.collector import Collector

@@ -98,6 +98,21 @@ class CloseAnswer(BaseModel):
     accepts_until: str = Field(description="UTC; from then on reports are refused.")
 
 
+class OriginsBody(Strict):
+    """Web origins whose pages may answer a survey."""
+
+    origins: list[str] = Field(
+        max_length=50, description="As browsers send them, such as `https://survey.example.org`."
+    )
+
+
+class OriginsAnswer(BaseModel):
+    """Web origins whose pages may answer a survey."""
+
+    name: str = Name
+    origins: list[str]
+
+
 class ReportBody(Strict):
     """One report."""
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from flask import Flask, current_app
 
-from hushpoll_server.metrics import Metrics
 from hushpoll_server.jobs.queue import JobQueue
+from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
 from hushpoll_server.services.counting import counted
 from hushpoll_server.services.exports import Exports
 from hushpoll_server.services.ingest import Ingest
-from hushpoll_server.services.measuring import measured
 from hushpoll_server.services.jobs import Jobs
+from hushpoll_server.services.measuring import measured
+from hushpoll_server.services.origins import Origins
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.retention import Retention
 from hushpoll_server.services.sampling import Sampler
@@ -25,9 +26,9 @@ from hushpoll_server.shuffle import shuffled
 from hushpoll_server.store import migrate
 from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.reports import ReportStore
-from hushpoll_server.store.origins import OriginStore
 from hushpoll_server.store.jobs import JobStore
+from hushpoll_server.store.origins import OriginStore
+from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import SurveyStore
 from hushpoll_server.store.tallies import TallyStore
@@ -69,6 +70,7 @@ class Collector:
             self.database, observe=self.metrics.reports if self.metrics else None
         )
         self.access = Access(self.tokens, settings.clock)
+        self.origins = Origins(OriginStore(self.database))
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.segments = SegmentStore(self.database, shuffled, counted(self.surveys.published_of))
         self.counts = CountStore(self.database)
@@ -118,12 +120,12 @@ class Collector:
             before=self.upkeep.before_question,
         )
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
-        self.retention = Retention(
-            surveys=self.surveys,
         self.job_store = JobStore(self.database)
         self.jobs = Jobs(self.job_store, self.surveys, JobQueue(settings).announce)
-            segments=self.segments,
+        self.retention = Retention(
             jobs=self.job_store,
+            surveys=self.surveys,
+            segments=self.segments,
             counts=self.counts,
             upkeep=self.upkeep,
         )

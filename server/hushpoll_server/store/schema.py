@@ -115,6 +115,14 @@ respondent_tokens = Table(
     sqlite_with_rowid=False,
 )
 
+# Web origins whose pages may answer a survey.
+survey_origins = Table(
+    "survey_origins",
+    metadata,
+    Column("survey_id", ForeignKey("surveys.id"), primary_key=True),
+    Column("origin", String(255), primary_key=True),
+)
+
 api_tokens = Table(
     "api_tokens",
     metadata,
