@@ -35,7 +35,8 @@ def serve(configuration: Configuration) -> None:
 
     Prints "listening on URL" once it listens, and at the first start, on standard error, an admin
     token that is never shown again. Put a proxy that speaks TLS in front of it. SIGTERM ends it
-    within 15 seconds with everything acknowledged on disk. One database takes one server at a time.
+    within 15 seconds with everything acknowledged on disk. An SQLite file takes one server at a
+    time.
     """
     settings = configuration.settings
     logs.to_stderr(settings.log_level)
@@ -49,10 +50,11 @@ def serve(configuration: Configuration) -> None:
     ):
         with private_file(Path(token_file)) if token_file else nullcontext() as write:
             token = serving.prepare(settings)
-            if token is not None:
+            if token is not None and write is not None:
+                write(token + "\n")
+                click.echo(f"admin token written to {token_file}", err=True)
+            elif token is not None:
                 click.echo(f"admin token: {token}", err=True)
-                if write is not None:
-                    write(token + "\n")
         serving.Server(
             settings,
             listener=listener,

@@ -50,7 +50,8 @@ class Settings:
     workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
     admin_token_file: str | None = text(
         None,
-        "File into which the first start also writes the admin token, readable by its owner only.",
+        "File, readable by its owner only, into which the first start writes the admin token; "
+        "without it the token is printed on standard error, which may be kept.",
     )
 
     # requests
