@@ -1,0 +1,241 @@
+"""``hushpoll worker`` as a process: started, ended, killed in the middle of a job."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hushpoll_server.jobs.check import check_counts
+from hushpoll_server.jobs.folder import Folder
+from hushpoll_server.settings import Settings
+from hushpoll_shared import wire
+from hushpoll_shared.clock import SystemClock
+
+WORKER = [sys.executable, "-c", "from hushpoll_server.worker_command import worker; worker()"]
+VERSION = "/api/v1/surveys/work/versions/1"
+# Fitted for many seconds, however fast the machine.
+LONG = {"parameters": {"n_estimators": 200_000, "num_leaves": 31, "min_child_samples": 1}}
+SHORT = {"parameters": {"n_estimators": 3}}
+
+
+@pytest.fixture
+def worker(database_url, tmp_path):
+    """Start workers on the test's database; none outlives the test."""
+    processes = []
+
+    def start(*options):
+        with (tmp_path / f"worker-{len(processes)}.log").open("wb") as errors:
+            process = subprocess.Popen(
+                [*WORKER, "--database-url", database_url, "--job-lease-seconds", "3", *options],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        processes.append(process)
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdout, selectors.EVENT_READ)
+            assert ready.select(60), "the worker printed nothing within a minute"
+        assert process.stdout.readline() == b"taking jobs\n"
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait(20)
+        process.stdout.close()
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(clock=SystemClock())
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def add(site, kind, body=None):
+    answer = site.post(f"{VERSION}/jobs/{kind}", json=body or {})
+    assert answer.status_code == 202, answer.json
+    return answer.json["id"]
+
+
+def look(site, job):
+    return site.get(f"/api/v1/jobs/{job}").json
+
+
+def filled(site, make_report, count=400):
+    published = site.publish()
+    incomes = ["poor", "rich"] * (count // 2)
+    reports = [make_report(published, income=income) for income in incomes]
+    site.send_batch("work", wire.pack_reports(published.digest, reports))
+    return reports
+
+
+def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
+    site, worker, make_report, database_url
+):
+    reports = filled(site, make_report)
+    job = add(site, "train", LONG)
+    first = worker()
+    wait_for(lambda: look(site, job)["state"] == "running")
+    first.send_signal(signal.SIGKILL)
+    first.wait(20)
+    assert (look(site, job)["state"], look(site, job)["attempt"]) == ("running", 1)
+    # The second finds the same job with less to do, so that the test ends.
+    with site.collector.database.writing() as connection:
+        connection.exec_driver_sql(
+            "UPDATE jobs SET kind = 'export', parameters = '{\"format\": \"records\"}'"
+        )
+    worker()
+    wait_for(lambda: look(site, job)["state"] == "done")
+    assert look(site, job)["attempt"] == 2
+    _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
+    assert sorted(map(bytes, records)) == sorted(one.record for one in reports)
+    with site.collector.database.reading() as connection:
+        parts = "SELECT job_id, part FROM job_results"
+        assert [tuple(row) for row in connection.exec_driver_sql(parts)] == [(job, 0)]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_sigterm_ends_a_worker_soon_and_leaves_its_job_to_others(site, worker, make_report):
+    filled(site, make_report)
+    long = add(site, "train", LONG)
+    process = worker()
+    wait_for(lambda: look(site, long)["state"] == "running")
+    started = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    assert time.monotonic() - started < 15
+    assert (look(site, long)["state"], look(site, long)["attempt"]) == ("queued", 0)
+
+
+def test_several_workers_share_the_jobs_and_run_each_once(site, worker, make_report, tmp_path):
+    reports = filled(site, make_report)
+    for _ in range(2):
+        worker("--job-threads", "3")
+    jobs = [add(site, "export") for _ in range(12)]
+    wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
+    assert {look(site, job)["attempt"] for job in jobs} == {1}
+    for job in jobs:
+        _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
+        assert len(records) == len(reports)
+    logs = "".join(path.read_text() for path in tmp_path.glob("worker-*.log"))
+    assert logs.count('"event": "job-done"') == 12
+    assert "Traceback" not in logs
+
+
+def test_workers_fold_what_a_server_leaves_to_them_exactly_once(make_site, worker, make_report):
+    site = make_site(clock=SystemClock(), FOLDING="worker", FOLD_AT=100)
+    options = ("--folding", "worker", "--fold-at", "100", "--fold-idle-seconds", "1")
+    published = site.publish()
+    for _ in range(2):
+        worker(*options)
+    everything = []
+    for _ in range(10):
+        everything += site.fill(published, 60)
+        time.sleep(0.1)
+    wait_for(lambda: site.counts(published)["sealed"] == 600)
+    _, records = wire.read_records(site.get(f"{VERSION}/records").data)
+    assert sorted(map(bytes, records)) == sorted(one.record for one in everything)
+    assert site.get(f"{VERSION}/estimates").json["n"] == 600
+    (held, found) = site.collector.segments.recount(1, published.layout.record_size)
+    assert held == found
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, tmp_path):
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    server = subprocess.Popen(
+        ["redis-server", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(lambda: listens(port))
+        url = f"redis://127.0.0.1:{port}/0"
+        site = make_site(clock=SystemClock(), JOBS_URL=url)
+        filled(site, make_report)
+        worker("--jobs-url", url)
+        jobs = [add(site, "export") for _ in range(3)]
+        wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
+        server.terminate()  # without the queue jobs are still found, in the table
+        server.wait(20)
+        late = add(site, "export")
+        wait_for(lambda: look(site, late)["state"] in ("queued", "done"))
+    finally:
+        if server.poll() is None:
+            server.kill()
+            server.wait(20)
+
+
+def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):
+    site = make_site(FOLDING="worker", FOLD_AT=50)
+    published = site.publish()
+    now = [0.0]
+    folder = Folder(site.collector, monotonic=lambda: now[0])
+
+    def sealed():
+        folder.turn()
+        return site.counts(published)["sealed"]
+
+    site.fill(published, 49)
+    assert sealed() == 0
+    now[0] = 59.9
+    assert sealed() == 0
+    site.fill(published, 1)
+    assert sealed() == 50
+    site.fill(published, 10)
+    assert sealed() == 50
+    now[0] = 100.0
+    site.fill(published, 1)
+    assert sealed() == 50
+    now[0] = 159.0
+    assert sealed() == 50
+    now[0] = 160.0
+    assert sealed() == 61
+
+
+def test_counts_are_checked_against_the_segments_and_repaired(make_site, database_url):
+    site = make_site()
+    published = site.publish()
+    site.fill(published, 30)
+    site.get(f"{VERSION}/estimates")
+    settings = Settings(database_url=database_url)
+    assert list(check_counts(settings, repair=False)) == [
+        ("work version 1: 30 reports, counts right", True)
+    ]
+    with site.collector.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE folded_counts SET reports = 29")
+    expected = "work version 1: 30 reports, counts of 29 differ"
+    assert list(check_counts(settings, repair=False)) == [(expected, False)]
+    assert list(check_counts(settings, repair=True)) == [(expected + ", counted again", False)]
+    assert list(check_counts(settings, repair=False))[0][1]
+
+
+def test_nothing_of_a_worker_runs_before_it_is_told_to():
+    code = "import threading, hushpoll_server.worker_command; print(threading.active_count())"
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, env=environment
+    )
+    assert found.stdout == b"1\n"
