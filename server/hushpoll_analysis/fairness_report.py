@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from hushpoll_analysis.fairness_rates import ENOUGH, Estimated
 
-Code = Literal["not-enough-data", "no-labels"]
+Code = Literal["not-enough-data", "no-labels", "undefined"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Withheld:
     Attributes
     ----------
     code : str
-        ``not-enough-data`` or ``no-labels``.
+        ``not-enough-data``, ``no-labels`` or ``undefined``.
     reason : str
         In words.
     respondents : int or None

@@ -1,0 +1,103 @@
+"""The four counts of each group: all that its rates, and their resampling, need of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+
+RATES: Final[Mapping[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {
+    "P": (np.array([0, 1, 0, 1]), np.array([1, 1, 1, 1])),
+    "TPR": (np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])),
+    "FPR": (np.array([0, 1, 0, 0]), np.array([1, 1, 0, 0])),
+    "ACC": (np.array([1, 0, 0, 1]), np.array([1, 1, 1, 1])),
+}
+"""Per rate, which of the four counts are hits and which are rows that it is a share of."""
+
+ROWS_OF: Final[Mapping[str, str]] = {
+    "P": "rows",
+    "TPR": "rows with a positive label",
+    "FPR": "rows with a negative label",
+    "ACC": "rows",
+}
+"""Per rate, what it is a share of, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """Rows per group by label and prediction.
+
+    Attributes
+    ----------
+    cells : int64[..., groups, 4]
+        True negatives, false positives, false negatives, true positives. Leading axes, where there
+        are any, are separate samples.
+    """
+
+    cells: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        label: npt.ArrayLike,
+        predicted: npt.ArrayLike,
+        group: npt.NDArray[np.int64],
+        groups: int,
+    ) -> GroupCounts:
+        """Count rows.
+
+        Parameters
+        ----------
+        label, predicted : array[n] of {0, 1}
+            True and predicted class.
+        group : int64[n]
+            In [-1, groups); rows of -1 are in none.
+        groups : int
+            How many there are.
+
+        Raises
+        ------
+        InvalidParameter
+            If lengths differ, or a value is neither 0 nor 1.
+        """
+        arrays = {"label": np.asarray(label), "predicted": np.asarray(predicted)}
+        for name, values in arrays.items():
+            if values.shape != group.shape or not np.isin(values, (0, 1)).all():
+                raise InvalidParameter(
+                    f"{name} must be {len(group)} values, 0 or 1, one per row; got shape "
+                    f"{values.shape}",
+                    field=name,
+                )
+        inside = group >= 0
+        code = 4 * group + 2 * arrays["label"] + arrays["predicted"]
+        found = np.bincount(code[inside].astype(np.int64), minlength=4 * groups)
+        return cls(found.reshape(groups, 4))
+
+    @property
+    def n(self) -> npt.NDArray[np.int64]:
+        """Rows per group, int64[..., groups]."""
+        found: npt.NDArray[np.int64] = self.cells.sum(axis=-1)
+        return found
+
+    def hits(self, rate: str) -> npt.NDArray[np.int64]:
+        """Return the numerator of a rate per group."""
+        found: npt.NDArray[np.int64] = self.cells @ RATES[rate][0]
+        return found
+
+    def rows(self, rate: str) -> npt.NDArray[np.int64]:
+        """Return the denominator of a rate per group."""
+        found: npt.NDArray[np.int64] = self.cells @ RATES[rate][1]
+        return found
+
+    def rate(self, rate: str) -> npt.NDArray[np.float64]:
+        """Return a rate per group, nan where a group has no row that it could be a share of."""
+        rows = self.rows(rate)
+        found: npt.NDArray[np.float64] = np.where(
+            rows > 0, self.hits(rate) / np.maximum(rows, 1), np.nan
+        )
+        return found
