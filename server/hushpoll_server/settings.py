@@ -141,10 +141,6 @@ class Settings:
         "Who folds: the server by itself, or hushpoll worker alone.",
     )
 
-    # logs
-    log_level: str = choice(
-        "info", LEVELS, "What to log to standard error; never an address or a payload."
-    )
     # jobs
     jobs_url: str | None = text(
         None,
@@ -161,6 +157,10 @@ class Settings:
     )
     job_result_days: int = whole(7, 1, 3650, "Days for which a job's result is kept.")
 
+    # logs
+    log_level: str = choice(
+        "info", LEVELS, "What to log to standard error; never an address or a payload."
+    )
     log_requests: bool = switch(
         False,
         "Whether to log a line for each request: method, route, status and time. Submissions are "

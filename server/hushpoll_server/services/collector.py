@@ -96,7 +96,7 @@ class Collector:
                 waiting=self.reports.waiting,
                 counts=self.segments.counts,
                 queue=lambda: self.writer.state.waiting,
-                jobs=dict,
+                jobs=lambda: self.job_store.by_state(),
             )
         self.readiness = Readiness(
             writer=self.writer,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import job_results, jobs
@@ -72,6 +72,13 @@ class JobStore:
         with self._database.reading() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
         return None if row is None else JobRow(**row._mapping)
+
+    def by_state(self) -> dict[str, int]:
+        """Return the number of jobs in each state."""
+        statement = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+        with self._database.reading() as connection:
+            found = {state: int(count) for state, count in connection.execute(statement)}
+        return {state: found.get(state, 0) for state in (QUEUED, RUNNING, DONE, FAILED)}
 
     def unclaimed(self, now: int) -> list[str]:
         """Return the jobs that no living worker holds, the oldest first."""
