@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 
@@ -144,21 +143,6 @@ def test_a_body_that_is_no_report_is_refused(make_site, body, media_type, expect
         "/api/v1/surveys/work/reports", data=body, content_type=media_type, headers={}
     )
     assert site.problem(answer) == expected
-
-
-@pytest.mark.parametrize("media_type", ["application/json", wire.REPORTS_MEDIA_TYPE])
-def test_a_compressed_body_is_refused_by_its_encoding(site, media_type):
-    """Guards: it used to be refused as bytes that are no JSON, or no batch."""
-    site.publish()
-    answer = site.post(
-        "/api/v1/surveys/work/reports",
-        data=gzip.compress(b"{}"),
-        content_type=media_type,
-        headers={**site.admin, "Content-Encoding": "gzip"},
-    )
-    assert site.problem(answer) == (415, "unsupported-media-type", "Content-Encoding")
-    assert "uncompressed" in answer.json["detail"]
-    assert media_type in answer.json["detail"]
 
 
 def test_the_identity_encoding_is_none(site, make_report):

@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.compression import CODINGS
 from hushpoll_server.logs import get_logger
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
 from hushpoll_shared.text import show
@@ -69,6 +70,8 @@ def problem_answer(error: Exception) -> Response:
             document = problem_document(
                 "internal", detail="the server failed; its log has the request id"
             )
+    if document["status"] == 415:
+        headers["Accept-Encoding"] = ", ".join(CODINGS)  # RFC 9110, section 12.5.3
     if document["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if document["status"] >= 500 and not isinstance(error, Refused):
@@ -102,7 +105,7 @@ def _words(error: HTTPException, status: int) -> str:
     if status == 413:
         return (
             f"the body is larger than {request.max_content_length} bytes, the most that is taken "
-            "here; send fewer reports in one request"
+            "here, compressed or not; send fewer reports in one request"
         )
     return error.description or error.name
 

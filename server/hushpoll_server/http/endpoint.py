@@ -16,6 +16,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
+from hushpoll_server.http.compression import CODINGS, TooLarge, expand
 from hushpoll_server.services.collector import collector
 from hushpoll_shared.canonical import InvalidJson, parse_json
 
@@ -65,7 +66,7 @@ def read_json(limit: int | None = None) -> Any:
     Parameters
     ----------
     limit : int or None
-        Largest body, in bytes, if smaller than the app's.
+        Largest body, in bytes, if smaller than the app's; both as it was sent and expanded.
 
     Raises
     ------
@@ -87,17 +88,28 @@ def read_body(limit: int | None = None) -> bytes:
     Parameters
     ----------
     limit : int or None
-        Largest body, in bytes, if smaller than the app's.
+        Largest body, in bytes, if smaller than the app's; both as it was sent and expanded.
 
     Raises
     ------
     RequestEntityTooLarge
-        It is larger.
+        It is larger, as it was sent or expanded.
     Refused
-        ``unsupported-media-type``: it is compressed.
+        ``unsupported-media-type``: it is compressed in another way than gzip or zstd.
+        ``invalid-request``: it is compressed and damaged.
     """
-    _refuse_compressed()
+    coding = _coding()
     most = collector().settings.max_body_bytes if limit is None else limit
+    body = _read_bytes(most)
+    if coding is None:
+        return body
+    try:
+        return expand(coding, body, most)
+    except TooLarge:
+        raise RequestEntityTooLarge from None
+
+
+def _read_bytes(most: int) -> bytes:
     if request.content_length is not None:
         request.max_content_length = most
         return request.get_data(cache=False)
@@ -128,15 +140,19 @@ def unsupported(*accepted: str) -> Refused:
     )
 
 
-def _refuse_compressed() -> None:
-    coding = request.headers.get("Content-Encoding", "").strip()
-    if coding.lower() not in ("", "identity"):
-        raise Refused(
-            "unsupported-media-type",
-            f"the body's Content-Encoding is {coding[:100]!r}, and bodies are taken uncompressed "
-            f"for now; send it as {request.mimetype[:100]}, without Content-Encoding",
-            field="Content-Encoding",
-        )
+def _coding() -> str | None:
+    given = request.headers.get("Content-Encoding", "").strip()
+    coding = given.lower()
+    if coding in ("", "identity"):
+        return None
+    if coding in CODINGS:
+        return coding
+    raise Refused(
+        "unsupported-media-type",
+        f"the body's Content-Encoding is {given[:100]!r}; compress it once, with "
+        f"{' or '.join(CODINGS)}, or send it as it is, without Content-Encoding",
+        field="Content-Encoding",
+    )
 
 
 def not_modified(etag: str) -> Response | None:
