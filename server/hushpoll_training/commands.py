@@ -70,6 +70,12 @@ ignore_option = click.option(
     show_default=True,
     help="How records become features: which categories they support, or how likely each is.",
 )
+@click.option(
+    "--groups",
+    multiple=True,
+    metavar="ATTRIBUTE[,ATTRIBUTE]",
+    help="Report fairness by these attributes as well, crossed if several; may be repeated.",
+)
 @click.option("--out", type=_DIRECTORY, help="Directory to save model and record in.")
 @click.option("--overwrite", is_flag=True, help="Replace a model that --out holds.")
 @click.option(
@@ -93,6 +99,7 @@ def train(
     records: Path | None,
     data: Path | None,
     encoding: str,
+    groups: tuple[str, ...],
     out: Path | None,
     overwrite: bool,
     params: tuple[str, ...],
@@ -109,7 +116,8 @@ def train(
     NonDP baseline, trained on answers in clear, stands beside it. Only the model that was trained
     on randomised answers is saved.
     """
-    run = choose_mode(records, data, given)
+    groupings = [tuple(name.strip() for name in one.split(",")) for one in groups]
+    run = choose_mode(records, data, {**given, "groups": groupings})
     parameters = read_parameters(params)
     if out is not None:
         check_directory(out, overwrite=overwrite)
@@ -118,7 +126,7 @@ def train(
         name: given[name] for name in ("manifest", "panel", "baseline")
     }
     names = {name: path.name for name, path in files.items() if path is not None}
-    record = run_record(outcome, parameters, names)
+    record = run_record(outcome, parameters, names, groupings=groupings)
     if out is not None:
         save_model(outcome.model, out, record, overwrite=overwrite)
     saved = f"\nModel and record are in {out}." if out is not None else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,26 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """The rows that were scored: those with a target.
+
+    Attributes
+    ----------
+    label, predicted : int64[n] of {0, 1}
+        True and predicted class, 1 positive.
+    raw : f64[n]
+        Larger means more likely positive.
+    codes : mapping of str to int64[n]
+        The rows in clear.
+    """
+
+    label: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+    raw: npt.NDArray[np.float64]
+    codes: Codes
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """Metrics and the rows behind them.
 
@@ -32,10 +52,13 @@ class Evaluation:
     rows : mapping of str to int
         ``tested``; ``unanswered`` (no target, so left out); ``privileged``, ``unprivileged`` and
         ``neither``, where a protected attribute is declared.
+    scored : Scored
+        What the metrics were computed from, for intervals and for other groups.
     """
 
     metrics: Mapping[str, Metric]
     rows: Mapping[str, int]
+    scored: Scored = field(repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return metrics and rows as JSON."""
@@ -110,7 +133,7 @@ def cross_validate(
         )
         raw[outside] = model.raw_scores(take(known, outside), threads=threads)
     found = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
-    return Evaluation(found.metrics, {**found.rows, "unanswered": int((~answered).sum())})
+    return replace(found, rows={**found.rows, "unanswered": int((~answered).sum())})
 
 
 def evaluate_scores(
@@ -150,4 +173,6 @@ def evaluate_scores(
         side = side[answered]
         for code, name in ((1, "privileged"), (0, "unprivileged"), (NEITHER, "neither")):
             rows[name] = int((side == code).sum())
-    return Evaluation(measure(label[answered], predicted[answered], raw[answered], side), rows)
+    known = codes if answered.all() else take(codes, answered)
+    scored = Scored(label[answered], predicted[answered], raw[answered], known)
+    return Evaluation(measure(scored.label, scored.predicted, scored.raw, side), rows, scored)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import progress
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.collected import train_collected
@@ -88,6 +89,7 @@ def from_records(
 ) -> Outcome:
     """Train on a file of records, with a progress bar."""
     published, rows = read_collected(records)
+    _check_groups(published, given)
     panel, baseline = (
         None
         if given[name] is None
@@ -133,6 +135,7 @@ def from_data(
             epsilon=given["epsilon"],
             ignored=ignore,
         )
+    _check_groups(published, given)
     share = TEST_SIZE if given["test_size"] is None else given["test_size"]
     with progress("boosting rounds", 2 * parameters["n_estimators"]) as advance:
         return train_simulated(
@@ -145,6 +148,13 @@ def from_data(
             on_round=_one(advance),
             encoding=encoding,
         )
+
+
+def _check_groups(published: Published, given: Mapping[str, Any]) -> None:
+    # a misspelt name is found before minutes are spent on fitting
+    for names in given.get("groups") or ():
+        for name in names:
+            published.attribute(name)
 
 
 def _one(advance: Callable[[int], None]) -> Callable[[int, int], None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +11,7 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_shared.clock import Clock, SystemClock
 from hushpoll_training.cell import protocol_name
 from hushpoll_training.evaluation import Evaluation
+from hushpoll_training.measured_fairness import uncertainty
 from hushpoll_training.outcome import Outcome
 from hushpoll_training.parameters import check_parameters
 
@@ -26,6 +27,7 @@ def run_record(
     inputs: Mapping[str, str],
     *,
     clock: Clock | None = None,
+    groupings: Sequence[Sequence[str]] = (),
 ) -> dict[str, Any]:
     """Describe a run.
 
@@ -39,13 +41,16 @@ def run_record(
         Names of the files that it read, by option. Names only: a path tells of somebody's computer.
     clock : Clock, optional
         For the date; the computer's by default.
+    groupings : sequence of sequences of str
+        Attributes to report fairness by, besides the manifest's groups; see
+        :func:`hushpoll_training.measured_fairness.uncertainty`.
 
     Returns
     -------
     dict
         JSON. ``ldp`` and ``baseline`` map each metric to a number or to ``{"undefined": reason}``,
         in the order of :data:`hushpoll_training.metrics.METRICS`; both are null without rows in
-        clear, and ``unmeasured`` says why.
+        clear, and ``unmeasured`` says why. ``intervals`` and ``fairness`` have the same keys.
     """
     model, published = outcome.model, outcome.model.published
     now = (clock or SystemClock()).now()
@@ -74,6 +79,7 @@ def run_record(
         "unmeasured": outcome.unmeasured,
         "ldp": _metrics(outcome.ldp),
         "baseline": _metrics(outcome.baseline),
+        **uncertainty(outcome, groupings),
         "timings": {name: round(seconds, 6) for name, seconds in outcome.timings.items()},
         "versions": versions(),
         "manifest": published.to_dict(),

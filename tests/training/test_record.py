@@ -33,7 +33,8 @@ def test_every_key_is_there_and_survives_json(record, outcome):
     assert list(record) == [
         *("format", "kind", "mode", "finished", "survey", "protocol", "split", "epsilon"),
         *("inputs", "seed", "test_size", "encoding", "parameters", "target", "rows", "tested_on"),
-        *("baseline_is", "unmeasured", "ldp", "baseline", "timings", "versions", "manifest"),
+        *("baseline_is", "unmeasured", "ldp", "baseline", "confidence", "intervals", "fairness"),
+        *("timings", "versions", "manifest"),
     ]
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     published = outcome.model.published
