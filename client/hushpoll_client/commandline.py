@@ -34,6 +34,11 @@ class Row:
 
 
 COMMANDS: Final[dict[str, Row]] = {
+    "audit": Row(
+        "hushpoll_fleet.audit_command:command",
+        "train",
+        "Measure from outside what the SDKs on this machine spend.",
+    ),
     "data": Row(
         "hushpoll_training.datasets.commands:data",
         "train",
