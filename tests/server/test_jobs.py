@@ -169,9 +169,7 @@ def test_of_many_workers_one_runs_a_job(site, monkeypatch):
     job = add(site, "export")
     runs = []
     work = kinds.WORK["export"]
-    monkeypatch.setitem(
-        kinds.WORK, "export", lambda *given: (runs.append(1), work(*given))[1]
-    )
+    monkeypatch.setitem(kinds.WORK, "export", lambda *given: (runs.append(1), work(*given))[1])
     threads = [threading.Thread(target=run, args=(site, job)) for _ in range(8)]
     for thread in threads:
         thread.start()

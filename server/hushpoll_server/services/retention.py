@@ -70,6 +70,7 @@ class Retention:
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
         # Exports that jobs have made hold the records as well.
         self._jobs.forget_version(row.id, "export")
+        self._segments.tidy()
         if deleted:
             log.info("records-deleted", survey=row.name, version=row.version, records=deleted)
         held = self._counts.read(row.id)

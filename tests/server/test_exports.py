@@ -1,0 +1,207 @@
+"""Files of records: what is in them, in which order, and in how much memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from hushpoll_analysis.decode import debiased, decode
+from hushpoll_server import mixing
+from hushpoll_server.mixing import Mixed
+from hushpoll_server.services import tables
+from hushpoll_shared import wire
+
+PATH = "/api/v1/surveys/work/versions/1/records"
+# Texts that a spreadsheet or a careless writer would change.
+AWKWARD = ["=1+1", 'say "hush", please', "@SUM(A1)", "-2"]
+
+
+@pytest.fixture
+def published(site):
+    attributes = [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "age", "role": "sensitive", "protocol": "OUE", "range": [1, 12]},
+        {"name": "country", "role": "sensitive", "protocol": "OLH", "range": [1, 5]},
+        {"name": "note", "role": "plain", "categories": AWKWARD},
+    ]
+    return site.publish(attributes=attributes)
+
+
+@pytest.fixture
+def records(site, published, make_report):
+    answers = {"gender": "Male", "age": "3", "country": "4"}
+    reports = [
+        wire.Report(
+            wire.new_report_id(),
+            make_record(published, {**answers, "note": AWKWARD[number % 4]}),
+        )
+        for number in range(60)
+    ]
+    site.send_batch("work", wire.pack_reports(published.digest, reports))
+    return np.frombuffer(b"".join(one.record for one in reports), np.uint8).reshape(60, -1)
+
+
+def make_record(published, answers):
+    from hushpoll_protocols import SecureBits
+
+    return published.layout.encode(published.layout.code_answers(answers), SecureBits())
+
+
+def exported(site, **query):
+    answer = site.get(PATH, query_string=query)
+    assert answer.status_code == 200, answer.json
+    return answer
+
+
+def rows_of(table):
+    return Counter(tuple(row) for row in table)
+
+
+def test_parquet_holds_the_records_and_their_manifest(site, published, records):
+    answer = exported(site, format="parquet")
+    assert answer.mimetype == "application/vnd.apache.parquet"
+    assert 'filename="work-1.parquet"' in answer.headers["Content-Disposition"]
+    table = parquet.read_table(io.BytesIO(answer.data))
+    assert table.column_names == ["gender", "age", "country", "note"]
+    metadata = table.schema.metadata
+    assert metadata[b"hushpoll.digest"].decode() == published.digest
+    assert metadata[b"hushpoll.manifest"] == published.canonical
+    assert metadata[b"hushpoll.content"] == b"records"
+    columns = [column.to_pylist() for column in table.columns]
+    layout = published.layout
+    expected = (
+        (*(layout.slice(bytes(row), name) for name in ("gender", "age", "country")), note)
+        for row in records
+        for note in [layout.decode_clear(bytes(row))["note"]]
+    )
+    assert rows_of(zip(*columns, strict=True)) == rows_of(expected)
+
+
+def test_csv_holds_the_same_and_changes_no_category(site, published, records):
+    answer = exported(site, format="csv")
+    assert answer.mimetype == "text/csv"
+    header, *rows = csv.reader(io.StringIO(answer.data.decode(), newline=""))
+    assert header == ["gender", "age", "country", "note"]
+    layout = published.layout
+    assert rows_of(rows) == rows_of(
+        (
+            *(layout.slice(bytes(row), name).hex() for name in ("gender", "age", "country")),
+            layout.decode_clear(bytes(row))["note"],
+        )
+        for row in records
+    )
+
+
+@pytest.mark.parametrize("content", ["indicators", "debiased"])
+def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, content):
+    decoded = decode(published, records)
+    frame = decoded.frame()
+    if content == "debiased":
+        for one in published.attributes:
+            columns = [f"{one.name}={category}" for category in one.domain]
+            frame = frame.astype(dict.fromkeys(columns, float))
+            frame[columns] = debiased(decoded, one.name)
+    expected = rows_of(frame.to_numpy())
+    binary = exported(site, format="parquet", content=content).data
+    table = parquet.read_table(io.BytesIO(binary))
+    assert table.column_names == list(frame.columns)
+    assert set(map(str, table.schema.types)) == {"uint8" if content == "indicators" else "double"}
+    assert rows_of(table.to_pandas().to_numpy()) == expected
+    text = exported(site, format="csv", content=content).data.decode()
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert header == list(frame.columns)
+    assert rows_of(tuple(map(float, row)) for row in rows) == expected
+
+
+def test_a_file_in_many_pieces_is_the_same_file(site, published, records, monkeypatch):
+    monkeypatch.setattr(mixing, "ROWS_PER_BLOCK", 16)
+    monkeypatch.setattr(tables, "CELLS", 7 * 4)
+    pieces = parquet.ParquetFile(io.BytesIO(exported(site, format="parquet").data))
+    assert pieces.metadata.num_row_groups == 11  # 16 is cut into 7, 7 and 2; 12 into 7 and 5
+    assert pieces.metadata.num_rows == 60
+    assert exported(site, format="csv").data.count(b"\n") == 1 + 60
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"format": "xlsx"}, "format"),
+        ({"content": "raw"}, "content"),
+        ({"content": "debiased"}, "content"),
+        ({"rows": "5"}, "rows"),
+    ],
+)
+def test_a_form_that_does_not_exist_is_refused_by_field(site, published, records, query, field):
+    answer = site.get(PATH, query_string=query)
+    assert site.problem(answer) == (422, "invalid-request", field)
+
+
+@pytest.mark.parametrize("query", [{}, {"format": "csv"}, {"format": "parquet"}])
+def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, make_report, query):
+    """Guards: an analyst who exported after every report saw each one by itself."""
+    published = site.publish(minimum_batch=10)
+    sizes = []
+    for _ in range(35):
+        body = wire.encode_report_json(published.digest, make_report(published))
+        site.send("work", body)
+        answer = site.get(PATH, query_string=query)
+        if answer.status_code == 200:
+            estimates = site.get(PATH.replace("records", "estimates")).json
+            sizes.append(estimates["n"])
+            assert estimates["pending"] < 10
+    assert sizes == [10] * 10 + [20] * 10 + [30] * 6
+
+
+@pytest.mark.parametrize("buckets", [False, True])
+def test_every_order_of_the_rows_is_as_likely(monkeypatch, buckets):
+    """Whether they fit into memory or not: 24 orders of 4 rows, each 1000 times in the mean."""
+    monkeypatch.setattr(mixing, "BUCKET_BYTES", 2 if buckets else 2**20)
+    rows = np.arange(4, dtype=np.uint8).reshape(4, 1)
+    counts = Counter(
+        tuple(int(value) for block in Mixed([rows[:3], rows[3:]], rows=4, record_size=1)
+              for value in block.ravel())
+        for _ in range(4800)
+    )  # fmt: skip
+    assert len(counts) == 24
+    statistic = sum((count - 200) ** 2 / 200 for count in counts.values())
+    assert statistic < 90  # chi-squared with 23 degrees of freedom exceeds it once in 10^9
+
+
+def test_rows_are_mixed_across_segments_and_buckets(monkeypatch):
+    """Each quarter of the input is as likely in each quarter of the output."""
+    monkeypatch.setattr(mixing, "BUCKET_BYTES", 1000)
+    n = 40_000
+    rows = np.arange(n, dtype="<u4").view(np.uint8).reshape(n, 4)
+    mixed = Mixed(np.array_split(rows, 7), rows=n, record_size=4)
+    out = np.concatenate([block.copy() for block in mixed]).view("<u4").ravel()
+    assert sorted(out.tolist()) == list(range(n))
+    table = np.zeros((4, 4))
+    np.add.at(table, (np.arange(n) * 4 // n, out * 4 // n), 1)
+    statistic = ((table - n / 16) ** 2 / (n / 16)).sum()
+    assert statistic < 65  # chi-squared with 9 degrees of freedom exceeds it once in 10^10
+
+
+def test_mixing_takes_memory_of_a_few_buckets_and_leaves_no_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(mixing, "BUCKET_BYTES", 2**18)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    n, size = 500_000, 32  # 16 MB
+
+    def blocks():
+        for _ in range(100):
+            yield np.zeros((n // 100, size), np.uint8)
+
+    tracemalloc.start()
+    try:
+        total = sum(len(block) for block in Mixed(blocks(), rows=n, record_size=size))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert total == n
+    assert peak < 4 * 2**20
+    assert list(tmp_path.iterdir()) == []
