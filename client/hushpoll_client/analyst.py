@@ -249,8 +249,16 @@ class AnalystClient:
         path = (*_version(name, version), "cross-tables")
         return _object(self._transport.get(*path, params={"a": a, "b": b}))
 
-    def export(self, name: str, version: int, write: Callable[[bytes], object]) -> int:
-        """Fetch the records file piece by piece.
+    def export(
+        self,
+        name: str,
+        version: int,
+        write: Callable[[bytes], object],
+        *,
+        format: str = "records",
+        content: str = "records",
+    ) -> int:
+        """Fetch a file of records piece by piece.
 
         Parameters
         ----------
@@ -258,13 +266,31 @@ class AnalystClient:
             Which.
         write : callable
             Called with each piece of bytes, such as a file's ``write``.
+        format : str
+            ``records``, the file that carries its own manifest; ``parquet``; ``csv``.
+        content : str
+            Of a table: ``records``, what was reported; ``indicators``, a 0/1 column for each
+            category; ``debiased``, the same unbiased.
 
         Returns
         -------
         int
             Bytes received.
         """
-        return self._transport.download(*_version(name, version), "records", write=write)
+        params = {"format": format, "content": content}
+        return self._transport.download(
+            *_version(name, version), "records", write=write, params=params
+        )
+
+    def delete_records(self, name: str, version: int) -> dict[str, Any]:
+        """Delete the records of a version that is over, for good; its estimates stay.
+
+        Returns
+        -------
+        dict
+            ``deleted``, how many, and ``deleted_at``.
+        """
+        return _object(self._transport.delete(*_version(name, version), "records"))
 
     def submit_bulk(self, name: str, body: bytes) -> BulkReceipt:
         """Upload one batch, the same bytes again until it is acknowledged or refused.

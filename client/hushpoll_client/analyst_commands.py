@@ -63,14 +63,40 @@ def estimate(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write; replaced only once all has arrived.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["records", "parquet", "csv"]),
+    default="records",
+    show_default=True,
+    help="records: the file that carries its own manifest, which hushpoll train reads.",
+)
+@click.option(
+    "--content",
+    type=click.Choice(["records", "indicators", "debiased"]),
+    default="records",
+    show_default=True,
+    help="Of a table: what was reported, a 0/1 column for each category, or the same unbiased.",
+)
 @url_option
 @token_option
 @json_option
 @reports_errors
 def export(
-    name: str, version: int | None, out: Path, url: str, token: str | None, as_json: bool
+    name: str,
+    version: int | None,
+    out: Path,
+    form: str,
+    content: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
 ) -> None:
-    """Save the records of the survey NAME, with its manifest, in random order and without ids."""
+    """Save the records of the survey NAME, with its manifest, in random order and without ids.
+
+    A CSV file has no manifest. Its texts are quoted and otherwise as they are: import them as text
+    where a category may look like a formula.
+    """
     if not out.parent.is_dir():
         raise InvalidParameter(
             f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
@@ -84,32 +110,38 @@ def export(
             number = _version(client, name, version)
             with progress(f"records of {name}") as advance:
                 size = client.export(
-                    name, number, lambda piece: (target.write(piece), advance(len(piece)))
+                    name,
+                    number,
+                    lambda piece: (target.write(piece), advance(len(piece))),
+                    format=form,
+                    content=content,
                 )
-            target.seek(0)
-            published = read_records_header(cast("BinaryIO", target))
-            count, rest = divmod(size - target.tell(), published.layout.record_size)
-            if rest or published.name != name:
-                raise ManifestRefused(
-                    f"the server sent no whole records of survey {name!r}; try again",
-                    field="records",
-                )
+            target.flush()
+            document: dict[str, Any] = {"survey": name, "version": number}
+            if form == "records":
+                document |= _checked(cast("BinaryIO", target), name, size)
+            else:
+                document |= {"format": form, "content": content, "bytes": size}
             Path(target.name).replace(out)
         except BaseException:
             Path(target.name).unlink(missing_ok=True)
             raise
-    document = {
-        "survey": name,
-        "version": published.version,
-        "digest": published.digest,
-        "records": count,
-        "file": str(out),
-    }
-    emit(
-        document,
-        f"{count} records of {name} version {published.version} in {out}",
-        as_json=as_json,
-    )
+    document["file"] = str(out)
+    what = f"{document['records']} records" if form == "records" else f"{form} of the {content}"
+    emit(document, f"{what} of {name} version {number} in {out}", as_json=as_json)
+
+
+def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
+    """Read the file's own manifest, and count its rows."""
+    file.seek(0)
+    published = read_records_header(file)
+    count, rest = divmod(size - file.tell(), published.layout.record_size)
+    if rest or published.name != name:
+        raise ManifestRefused(
+            f"the server sent no whole records of survey {name!r}; try again",
+            field="records",
+        )
+    return {"version": published.version, "digest": published.digest, "records": count}
 
 
 def _version(client: AnalystClient, name: str, version: int | None) -> int:

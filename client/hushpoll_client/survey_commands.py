@@ -106,6 +106,36 @@ def close(
     )
 
 
+@survey.command("delete-records")
+@click.argument("name")
+@click.argument("version", type=click.IntRange(min=1))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def delete_records(
+    name: str, version: int, yes: bool, url: str, token: str | None, as_json: bool
+) -> None:
+    """Delete the records of VERSION of the survey NAME, which must be over, for good.
+
+    Estimates and most cross-tables are still given; nothing can be exported or trained on any more.
+    """
+    if not yes:
+        question = f"Delete all records of {name} version {version}? This cannot be undone."
+        click.confirm(question, abort=True, err=True)
+    with analyst(url, authorized(token)) as client:
+        answer = client.delete_records(name, version)
+    emit(
+        answer,
+        lambda: (
+            f"{answer.get('deleted')} records of {name} version {version} deleted at "
+            f"{answer.get('deleted_at')}"
+        ),
+        as_json=as_json,
+    )
+
+
 @survey.command()
 @click.argument("name")
 @click.argument("origins", nargs=-1, metavar="[ORIGIN]...")

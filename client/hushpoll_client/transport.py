@@ -123,9 +123,14 @@ class Transport:
         """DELETE a resource, with retries: deleting it again changes nothing."""
         return self._retried("DELETE", segments)
 
-    def download(self, *segments: str, write: Callable[[bytes], object]) -> int:
+    def download(
+        self,
+        *segments: str,
+        write: Callable[[bytes], object],
+        params: Mapping[str, str] | None = None,
+    ) -> int:
         """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
-        with closing(self._exchange("GET", segments)) as response:
+        with closing(self._exchange("GET", segments, params=params)) as response:
             self._raise_for_status(response, RetryHint())
             total = 0
             for piece in self._pieces(response):
