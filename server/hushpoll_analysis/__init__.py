@@ -4,13 +4,17 @@ Everything follows from the debiased indicator D = (I - q)/(p - q), whose expect
 truth is the one-hot truth. Estimates are unbiased and are not projected.
 """
 
+from importlib.util import find_spec
+
 from hushpoll_protocols.errors import MissingExtra
 
 try:
     import numpy
-    import pandas
 except ImportError as error:
     raise MissingExtra("server", "the analysis of records") from error
+# pandas is slow to import, so it is looked for here and loaded with the first frame.
+if find_spec("pandas") is None:
+    raise MissingExtra("server", "the analysis of records")
 
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import Counts, count
@@ -28,7 +32,7 @@ from hushpoll_analysis.precision import (
     respondents_for_width,
 )
 
-del numpy, pandas
+del find_spec, numpy
 
 __all__ = [
     "AttributeEstimate",

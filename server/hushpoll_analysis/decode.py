@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from hushpoll_analysis.channel import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
@@ -15,6 +15,9 @@ from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.batch import codes, column
 from hushpoll_shared.published import Published
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Decoded:
 
     def frame(self) -> pd.DataFrame:
         """Return a frame of uint8 columns named ``attribute=category``, in manifest order."""
+        import pandas as pd  # slow to import, and a server needs no frame
+
         names = [
             f"{name}={category}"
             for name in self.indicators

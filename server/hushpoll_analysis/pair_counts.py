@@ -23,7 +23,6 @@ from hushpoll_analysis.decode import clear_codes, indicator_matrix
 from hushpoll_analysis.joint import JointCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels.blocks import run, spans
-from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
 
@@ -140,6 +139,9 @@ def count_pairs(published: Published, records: Records) -> PairCounts:
 
 
 def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCounts:
+    # They need numba, which is slow to import; a server starts without it.
+    from hushpoll_analysis.pair_kernels import count_bits
+
     together = paired(published)
     starts = np.cumsum([0, *(one.k for one in together)]).tolist()
     places = {
@@ -156,7 +158,7 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
         for one in together:
             _set_bits(published, records[rows], one, bits[places[one.name]])
         found, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
-        _count_bits(bits, later, found, both)
+        count_bits(bits, later, found, both)
         with adding:
             np.add(support, found, out=support)
             np.add(joint, both, out=joint)
@@ -186,56 +188,12 @@ def _set_bits(
     bits: Bits,
 ) -> None:
     """Set bit i of row v of `bits` where record i supports category v."""
+    from hushpoll_analysis import pair_kernels as kernels
+
     if attribute.oracle is None:
-        _set_codes(clear_codes(published, records, attribute), bits)
+        kernels.set_codes(clear_codes(published, records, attribute), bits)
     else:
-        _set_indicators(indicator_matrix(published, records, attribute), bits)
-
-
-@njit
-def _set_codes(codes: Cells, bits: Bits) -> None:
-    for i in range(codes.shape[0]):
-        bits[codes[i], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-
-
-@njit
-def _set_indicators(supported: npt.NDArray[np.uint8], bits: Bits) -> None:
-    n, k = supported.shape
-    word = np.empty(k, np.uint64)
-    for group in range(bits.shape[1]):
-        word[:] = 0
-        for i in range(64 * group, min(n, 64 * group + 64)):
-            place = np.uint64(i & 63)
-            for v in range(k):
-                word[v] |= np.uint64(supported[i, v]) << place
-        bits[:, group] = word
-
-
-@njit
-def _popcount(x: np.uint64) -> np.uint64:
-    # The compiler knows this form and replaces it by the processor's instructions.
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@njit
-def _count_bits(bits: Bits, later: Cells, support: Cells, both: Cells) -> None:
-    """Count each row's bits, and those it shares with the rows of later attributes."""
-    width, words = bits.shape
-    for u in range(width):
-        ones = np.uint64(0)
-        for j in range(words):
-            ones += _popcount(bits[u, j])
-        support[u] = ones
-        if ones == np.uint64(0):
-            continue
-        for v in range(later[u], width):
-            shared = np.uint64(0)
-            for j in range(words):
-                shared += _popcount(bits[u, j] & bits[v, j])
-            both[u, v] = shared
+        kernels.set_indicators(indicator_matrix(published, records, attribute), bits)
 
 
 def _packed(arrays: Mapping[Any, Cells]) -> bytes:

@@ -26,3 +26,13 @@ def test_without_flask_the_extra_is_named():
         check=True,
     )
     assert found.stdout == "server True\n" * 2
+
+
+def test_a_server_starts_without_what_only_counting_and_training_need():
+    """Guards: numba and pandas were half of the time that a start took."""
+    code = "import sys, hushpoll_server.commands; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    loaded = set(found.stdout.split())
+    assert "hushpoll_server.serving" in loaded
+    slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
+    assert loaded & slow == set()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -54,6 +53,8 @@ def run(jobs: Iterable[Callable[[], None]]) -> None:
     if first is None:
         return
     second = next(pending, None)
+    import numba  # slow to import; whoever has jobs to run has compiled them with it
+
     configured: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined] # set at run time
     threads = min(configured, _MOST_THREADS)
     if second is None or threads == 1:

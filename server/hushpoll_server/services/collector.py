@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from flask import Flask, current_app
 
 from hushpoll_server.jobs.queue import JobQueue
@@ -9,7 +11,7 @@ from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.access import Access
 from hushpoll_server.services.analysis import Analysis
 from hushpoll_server.services.batches import BatchIngest
-from hushpoll_server.services.counting import counted
+from hushpoll_server.services.counting import counted, prepare
 from hushpoll_server.services.exports import Exports
 from hushpoll_server.services.ingest import Ingest
 from hushpoll_server.services.jobs import Jobs
@@ -137,6 +139,8 @@ class Collector:
     def start(self) -> None:
         """Start the writer's thread, so that upkeep goes on while nothing arrives; and metrics."""
         self.writer.start()
+        if self.upkeep.folds:
+            threading.Thread(target=prepare, name="hushpoll-prepare", daemon=True).start()
         if self._sampler is not None:
             self._sampler.start()
 

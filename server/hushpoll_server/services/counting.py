@@ -25,6 +25,11 @@ def counted(published_of: Callable[[int], Published]) -> Tally:
     return tally
 
 
+def prepare() -> None:
+    """Load what counting needs, so that the first fold does not wait for it."""
+    import hushpoll_analysis.pair_kernels  # noqa: F401  # it brings numba, which is slow to import
+
+
 def unfolded(published: Published, folded: Folded) -> PairCounts:
     """Return the counts that the store keeps.
 
