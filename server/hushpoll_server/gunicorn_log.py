@@ -22,8 +22,8 @@ OF_PROCESSES: Final = (
     "WORKER TIMEOUT",
     "Worker ",
 )
-# Told without its words, which hold the address and the malformed part.
-OF_REQUESTS: Final = ("Invalid request", "Error handling request", "Socket error")
+# Told by their first words alone; the others hold an address or the malformed part.
+CUT: Final = ("Error handling request", "Invalid request", "Listening at", "Socket error")
 
 
 class PrivateLogger(Logger):  # type: ignore[misc]  # its base has no types
@@ -72,7 +72,7 @@ class PrivateLogger(Logger):  # type: ignore[misc]  # its base has no types
 
 def _words(message: object, args: tuple[Any, ...]) -> str:
     text = str(message)
-    for start in OF_REQUESTS:
+    for start in CUT:
         if text.startswith(start):
             return start
     if not text.startswith(OF_PROCESSES):
