@@ -256,6 +256,8 @@ def forget(engine: Engine, *, folded: bool) -> bool:
         connection.execute(text(f"SET lock_timeout = '{VACUUM_LOCK_TIMEOUT}'"))
         try:
             connection.execute(text("VACUUM (FULL) inbox"))
+            # A segment that was shuffled anew with a fold's reports would tell them from the older.
+            connection.execute(text("VACUUM segments"))
         except OperationalError:
             return False
         finally:

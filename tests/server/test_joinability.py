@@ -1,0 +1,212 @@
+"""With the database in hand: what can be joined to the records, over several folds.
+
+The attacker knows who answered when, every id, every token and which reports were folded together,
+and reads all that the database keeps: rows in physical order, PostgreSQL's transaction numbers, the
+bytes of SQLite's file. Each strategy guesses, for every sealed record, whose report it is. Chance
+alone gets one right in the mean, however many there are.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from hushpoll_shared import wire
+
+FOLDS, PER_FOLD = 4, 60
+N = FOLDS * PER_FOLD
+# A random permutation of 240 has more than 9 fixed points once in 10^7.
+MOST_MATCHES = 9
+# Of 240 records, 60 are in the right one of 4 folds by chance, with a standard deviation of 5.8.
+MOST_IN_FOLD = 60 + 6 * 5.8
+SURVEY = {
+    "submission": "token",
+    "minimum_batch": 10,
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        # In clear, so that whoever joins a record knows whether it was the right one.
+        {"name": "turn", "role": "plain", "range": [0, N - 1]},
+    ],
+}
+
+
+@pytest.fixture(params=[11, 12])
+def rng(request):
+    return np.random.default_rng(request.param)
+
+
+def collect(site, make_report, *, last=False):
+    """Take reports one by one, fold four times; return ids and hashes in order of arrival."""
+    published = site.publish(**SURVEY)
+    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": N + 5}).json["tokens"]
+    ids = []
+    for turn in range(N):
+        codes = published.layout.code_answers({"gender": "Male", "turn": str(turn)})
+        report = wire.Report(wire.new_report_id(), published.layout.encode(codes, make_bits()))
+        ids.append(report.id)
+        body = wire.encode_report_json(published.digest, report)
+        assert site.send("work", body, tokens[turn]).status_code == 201
+        if turn % PER_FOLD == PER_FOLD - 1:
+            row = site.collector.surveys.latest("work")
+            assert site.collector.upkeep.fold(row) == PER_FOLD
+    if last:
+        site.collector.upkeep.fold(site.collector.surveys.latest("work"), last=True)
+    return published, ids, tokens
+
+
+def make_bits():
+    from hushpoll_protocols import SecureBits
+
+    return SecureBits()
+
+
+def sealed_turns(site, published):
+    """Order of arrival of each sealed record, in the order in which they are stored."""
+    rows = site.collector.segments.blocks(1, published.layout.record_size)
+    return np.concatenate([rows_of(block, published) for block in rows])
+
+
+def rows_of(block, published):
+    field = published.layout.field("turn")
+    return block[:, field.offset].astype(int)
+
+
+def strategies(site, ids, database_url, tmp_path):
+    """Orders of arrival that the attacker guesses for the records, in the order they stand in."""
+    turn_of = {one: turn for turn, one in enumerate(ids)}
+    guesses = {"arrival": list(range(N)), "arrival, newest first": list(range(N))[::-1]}
+    by_fold = [ids[start : start + PER_FOLD] for start in range(0, N, PER_FOLD)]
+    for name, folds in (("oldest", by_fold), ("newest", by_fold[::-1])):
+        # PostgreSQL keeps waiting reports in the order of arrival, SQLite in that of their ids.
+        guesses[f"arrival in each fold, {name} first"] = [
+            turn_of[one] for fold in folds for one in fold
+        ]
+        guesses[f"ids in each fold, {name} first"] = [
+            turn_of[one] for fold in folds for one in sorted(fold)
+        ]
+    guesses["ids"] = [turn_of[one] for one in sorted(ids)]
+    with site.collector.database.reading() as connection:
+        if database_url.startswith("sqlite"):
+            content = (tmp_path / "hushpoll.sqlite").read_bytes()
+            placed = sorted(ids, key=content.index)
+        else:
+            statement = "SELECT report_id FROM seen_ids ORDER BY xmin::text::bigint, ctid"
+            placed = [bytes(one) for one in connection.exec_driver_sql(statement).scalars()]
+    guesses["where the ids stand"] = [turn_of[one] for one in placed]
+    guesses["where the ids stand, last first"] = guesses["where the ids stand"][::-1]
+    return guesses
+
+
+def best(truth, guesses):
+    """The most records, and the most of a right fold, that any strategy gets."""
+    scores = {
+        name: (
+            int(np.sum(truth == guess)),
+            int(np.sum(truth // PER_FOLD == np.array(guess) // PER_FOLD)),
+        )
+        for name, guess in guesses.items()
+    }
+    return max(s[0] for s in scores.values()), max(s[1] for s in scores.values())
+
+
+def shuffle_by(site, monkeypatch, rng):
+    monkeypatch.setattr(
+        site.collector.segments, "_shuffle", lambda rows: rows[rng.permutation(len(rows))]
+    )
+
+
+def test_neither_ids_nor_arrival_join_to_sealed_records(
+    site, make_report, monkeypatch, rng, database_url, tmp_path
+):
+    shuffle_by(site, monkeypatch, rng)
+    published, ids, _ = collect(site, make_report)
+    truth = sealed_turns(site, published)
+    assert sorted(truth) == list(range(N))
+    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
+    assert matches <= MOST_MATCHES
+    assert in_fold <= MOST_IN_FOLD
+
+
+def test_the_same_attacker_succeeds_where_nothing_is_shuffled(
+    site, make_report, monkeypatch, database_url, tmp_path
+):
+    """The fault is planted: without the shuffle every record is joined to its id."""
+    monkeypatch.setattr(site.collector.segments, "_shuffle", lambda rows: rows)
+    published, ids, _ = collect(site, make_report)
+    truth = sealed_turns(site, published)
+    assert best(truth, strategies(site, ids, database_url, tmp_path)) == (N, N)
+
+
+def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_survey_ends(
+    make_site, make_report, monkeypatch, rng, database_url, tmp_path
+):
+    """What a large survey shows while it is open, and no longer when it is over."""
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", PER_FOLD)
+    site = make_site()
+    shuffle_by(site, monkeypatch, rng)
+    published, ids, _ = collect(site, make_report)
+    truth = sealed_turns(site, published)
+    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
+    assert in_fold == N
+    # Of 4 permutations of 60, one fixed point each.
+    assert matches <= 4 + 12
+    monkeypatch.setattr(
+        "hushpoll_server.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
+    )
+    row = site.collector.surveys.latest("work")
+    assert site.collector.upkeep.fold(row, last=True) == 0
+    truth = sealed_turns(site, published)
+    assert sorted(truth) == list(range(N))
+    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
+    assert matches <= MOST_MATCHES
+    assert in_fold <= MOST_IN_FOLD
+    if not database_url.startswith("sqlite"):
+        with site.collector.database.reading() as connection:
+            found = connection.exec_driver_sql("SELECT DISTINCT xmin::text FROM segments")
+            assert len(found.all()) == 1
+
+
+def stored_rows(server, site, table):
+    """The xmax of every row on PostgreSQL's pages, dead or alive, read from the file itself."""
+    with site.collector.database.reading() as connection:
+        statement = f"SELECT pg_relation_filepath('{table}')"
+        path = server.directory / connection.exec_driver_sql(statement).scalar()
+    server.run("CHECKPOINT")
+    content = path.read_bytes()
+    found = []
+    for start in range(0, len(content), 8192):
+        page = content[start : start + 8192]
+        (lower,) = struct.unpack_from("<H", page, 12)  # where the line pointers end
+        for place in range(24, lower, 4):
+            (pointer,) = struct.unpack_from("<I", page, place)
+            if (pointer >> 15) & 3 == 1:  # in use; others point to nothing
+                found.append(struct.unpack_from("<I", page, (pointer & 0x7FFF) + 4)[0])
+    return found
+
+
+def test_of_a_spent_token_nothing_is_left_to_join(
+    site, make_report, database_url, tmp_path, request
+):
+    _, _, tokens = collect(site, make_report)
+    from hushpoll_server.services.access import hash_token
+
+    hashes = [hash_token(token) for token in tokens]
+    with site.collector.database.reading() as connection:
+        column = connection.exec_driver_sql("SELECT hash FROM respondent_tokens").scalars()
+        assert {bytes(one) for one in column} == set(hashes[N:])
+        if not database_url.startswith("sqlite"):
+            # What is left was written by one transaction, and nothing deleted is still there.
+            rows = connection.exec_driver_sql(
+                "SELECT count(DISTINCT xmin::text), count(*) FROM respondent_tokens"
+            ).one()
+            assert tuple(rows) == (1, 5)
+    if not database_url.startswith("sqlite"):
+        server = request.getfixturevalue("postgres")
+        for table, rows in (("respondent_tokens", 5), ("inbox", 0), ("segments", 1)):
+            assert stored_rows(server, site, table) == [0] * rows
+    if database_url.startswith("sqlite"):
+        content = b"".join(path.read_bytes() for path in tmp_path.glob("hushpoll.sqlite*"))
+        assert not any(one in content for one in hashes[:N])
+        assert all(one in content for one in hashes[N:])
