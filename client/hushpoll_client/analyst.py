@@ -244,6 +244,10 @@ class AnalystClient:
         """Fetch estimates of every attribute's categories."""
         return _object(self._transport.get(*_version(name, version), "estimates"))
 
+    def counts(self, name: str, version: int) -> dict[str, Any]:
+        """Fetch how many reports a version has taken, known already, and refused by reason."""
+        return _object(self._transport.get(*_version(name, version), "counts"))
+
     def cross_table(self, name: str, version: int, a: str, b: str) -> dict[str, Any]:
         """Fetch the joint frequencies of two attributes."""
         path = (*_version(name, version), "cross-tables")
