@@ -1,7 +1,9 @@
-"""``hushpoll fairness``: group fairness from collected records, the protected attribute unseen."""
+"""``hushpoll fairness``: from collected records, the protected attribute unseen, or in clear."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
 from hushpoll_training.audit_inputs import PROTECTED_INPUTS
+from hushpoll_training.clear_fairness import NAMES, OPTIONS, report_predictions
 from hushpoll_training.commands import threads_option
 from hushpoll_training.crossfit import FOLDS
 from hushpoll_training.encoding import ENCODINGS
@@ -25,12 +28,23 @@ from hushpoll_training.records_fairness import RecordsFairness, fairness_of_reco
 from hushpoll_training.saved import load_model
 
 
+def _with(
+    options: Sequence[Callable[[Callable[..., Any]], Callable[..., Any]]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options, the first on top."""
+    return lambda command: reduce(lambda found, option: option(found), reversed(options), command)
+
+
 @click.command()
 @click.option(
     "--records",
-    required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Collected records, as hushpoll export saves them.",
+)
+@click.option(
+    "--predictions",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="In place of records: CSV of labels, predictions and groups in clear.",
 )
 @click.option(
     "--params",
@@ -44,7 +58,7 @@ from hushpoll_training.saved import load_model
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
-    help="Of the folds and of the learner.  [default: 0]",
+    help="Of the folds and of the learner, or of the bootstrap.  [default: 0]",
 )
 @click.option(
     "--encoding",
@@ -74,11 +88,13 @@ from hushpoll_training.saved import load_model
     show_default=True,
     help="Of the intervals.",
 )
+@_with(OPTIONS)
 @threads_option
 @json_option
 @reports_errors
 def fairness(
-    records: Path,
+    records: Path | None,
+    predictions: Path | None,
     model: Path | None,
     unseen: bool,
     protected_input: str,
@@ -87,27 +103,55 @@ def fairness(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Estimate a classifier's group fairness from randomised answers alone.
+    """Estimate a classifier's group fairness: from randomised answers alone, or in clear.
 
     DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
     is needed in clear. By default models are cross-fitted to the records, so that each record is
     predicted by a model that never saw it. What has too little data behind it is not shown.
+
+    With --predictions, of rows in clear: any number of groups and their intersections.
     """
+    if (records is None) == (predictions is None):
+        raise click.UsageError("give either --records, collected ones, or --predictions, in clear")
+    if records is None:
+        assert predictions is not None  # noqa: S101  (exactly one is given)
+        _check_clear(model, unseen, protected_input, given)
+        seed = given["seed"] or 0
+        report_predictions(predictions, given, confidence=confidence, seed=seed, as_json=as_json)
+        return
     _check_options(model, unseen, given)
     published, rows = read_collected(records)
     if model is None:
         found = _cross_fitted(published, rows, given, protected_input, confidence, threads)
     else:
-        predictions = external_predictions(
+        predicted = external_predictions(
             load_model(model), published, rows, protected_input=protected_input, threads=threads
         )
-        audited = audit(published, rows, predictions, confidence=confidence)
+        audited = audit(published, rows, predicted, confidence=confidence)
         found = RecordsFairness(audited, {"model": model.name}, protected_input)
     document = {**found.to_dict(), "inputs": {"records": records.name}}
     emit(document, lambda: audit_text(found.audit), as_json=as_json)
 
 
+def _check_clear(
+    model: Path | None, unseen: bool, protected_input: str, given: dict[str, Any]
+) -> None:
+    others = {
+        "--model": model is not None,
+        "--unseen": unseen,
+        "--protected-input": protected_input != "dropped",
+        **{f"--{name}": bool(given[name]) for name in ("params", "folds", "encoding")},
+    }
+    for name, used in others.items():
+        if used:
+            raise click.UsageError(f"{name} goes with --records; leave it out with --predictions")
+
+
 def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> None:
+    for name in NAMES:
+        if given[name] not in (None, ()):
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} goes with --predictions; leave it out")
     if model is None:
         if unseen:
             raise click.UsageError("--unseen is about --model; leave it out")

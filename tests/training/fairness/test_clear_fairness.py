@@ -1,0 +1,145 @@
+"""``hushpoll fairness --predictions``: text, JSON and a page, and what it refuses."""
+
+import csv
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hushpoll_training.fairness_command import fairness
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clear")
+    rng = np.random.default_rng(5)
+    rows = []
+    for _ in range(900):
+        race = str(rng.choice(["<b>Black</b>", "White", ""], p=[0.3, 0.68, 0.02]))
+        gender = str(rng.choice(["F", "M"]))
+        truth = rng.random() < 0.4
+        guess = rng.random() < 0.2 + 0.4 * truth + 0.2 * (gender == "M")
+        rows.append([gender, race, "hired" if truth else "no", "hired" if guess else "no"])
+    for name, header in (
+        ("good.csv", ["gender", "race", "label", "predicted"]),
+        ("other.csv", ["gender", "race", "truth", "guess"]),
+    ):
+        with (folder / name).open("w", newline="") as stream:
+            csv.writer(stream).writerows([header, *rows])
+    (folder / "three.csv").write_text("g,label,predicted\na,1,0\nb,2,1\n")
+    (folder / "empty.csv").write_text("g,label,predicted\na,1,\nb,0,1\n")
+    return folder
+
+
+@pytest.fixture
+def run(files, monkeypatch):
+    monkeypatch.chdir(files)
+    return lambda *arguments: CliRunner().invoke(fairness, list(map(str, arguments)))
+
+
+GOOD = ("--predictions", "good.csv", "--positive", "hired")
+
+
+def test_the_text_has_every_group_and_says_what_is_too_small(run):
+    found = run(*GOOD, "--groups", "gender", "--groups", "gender, race", "--resamples", 200)
+    assert found.exit_code == 0, found.output
+    for words in (
+        "Groups by gender: 900 rows, 0 in no group.",
+        "Groups by gender and race: 900 rows",
+        "(the largest group)",
+        "race=(empty)",
+        "not shown: gender=F, race=(empty) has",
+        "demographic parity difference",
+        "95 % interval",
+    ):
+        assert words in found.output
+    assert "nan" not in found.output
+
+
+def test_json_and_a_chosen_reference(run):
+    options = ("--groups", "gender", "--reference", "gender=F", "--json", "--resamples", 200)
+    found = run(*GOOD, *options, "--seed", 4, "--confidence", 0.9, "--smallest-group", 5)
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.output)
+    assert document["inputs"] == {"predictions": "good.csv"}
+    (report,) = document["reports"]
+    assert (report["reference"], report["reference_is"]) == ("gender=F", "as given")
+    assert (report["confidence"], report["smallest_group"]) == (0.9, 5)
+    assert report["bootstrap"] == {"resamples": 200, "seed": 4, "kind": "BCa by group"}
+    spd = report["comparisons"][0]["metrics"]["SPD"]
+    assert spd["closed_form"]["upper"] < 0
+    named = ("--label", "truth", "--predicted", "guess")
+    other = run("--predictions", "other.csv", *GOOD[2:], *named, *options)
+    value = json.loads(other.output)["reports"][0]["comparisons"][0]["metrics"]["SPD"]["value"]
+    assert value == spd["value"]
+
+
+class Page(HTMLParser):
+    """Collects what a page would fetch or run, its tags and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.fetched, self.tags, self.text = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.fetched += [value for name, value in attributes if name in ("src", "href", "srcset")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_page_stands_alone_and_shows_names_as_text(run, files):
+    options = ("--groups", "race", "--out", "report.html", "--resamples", 200)
+    found = run(*GOOD, *options)
+    assert found.exit_code == 0, found.output
+    assert "The report is in report.html." in found.output
+    text = (files / "report.html").read_text()
+    page = Page(text)
+    assert page.fetched == []
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert "race=<b>Black</b>" in page.text
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "default-src 'none'" in text
+    assert page.tags.count("h1") == 1
+    assert page.tags.count("caption") == page.tags.count("table") >= 5
+    assert "Too small to be measured" in page.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("", 2, "give either --records"),
+        ("--predictions good.csv --records good.csv", 2, "give either --records"),
+        ("--predictions good.csv", 2, "needs --groups"),
+        ("--predictions good.csv --groups race --folds 3", 2, "--folds goes with --records"),
+        ("--predictions good.csv --groups race --unseen", 2, "--unseen goes with --records"),
+        ("--records good.csv --groups race", 2, "--groups goes with --predictions"),
+        ("--records good.csv --smallest-group 4", 2, "--smallest-group goes with --predictions"),
+        (
+            "--predictions good.csv --groups race --groups gender --reference race=White",
+            2,
+            "--reference goes with one",
+        ),
+        ("--predictions good.csv --groups race", 1, "there must be '1', the positive one"),
+        ("--predictions three.csv --groups g", 1, "'0', '1', '2'"),
+        ("--predictions empty.csv --groups g", 1, "row 1 (line 2), column predicted: the cell is"),
+        ("--predictions good.csv --groups age", 1, "has no column 'age'; its columns are gender"),
+        (
+            "--predictions good.csv --groups race --positive hired --reference race=Red",
+            1,
+            "reference is 'race=Red', which is no group",
+        ),
+        ("--predictions good.csv --groups race --positive hired --resamples 5", 1, "at least 100"),
+    ],
+)
+def test_mistakes_are_named(run, arguments, code, words):
+    found = run(*arguments.split())
+    assert found.exit_code == code, found.output
+    assert words in found.output
+    assert "Traceback" not in found.output
