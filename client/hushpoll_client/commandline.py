@@ -44,6 +44,9 @@ COMMANDS: Final[dict[str, Row]] = {
         "train",
         "Get the paper's data sets, cleaned as the paper did.",
     ),
+    "card": Row(
+        "hushpoll_training.card_command:card", "train", "Make the card of a model that train saved."
+    ),
     "demo": Row(
         "hushpoll_fleet.demo_command:demo",
         "train,server",
@@ -65,7 +68,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "fairness": Row(
         "hushpoll_training.fairness_command:fairness",
         "train",
-        "Estimate group fairness from records alone, the protected attribute unseen.",
+        "Estimate group fairness, from records alone or of predictions in clear.",
     ),
     "migrate": Row(
         "hushpoll_server.migrate_command:migrate",

@@ -11,6 +11,7 @@ import click
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_training.card import model_card
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.modes import choose_mode
@@ -128,8 +129,8 @@ def train(
     names = {name: path.name for name, path in files.items() if path is not None}
     record = run_record(outcome, parameters, names, groupings=groupings)
     if out is not None:
-        save_model(outcome.model, out, record, overwrite=overwrite)
-    saved = f"\nModel and record are in {out}." if out is not None else ""
+        save_model(outcome.model, out, record, overwrite=overwrite, card=model_card(record))
+    saved = f"\nModel, record and model card are in {out}." if out is not None else ""
     emit(record, lambda: training_report(record) + saved, as_json=as_json)
 
 

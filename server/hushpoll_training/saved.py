@@ -19,6 +19,7 @@ import lightgbm
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.canonical import parse_json
 from hushpoll_shared.published import Published
+from hushpoll_training.card_page import card_page
 from hushpoll_training.encoding import check_encoding
 from hushpoll_training.features import Features
 from hushpoll_training.model import Model
@@ -29,6 +30,8 @@ FORMAT: Final = 1
 TREES: Final = "model.txt"
 MEANING: Final = "model.json"
 RUN: Final = "run.json"
+CARD: Final = "card.json"
+CARD_PAGE: Final = "card.html"
 
 
 def check_directory(directory: Path, *, overwrite: bool = False) -> None:
@@ -43,7 +46,7 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
     """
     directory.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in directory.iterdir()}
-    strange = sorted(names - {TREES, MEANING, RUN})
+    strange = sorted(names - {TREES, MEANING, RUN, CARD, CARD_PAGE})
     if strange:
         raise InvalidParameter(
             f"out {str(directory)!r} holds {strange[0]!r}, which is no part of a model; give a new "
@@ -58,7 +61,12 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
 
 
 def save_model(
-    model: Model, directory: Path, run: Mapping[str, Any], *, overwrite: bool = False
+    model: Model,
+    directory: Path,
+    run: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+    card: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a model with the record of its run.
 
@@ -72,6 +80,8 @@ def save_model(
         The record, JSON.
     overwrite : bool
         Whether a model that is there may be replaced.
+    card : mapping, optional
+        As :func:`hushpoll_training.card.model_card` makes it; saved as JSON and as a page.
 
     Raises
     ------
@@ -94,12 +104,43 @@ def save_model(
         "manifest": model.published.to_dict(),
     }
     contents = {TREES: trees, RUN: _json(run), MEANING: _json(meaning)}
+    if card is not None:
+        contents |= {CARD: _json(card), CARD_PAGE: card_page(card).encode()}
     # Written beside their places first: a full disk leaves an older model as it was.
     with TemporaryDirectory(dir=directory, prefix=".writing-") as draft:
         for name, content in contents.items():
             (Path(draft) / name).write_bytes(content)
         for name in contents:
             (Path(draft) / name).replace(directory / name)
+    for name in {CARD, CARD_PAGE} - set(contents):
+        # an older model's
+        (directory / name).unlink(missing_ok=True)
+
+
+def read_run(directory: Path) -> dict[str, Any]:
+    """Read the record of the run that a model was saved with.
+
+    Raises
+    ------
+    InvalidParameter
+        If the directory holds no such record.
+    OSError
+        If it cannot be read.
+    """
+    path = directory / RUN
+    if not path.is_file():
+        raise InvalidParameter(
+            f"model {str(directory)!r} has no {RUN}; give a directory that hushpoll train --out "
+            "has written",
+            field="model",
+        )
+    try:
+        found = parse_json(path.read_bytes())
+    except InvalidParameter as error:
+        raise _contradiction(path, f"is no JSON ({error})") from None
+    if not isinstance(found, dict) or found.get("kind") != "training run":
+        raise _contradiction(path, "is no record of a training run")
+    return found
 
 
 def load_model(directory: Path) -> Model:

@@ -94,8 +94,33 @@ def test_text_shows_both_models_and_where_they_are(run, files):
     )
     assert code == 0
     assert "NonDP is 5-fold cross-validated on the panel" in out
-    for word in ("NonDP", "LDP", "ROC AUC", "SPD = P1-P0", "TPR0", "Model and record are in text."):
+    for word in (
+        "NonDP",
+        "LDP",
+        "ROC AUC",
+        "SPD = P1-P0",
+        "TPR0",
+        "Model, record and model card are in text.",
+    ):
         assert word in out
+
+
+def test_a_posterior_model_is_trained_saved_carded_and_used(run, files):
+    code, out, _ = run(
+        *(train, "--records", "small.records", "--panel", "panel.csv", "--encoding", "posterior"),
+        *("--groups", "gender,job", "--out", "posterior", "--json", *FAST),
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert found["encoding"] == "posterior"
+    reports = found["fairness"]["ldp"]
+    assert [one["attributes"] for one in reports] == [["gender"], ["gender", "job"]]
+    assert len(reports[1]["groups"]) == 9
+    assert load_model(files / "posterior").features.encoding == "posterior"
+    assert (files / "posterior" / "card.html").is_file()
+    code, out, _ = run(predict, "--model", "posterior", "--data", "panel.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["evaluation"]["metrics"] == found["ldp"]
 
 
 def test_without_a_panel_it_says_that_nothing_is_measured(run):
@@ -172,6 +197,7 @@ def test_wrong_usage_ends_with_2(run, arguments, words):
         ("--records small.records --panel features.csv", "features.csv has no column income"),
         ("--records small.records --panel few.csv", "the panel has"),
         ("--records small.records --panel panel.csv --baseline few.csv", "of one class"),
+        ("--records small.records --groups gender,sex", "sex"),
         ("--records small.records --params max_dept=3", "'max_dept' is no parameter"),
         ("--records small.records --params nowhere.json", "nowhere.json' cannot be read"),
         ("--records small.records --out .", "which is no part of a model"),
