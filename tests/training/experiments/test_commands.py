@@ -58,6 +58,20 @@ def test_flags_win_over_the_file_and_parameters_are_joined(asked, config, tmp_pa
     assert experiment.protocols == ("GRR", "OUE")
 
 
+def test_the_engine_is_a_flag_and_a_manifest_stands_for_what_it_says(asked, tmp_path, draft):
+    manifest = tmp_path / "small.json"
+    manifest.write_text(json.dumps(draft()))
+    flags = ("--data", "x.csv", "--engine", "reference", "--manifest", manifest, "--coded")
+    code, _, err = call("run", "adult", *flags, "--out", tmp_path)
+    assert code == 0, err
+    [(experiment, _, _)] = asked
+    assert (experiment.engine, experiment.coded) == ("reference", True)
+    # the configuration's own name and columns give way to the manifest's
+    assert (experiment.name, experiment.target) == ("small", "income")
+    assert call("run", "adult", *flags, "--target", "income", "--out", tmp_path)[0] == 1
+    assert call("run", "adult", "--engine", "other", "--out", tmp_path)[0] == 2
+
+
 def test_json_is_one_document(asked, config, tmp_path):
     code, out, _ = call("run", config, "--out", tmp_path, "--json")
     assert code == 0
