@@ -14,6 +14,7 @@ from hushpoll_server import metrics
 from hushpoll_server.gunicorn_log import PrivateLogger
 from hushpoll_server.http.application import build
 from hushpoll_server.http.rate_limits import RateLimits, storage_of
+from hushpoll_server.http_worker import HttpWorker
 from hushpoll_server.services.collector import EXTENSION, Collector
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.database import backend_of, parse_url
@@ -59,7 +60,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         for name, value in {
             "bind": self._bind,
             "workers": self._settings.workers,
-            "worker_class": "gthread",
+            "worker_class": HttpWorker,
             "threads": self._settings.threads,
             "keepalive": KEEPALIVE_SECONDS,
             "graceful_timeout": ARBITER_SECONDS,

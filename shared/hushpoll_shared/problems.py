@@ -56,6 +56,19 @@ class Problem:
 
 _TABLE: Final = (
     Problem("invalid-json", 400, "The body is not JSON", "Send one JSON value in UTF-8."),
+    Problem(
+        "malformed-request",
+        400,
+        "The request is not HTTP as the server reads it",
+        "Send one well-formed HTTP/1.1 request; check what stands between client and server.",
+    ),
+    Problem(
+        "request-timeout",
+        408,
+        "The request did not arrive in time",
+        "Send the same bytes again, faster or fewer at a time.",
+        True,
+    ),
     Problem("invalid-request", 422, "The request is not valid", "Correct the named field."),
     Problem(
         "malformed-report",

@@ -193,12 +193,12 @@ def site(make_site):
     return make_site()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_draft():
     return draft
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_report():
     return new_report
 

@@ -17,6 +17,8 @@ from hushpoll_shared import PROBLEMS, InvalidJson, exception_from, problem_docum
 # What other parts, other languages and the documentation rely on: a change here breaks them.
 TABLE = {
     "invalid-json": (400, False),
+    "malformed-request": (400, False),
+    "request-timeout": (408, True),
     "invalid-request": (422, False),
     "malformed-report": (422, False),
     "manifest-refused": (422, False),

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]  # none exist
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.deadline_socket import READ_BYTES_PER_SECOND, READ_SECONDS, SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.compression import CODINGS
 from hushpoll_server.logs import get_logger
@@ -48,6 +50,10 @@ def problem_answer(error: Exception) -> Response:
     payload.
     """
     headers: dict[str, str] = {}
+    # While the body was read. gunicorn then closes the connection: nobody knows where the next
+    # request would begin.
+    if isinstance(error, ParseException | SlowRequest):
+        error = malformed_request(error) if isinstance(error, ParseException) else slow_request()
     match error:
         case Refused():
             document = problem_document(
@@ -79,6 +85,22 @@ def problem_answer(error: Exception) -> Response:
     answer = json_answer(document, document["status"], headers)
     answer.mimetype = PROBLEM_MEDIA_TYPE
     return answer
+
+
+def malformed_request(error: ParseException) -> Refused:
+    """Return the refusal of what gunicorn cannot read; its words may quote the request."""
+    return Refused(
+        "malformed-request", f"the server cannot read the request ({type(error).__name__})"
+    )
+
+
+def slow_request() -> Refused:
+    """Return the refusal of a request that takes too long."""
+    return Refused(
+        "request-timeout",
+        f"the request did not arrive within {READ_SECONDS:g} s, or at less than "
+        f"{READ_BYTES_PER_SECOND} bytes a second",
+    )
 
 
 def invalid_answer(error: ValidationError) -> Response:

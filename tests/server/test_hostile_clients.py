@@ -1,0 +1,317 @@
+"""Hostile clients against a real server, over raw sockets.
+
+Each gets its documented answer and changes nothing: the database, read row by row through a
+connection of its own, is what it was, and one refusal more is counted where one is due.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from hostile_clients import CLIENTS, REPORTS, Target, http_request, post, raw
+from hushpoll_fleet import processes
+from hushpoll_fleet.processes import Server
+from hushpoll_shared import wire
+from hushpoll_shared.published import Published
+
+QUICK = 1
+# The server as it is, but more impatient, so that a test need not wait for 20 s.
+IMPATIENT = f"""
+import sys
+from hushpoll_server import deadline_socket
+from hushpoll_server.commands import serve
+deadline_socket.READ_SECONDS = {QUICK}
+serve(sys.argv[2:])
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("server"), options=("--log-level", "debug")) as running:
+        yield running
+
+
+class Analyst:
+    """What is set up before the hostile ones come."""
+
+    def __init__(self, server):
+        self.url = server.url + "/api/v1"
+        self.headers = {"Authorization": f"Bearer {server.token}"}
+
+    def post(self, path, document, **headers):
+        answer = requests.post(
+            self.url + path, json=document, headers={**self.headers, **headers}, timeout=30
+        )
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()
+
+    def publish(self, draft):
+        return Published.from_json(self.post("/surveys", draft)["manifest"])
+
+    def token(self, *scopes, **more):
+        return self.post("/tokens", {"scopes": scopes, **more})
+
+
+@pytest.fixture(scope="module")
+def target(server, make_draft, make_report) -> Target:
+    draft, make = make_draft, make_report
+    analyst = Analyst(server)
+    published = analyst.publish(draft())
+    tokens = analyst.publish(draft(name="tokens", submission="token"))
+    analyst.publish(draft(name="thieves", submission="token"))
+    closed = analyst.publish(draft(name="closed"))
+    analyst.post("/surveys/closed/versions/1/close", {"grace_seconds": 0})
+    stored = make(published)
+    analyst.post("/surveys/work/reports", wire.encode_report_json(published.digest, stored))
+    (spent,) = analyst.post("/surveys/tokens/tokens", {"count": 1})["tokens"]
+    analyst.post(
+        "/surveys/tokens/reports",
+        wire.encode_report_json(tokens.digest, make(tokens)),
+        Authorization=f"Bearer {spent}",
+    )
+    revoked, expired = analyst.token("submit"), analyst.token("submit", expires_in=1)
+    requests.delete(
+        f"{analyst.url}/tokens/{revoked['id']}", headers=analyst.headers, timeout=30
+    ).raise_for_status()
+    time.sleep(1.1)
+    return Target(
+        published=published,
+        other=analyst.publish(draft(name="other")),
+        token_survey=tokens,
+        closed=closed,
+        scheduled=analyst.publish(draft(name="scheduled", opens="2100-01-01T00:00:00Z")),
+        admin=server.token,
+        reader=analyst.token("read")["token"],
+        expired=expired["token"],
+        revoked=revoked["token"],
+        spent=spent,
+        stolen=analyst.post("/surveys/thieves/tokens", {"count": 1})["tokens"][0],
+        stored=stored,
+        make=make,
+    )
+
+
+def contents(server):
+    """Every row of every table but the tallies; and these, over all days."""
+    path = server._directory / "hushpoll.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        names = [row[0] for row in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]  # fmt: skip
+        assert {"inbox", "respondent_tokens", "api_tokens", "tallies"} <= set(names)
+        return {
+            name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}")))
+            for name in names
+            if name != "tallies"
+        }
+
+
+def refusals(server):
+    analyst = Analyst(server)
+    found = {}
+    for one in requests.get(analyst.url + "/surveys", headers=analyst.headers, timeout=30).json()[
+        "surveys"
+    ]:
+        counts = requests.get(
+            f"{analyst.url}/surveys/{one['name']}/versions/{one['version']}/counts",
+            headers=analyst.headers,
+            timeout=30,
+        ).json()
+        found |= {(one["name"], reason): n for reason, n in counts["rejected"].items()}
+        found[one["name"], "duplicate"] = counts["duplicate"]
+    return found
+
+
+def connect(server):
+    parts = urlsplit(server.url)
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def exchange(server, request):
+    """Send bytes, end, and return all answers that come until the server closes."""
+    with connect(server) as connection:
+        try:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:  # refused before all of it was sent
+            pass
+        answers = []
+        while (answer := read_answer(connection)) is not None:
+            answers.append(answer)
+        return answers
+
+
+def read_answer(connection):
+    answer = http.client.HTTPResponse(connection)
+    try:
+        answer.begin()
+        return answer.status, dict(answer.headers), answer.read()
+    except (http.client.HTTPException, OSError):
+        return None
+    finally:
+        answer.close()
+
+
+def added(before, after):
+    return {key: n - before.get(key, 0) for key, n in after.items() if n != before.get(key, 0)}
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "code", "field", "counted"),
+    [row[1:] for row in CLIENTS],
+    ids=[row[0] for row in CLIENTS],
+)
+def test_a_hostile_client_gets_its_answer_and_changes_nothing(
+    server, target, make, status, code, field, counted
+):
+    request = make(target)
+    rows, counts = contents(server), refusals(server)
+    answers = exchange(server, request)
+    assert len(answers) == 1, answers
+    found, headers, body = answers[0]
+    assert (found, headers["Content-Type"]) == (status, "application/problem+json"), body
+    problem = json.loads(body)
+    assert (problem["status"], problem["code"]) == (status, code)
+    if field is not None:
+        assert problem["field"] == field
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert contents(server) == rows
+    assert [reason for _, reason in added(counts, refusals(server))] == (
+        [] if counted is None else [counted]
+    )
+
+
+def test_there_are_enough_of_them():
+    assert len({row[0] for row in CLIENTS}) == len(CLIENTS) >= 25
+
+
+def test_a_body_cut_off_by_its_client_stores_nothing(server, target):
+    whole = post(target.body())
+    rows = contents(server)
+    for length in (len(whole) - 1, len(whole) - 100):
+        for answer in exchange(server, whole[:length]):
+            assert answer[0] in (400, 422)
+    assert contents(server) == rows
+
+
+def test_a_request_within_a_body_is_part_of_the_body(server, target):
+    """Smuggling: the inner request, an analyst's, must not be answered."""
+    inner = raw("DELETE /api/v1/tokens/" + target.admin[3:19] + " HTTP/1.1", "Host: x",
+                f"Authorization: Bearer {target.admin}")  # fmt: skip
+    answers = exchange(server, post(inner))
+    assert [answer[0] for answer in answers] == [400]
+    assert json.loads(answers[0][2])["code"] == "invalid-json"
+    refused = exchange(server, http_request("PATCH", REPORTS, inner))
+    assert [answer[0] for answer in refused] == [405]
+    assert exchange(server, http_request("GET", "/health"))[0][0] == 200
+
+
+def test_bytes_behind_a_malformed_request_are_not_answered(server):
+    bad = raw("GET /health HTTP/1.1", "Host: x", "Content-Length: 1", "Transfer-Encoding: chunked")
+    answers = exchange(server, bad + http_request("GET", "/health") * 3)
+    assert [answer[0] for answer in answers] == [400]
+    assert answers[0][1]["Connection"] == "close"
+
+
+def test_a_header_of_ours_cannot_be_set_by_a_request(server):
+    request = http_request(
+        "GET", "/api/v1/surveys/x%0d%0aSet-Cookie:%20a=b", b"", "X-Request-Id: chosen"
+    )
+    ((status, headers, body),) = exchange(server, request)
+    assert status == 404
+    assert "Set-Cookie" not in headers
+    assert headers["X-Request-Id"] != "chosen"
+    assert b"\r" not in body
+
+
+def test_the_server_names_no_version(server):
+    ((_, headers, _),) = exchange(server, http_request("GET", "/health"))
+    assert not re.search(r"\d", headers.get("Server", ""))
+
+
+def test_after_all_of_them_an_honest_report_is_taken(server, target):
+    """Last in this file: the server has seen everything above."""
+    ((status, _, _),) = exchange(server, post(target.body()))
+    assert status == 201
+    log = (server._directory / "server.log").read_text()
+    assert "Traceback" not in log
+    assert "internal-error" not in log
+    assert "127.0.0.1" not in log
+
+
+@pytest.fixture
+def impatient(tmp_path, monkeypatch) -> Iterator[Server]:
+    monkeypatch.setattr(processes, "_HUSHPOLL", (sys.executable, "-c", IMPATIENT))
+    with Server(tmp_path, options=("--threads", "4")) as running:
+        yield running
+
+
+def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient):
+    """Slowloris: heads, bodies and chunks a byte at a time, more of them than threads."""
+    starts = [
+        b"GET /health HTTP/1.1\r\nHost: x\r\nX: ",
+        b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+        b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
+        b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
+    ]
+    slow = [connect(impatient) for _ in range(6)]
+    try:
+        for number, connection in enumerate(slow):
+            connection.sendall(starts[number % 3])
+        began = time.monotonic()
+        answered = {}
+        while len(answered) < len(slow) and time.monotonic() - began < 20:
+            for connection in slow:
+                if connection in answered:
+                    continue
+                with suppress(OSError):
+                    connection.sendall(b"1")
+                connection.settimeout(0.1)
+                try:
+                    if connection.recv(1, socket.MSG_PEEK):
+                        connection.settimeout(5)
+                        answered[connection] = read_answer(connection)
+                except TimeoutError:
+                    pass
+                except OSError:
+                    answered[connection] = None
+        assert len(answered) == len(slow)
+        found = [answer for answer in answered.values() if answer is not None]
+        assert found, "every connection was cut without an answer"
+        for status, _, body in found:
+            assert (status, json.loads(body)["code"]) == (408, "request-timeout")
+        for connection in slow:
+            with suppress(OSError):
+                assert connection.recv(1) == b"", "the connection is still open"
+        # two rounds of threads, and no client is let longer than its time
+        assert time.monotonic() - began < 2 * QUICK + 8
+        assert requests.get(impatient.url + "/health", timeout=5).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_a_client_that_is_refused_and_stays_does_not_stop_the_others(impatient):
+    """Guards: gunicorn waits for such a client on the thread that accepts connections."""
+    stayers = [connect(impatient) for _ in range(8)]
+    try:
+        for connection in stayers:
+            connection.sendall(b"nonsense\r\n\r\n")
+        began = time.monotonic()
+        assert requests.get(impatient.url + "/health", timeout=30).status_code == 200
+        assert time.monotonic() - began < 4  # 8 of them would have taken 16 s one by one
+    finally:
+        for connection in stayers:
+            connection.close()
