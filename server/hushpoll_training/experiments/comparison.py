@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scipy.stats import t as student
+
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.summaries import Place, Summaries, Summary
 
@@ -86,6 +88,15 @@ class Comparison:
     def share(self) -> float:
         """Share of the rows within the limit, in [0, 1]."""
         return 1 - len(self.misses) / len(self.rows)
+
+    @property
+    def expected(self) -> float:
+        """How many means chance alone would put outside, were both sides drawn independently.
+
+        A distance is then a draw of Student's t with one degree of freedom less than the reference
+        has runs, since the deviation is estimated from those.
+        """
+        return float(sum(2 * student.sf(self.limit, one.reference.runs - 1) for one in self.rows))
 
     @property
     def spread(self) -> float:

@@ -16,7 +16,14 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_training.cell import BASELINE
-from hushpoll_training.experiments.results import COLUMNS, CSV, PARQUET, UNDEFINED
+from hushpoll_training.experiments.journal import CELLS, read_cells
+from hushpoll_training.experiments.results import (
+    COLUMNS,
+    CSV,
+    PARQUET,
+    UNDEFINED,
+    results_table,
+)
 from hushpoll_training.metrics import METRICS
 
 CONFIDENCE: Final = 0.95
@@ -128,7 +135,8 @@ def read_results(path: Path) -> pd.DataFrame:
     Parameters
     ----------
     path : Path
-        results.csv, results.parquet, or the folder that holds the first.
+        results.csv, results.parquet, or the folder of a run; what is done so far, if it is under
+        way.
 
     Returns
     -------
@@ -143,6 +151,10 @@ def read_results(path: Path) -> pd.DataFrame:
         If it cannot be read.
     """
     file = path / CSV if path.is_dir() else path
+    if path.is_dir() and not file.is_file() and (path / CELLS).is_file():
+        # A run that is under way writes its results when it ends.
+        frame: pd.DataFrame = results_table(read_cells(path)).to_pandas()
+        return frame.astype({"seed": "int64"})
     if not file.is_file():
         raise InvalidParameter(
             f"results {str(path)!r} is neither a file nor a folder with {CSV}; give the --out of "

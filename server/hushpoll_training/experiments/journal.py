@@ -87,6 +87,19 @@ def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]
             yield Journal(stream, cells)
 
 
+def read_cells(out: Path) -> dict[Task, dict[str, Any]]:
+    """Return the cells of a folder that are done so far, whoever is writing to it.
+
+    Raises
+    ------
+    InvalidParameter
+        If the journal is damaged.
+    OSError
+        If it cannot be read.
+    """
+    return _read(out / CELLS)[0]
+
+
 def read_description(out: Path) -> dict[str, Any]:
     """Return what a folder says about its experiment.
 

@@ -60,11 +60,8 @@ def write_results(out: Path, cells: Mapping[Task, Mapping[str, Any]]) -> None:
     ordered = sorted(cells.items(), key=lambda one: one[0].place())
     rows = [_row(task, found) for task, found in ordered if "error" not in found]
     write_file(out / CSV, _csv(COLUMNS, rows))
-    table = pa.Table.from_pylist(
-        [{**row, "epsilon": float(row["epsilon"])} for row in rows], schema=_SCHEMA
-    )
     buffer = BytesIO()
-    pq.write_table(table, buffer)
+    pq.write_table(results_table(cells), buffer)
     write_file(out / PARQUET, buffer.getvalue())
     failures = [
         {**task._asdict(), "error": found["error"]} for task, found in ordered if "error" in found
@@ -73,6 +70,15 @@ def write_results(out: Path, cells: Mapping[Task, Mapping[str, Any]]) -> None:
         write_file(out / FAILURES, _csv((*Task._fields, "error"), failures))
     else:
         (out / FAILURES).unlink(missing_ok=True)
+
+
+def results_table(cells: Mapping[Task, Mapping[str, Any]]) -> pa.Table:
+    """Return the finished cells as a table, in the order and types of results.parquet."""
+    ordered = sorted(cells.items(), key=lambda one: one[0].place())
+    rows = [_row(task, found) for task, found in ordered if "error" not in found]
+    return pa.Table.from_pylist(
+        [{**row, "epsilon": float(row["epsilon"])} for row in rows], schema=_SCHEMA
+    )
 
 
 def _row(task: Task, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,12 +98,13 @@ def page(
 
 
 def agreement(comparison: Comparison) -> str:
-    """Return in one sentence how many means agree."""
+    """Return in words how many means agree, and how many would not by chance."""
     within = len(comparison.rows) - len(comparison.misses)
     return (
         f"{within} of {len(comparison.rows)} means ({comparison.share:.1%}) are within "
-        f"{comparison.limit:g} standard errors of the reference's, and the distances' root mean "
-        f"square is {comparison.spread:.2f}."
+        f"{comparison.limit:g} standard errors of the reference's; independent draws alone would "
+        f"put {comparison.expected:.1f} outside. The distances' root mean square is "
+        f"{comparison.spread:.2f}."
     )
 
 

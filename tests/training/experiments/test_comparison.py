@@ -63,6 +63,8 @@ def test_misses_are_listed_the_farthest_first_and_cells_that_were_not_run_are_na
     assert found.missing == (SS,)
     assert found.spread == pytest.approx(math.sqrt((3.01**2 + 81) / 2))
     assert compare(ours, reference, limit=4).share == 0.5
+    # Student's t with 19 degrees of freedom is beyond 3 with a chance of 0.00737
+    assert found.expected == pytest.approx(2 * 0.00737, abs=2e-5)
     assert agreement(found).startswith("0 of 2 means (0.0%) are within 3 standard errors")
     assert misses(found)[0][:4] == ["GRR", "uniform", "4", "DI"]
 

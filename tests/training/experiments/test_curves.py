@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -35,6 +36,17 @@ def test_the_folder_and_both_files_give_the_same_curves(finished):
     assert (epsilon, mean) == (4.0, pytest.approx(expected, abs=1e-15))
     baseline = table[table.protocol == "NonDP"]["DI"].mean()
     assert found[0].baseline("DI").mean == pytest.approx(baseline, abs=1e-15)
+
+
+def test_a_run_under_way_is_read_from_its_journal(finished, tmp_path):
+    lines = (finished[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines))
+    whole = read_results(finished[0])
+    pd.testing.assert_frame_equal(read_results(tmp_path), whole, check_dtype=False)
+    # half a line is what it is writing now
+    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
+    some = read_results(tmp_path)
+    assert len(some) == len([one for one in lines[:-1] if b'"error"' not in one])
 
 
 @pytest.mark.parametrize(
