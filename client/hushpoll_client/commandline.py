@@ -82,6 +82,11 @@ COMMANDS: Final[dict[str, Row]] = {
     "simulate": Row(
         "hushpoll_fleet.commands:simulate", "cli", "Play respondents from a file or a population."
     ),
+    "submit": Row(
+        "hushpoll_fleet.submit_command:submit",
+        "cli",
+        "Upload reports that simulate --to-file wrote.",
+    ),
     "survey": Row(
         "hushpoll_client.survey_commands:survey", "cli", "Publish, show, list and close surveys."
     ),

@@ -15,7 +15,8 @@ def unwatched(steps: int) -> None:
 class Account:
     """Counts that reconcile.
 
-    ``respondents = sent + unsent`` and ``sent = accepted + duplicate + rejected + pending``.
+    ``respondents + replays = sent + unsent`` and
+    ``sent = accepted + duplicate + rejected + pending``.
 
     Attributes
     ----------
@@ -27,6 +28,12 @@ class Account:
         Reports that the server refused for good, by code of the problem table.
     pending : int
         Reports that were randomised and sent, and that nobody has acknowledged or refused.
+    replays : int
+        Reports sent once more on purpose, after their first answer; each is counted as sent again.
+    misversioned : int
+        Reports sent on purpose under the digest of no version; they should be rejected.
+    poisoned : int
+        Reports sent that were never randomised; the server cannot tell.
     seconds : float
         Duration.
     """
@@ -36,6 +43,9 @@ class Account:
     duplicate: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     pending: int = 0
+    replays: int = 0
+    misversioned: int = 0
+    poisoned: int = 0
     seconds: float = 0.0
 
     @property
@@ -46,12 +56,24 @@ class Account:
     @property
     def unsent(self) -> int:
         """Respondents whose turn did not come, because the simulation was ended before."""
-        return self.respondents - self.sent
+        return self.respondents + self.replays - self.sent
+
+    @property
+    def stored(self) -> int:
+        """Reports of the simulation that the server has acknowledged to hold, each once."""
+        return self.accepted + self.duplicate - self.replays
 
     @property
     def complete(self) -> bool:
-        """Whether every respondent's report counts."""
-        return self.accepted + self.duplicate == self.respondents
+        """Whether every respondent's report counts, but for those meant to be rejected."""
+        meant = min(self.misversioned, self.rejected["unknown-digest"])
+        return self.stored + meant == self.respondents
+
+    def add(self, other: Account) -> None:
+        """Add the counts of another part of the fleet; respondents and duration stay."""
+        for name in ("accepted", "duplicate", "pending", "replays", "misversioned", "poisoned"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.rejected.update(other.rejected)
 
     @property
     def rate(self) -> float:
@@ -69,6 +91,9 @@ class Account:
             "rejected_by_code": dict(sorted(self.rejected.items())),
             "pending": self.pending,
             "unsent": self.unsent,
+            "replays": self.replays,
+            "misversioned": self.misversioned,
+            "poisoned": self.poisoned,
             "seconds": round(self.seconds, 3),
             "reports_per_second": round(self.rate, 1),
         }
@@ -80,5 +105,11 @@ class Account:
             f"{self.sent} sent = {self.accepted} accepted + {self.duplicate} duplicate + "
             f"{self.rejected.total()} rejected + {self.pending} pending",
         ]
+        meant = {
+            "sent again on purpose": self.replays,
+            "sent for no version, on purpose": self.misversioned,
+            "sent without randomising, on purpose": self.poisoned,
+        }
+        lines += [f"  {words}: {count}" for words, count in meant.items() if count]
         lines += [f"  rejected, {code}: {count}" for code, count in self.rejected.most_common()]
         return "\n".join(lines)

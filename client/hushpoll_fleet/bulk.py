@@ -1,31 +1,21 @@
-"""Bulk mode: the kernels perturb many respondents at once, and batches of reports are uploaded.
-
-For simulation only: the noise comes from a numpy generator, which is not meant for secrets.
-"""
+"""Bulk mode: the kernels perturb many respondents at once, and batches of reports are uploaded."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
 
 from hushpoll_client import Published, TransportError
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_fleet.account import Account, unwatched
+from hushpoll_fleet.behaviour import POISONERS, Behaviour
+from hushpoll_fleet.blocks import Block, blocks
+from hushpoll_fleet.conduct import Conduct, Role
+from hushpoll_fleet.misconduct import other_digest
 from hushpoll_fleet.roster import Roster
-from hushpoll_shared.wire import ID_SIZE
 
-if TYPE_CHECKING:
-    import numpy as np
-
-MOST_REPORTS: Final = 10_000
-_MOST_BYTES: Final = 8 * 2**20
-
-
-def batch_size(published: Published) -> int:
-    """Return the reports per upload: at most 10,000, and at most 8 MiB in all."""
-    return max(1, min(MOST_REPORTS, _MOST_BYTES // (ID_SIZE + published.layout.record_size)))
+_AT_ONCE = (Behaviour.HONEST, Behaviour.REPLAY, *POISONERS)
+_HONEST = Conduct()
 
 
 def play_bulk(
@@ -33,11 +23,16 @@ def play_bulk(
     published: Published,
     roster: Roster,
     account: Account,
-    rng: np.random.Generator,
     *,
+    seed: int | None = None,
+    conduct: Conduct = _HONEST,
+    roles: Sequence[Role] | None = None,
+    first: int = 0,
     progress: Callable[[int], None] = unwatched,
 ) -> Account:
     """Perturb and upload all respondents, and keep the account.
+
+    Those who are offline come last.
 
     Parameters
     ----------
@@ -49,8 +44,14 @@ def play_bulk(
         The respondents.
     account : Account
         Starts with the number of respondents; also right if an upload fails.
-    rng : numpy.random.Generator
-        Source of noise. The same state gives the same records, whatever the report ids.
+    seed : int or None
+        The same seed gives the same records, whatever the report ids; None draws anew.
+    conduct : Conduct
+        Who behaves how; arrivals have no meaning here.
+    roles : sequence of Role or None
+        The part of each respondent; by default those of `conduct`.
+    first : int
+        Number of the first respondent, a multiple of the block size, for a fleet played in parts.
     progress : callable
         Called with the number of respondents just done.
 
@@ -66,31 +67,69 @@ def play_bulk(
     HushpollError
         If a batch is refused as a whole or cannot be sent.
     """
-    import numpy as np
-
-    from hushpoll_shared.batch import encode_many, pack_rows
-
-    codes = roster.arrays()
-    step = batch_size(published)
+    parts = conduct.roles(len(roster)) if roles is None else roles
+    upload = _Upload(client, published, account)
+    offline: list[Block] = []
     began = time.monotonic()
     try:
-        for start in range(0, len(roster), step):
-            part = {name: column[start : start + step] for name, column in codes.items()}
-            records = encode_many(published, part, rng)
-            random_bytes = np.frombuffer(os.urandom(ID_SIZE * len(records)), dtype=np.uint8)
-            ids = random_bytes.reshape(-1, ID_SIZE)
-            try:
-                receipt = client.submit_bulk(
-                    published.name, pack_rows(published.digest, ids, records)
-                )
-            except TransportError as error:
-                if error.retryable:
-                    account.pending += len(records)
-                raise
-            account.accepted += receipt.accepted
-            account.duplicate += receipt.duplicate
-            account.rejected.update(str(one.get("code")) for one in receipt.rejected)
-            progress(len(records))
+        for block in blocks(published, roster, parts, conduct=conduct, seed=seed, first=first):
+            upload.send(block.some(block.rows(*_AT_ONCE)))
+            upload.send_again(block.some(block.rows(Behaviour.REPLAY)))
+            upload.send_misversioned(block.some(block.rows(Behaviour.WRONG_VERSION)))
+            late = block.some(block.rows(Behaviour.OFFLINE))
+            offline.append(late)
+            progress(len(block.ids) - len(late.ids))
+        for late in offline:
+            upload.send(late)
+            progress(len(late.ids))
     finally:
         account.seconds = time.monotonic() - began
     return account
+
+
+class _Upload:
+    """Uploads blocks, and enters them into the account."""
+
+    def __init__(self, client: AnalystClient, published: Published, account: Account) -> None:
+        self._client = client
+        self._published = published
+        self._account = account
+
+    def send(self, block: Block) -> None:
+        self._post(block, self._published.digest)
+        self._account.poisoned += len(block.rows(*POISONERS))
+
+    def send_again(self, block: Block) -> None:
+        self._account.replays += len(block.ids)
+        self._post(block, self._published.digest)
+
+    def send_misversioned(self, block: Block) -> None:
+        if not len(block.ids):
+            return
+        self._account.misversioned += len(block.ids)
+        try:
+            self._post(block, other_digest(self._published.digest))
+        except TransportError as error:
+            code = (error.problem or {}).get("code")
+            if error.retryable or not isinstance(code, str):
+                raise
+            # The whole batch is for no version, so all of it is refused at once.
+            self._account.rejected[code] += len(block.ids)
+
+    def _post(self, block: Block, digest: str) -> None:
+        from hushpoll_shared.batch import pack_rows
+
+        if not len(block.ids):
+            return
+        account = self._account
+        try:
+            receipt = self._client.submit_bulk(
+                self._published.name, pack_rows(digest, block.ids, block.records)
+            )
+        except TransportError as error:
+            if error.retryable:
+                account.pending += len(block.ids)
+            raise
+        account.accepted += receipt.accepted
+        account.duplicate += receipt.duplicate
+        account.rejected.update(str(one.get("code")) for one in receipt.rejected)

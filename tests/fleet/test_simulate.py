@@ -15,7 +15,7 @@ import pytest
 
 from hushpoll_client import ClientConfig, randomize
 from hushpoll_fleet.account import Account
-from hushpoll_fleet.bulk import batch_size
+from hushpoll_fleet.blocks import block_size
 from hushpoll_fleet.wire import SeededBits, WireOptions, play
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.manifest import Manifest
@@ -349,7 +349,7 @@ def test_seeded_bits_randomise_like_any_others(manifest):
 
 
 def test_batches_are_bounded_by_reports_and_by_bytes(manifest):
-    assert batch_size(manifest.resolve()) == 10_000
+    assert block_size(manifest.resolve()) == 10_000
     wide = Manifest.from_dict(
         {
             "name": "wide",
@@ -360,4 +360,4 @@ def test_batches_are_bounded_by_reports_and_by_bytes(manifest):
             "attributes": [{"name": "a", "role": "sensitive", "range": [1, 65536]}],
         }
     ).resolve()
-    assert batch_size(wide) == 8 * 2**20 // (16 + 8192)
+    assert block_size(wide) == 8 * 2**20 // (16 + 8192)
