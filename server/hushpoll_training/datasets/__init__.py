@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.text import show
 from hushpoll_training.datasets import acs_coverage, adult, lsac
 from hushpoll_training.datasets.dataset import Dataset, Recipe
 from hushpoll_training.datasets.source import Source, download
 
-__all__ = ["LOADERS", "Dataset", "Loader", "Recipe", "Source", "download"]
+__all__ = ["LOADERS", "Dataset", "Loader", "Recipe", "Source", "download", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +41,35 @@ LOADERS: Final[Mapping[str, Loader]] = {
     for module in (adult, acs_coverage, lsac)
 }
 """By the name of the command."""
+
+
+def load(name: str, path: Path | None = None, *, url: str | None = None) -> Dataset:
+    """Load a data set of the paper, cleaned as the paper did.
+
+    Parameters
+    ----------
+    name : str
+        ``adult``, ``acs-coverage`` or ``lsac``.
+    path : Path, optional
+        The raw file, where it is at hand; by default it is downloaded.
+    url : str, optional
+        A mirror to download it from.
+
+    Raises
+    ------
+    InvalidParameter
+        For another name, or a file that is not the one.
+    TransportError, HushpollError
+        If it cannot be downloaded whole.
+    OSError
+        If it cannot be read or written.
+    """
+    if name not in LOADERS:
+        raise InvalidParameter(
+            f"{show(name)} is no data set; use one of {', '.join(LOADERS)}", field="name"
+        )
+    loader = LOADERS[name]
+    if path is not None:
+        return loader.clean(path)
+    with tempfile.TemporaryDirectory() as folder:
+        return loader.clean(download(loader.source, Path(folder), url=url))

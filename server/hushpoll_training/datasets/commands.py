@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import click
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.terminal import emit, json_option, reports_errors
-from hushpoll_training.datasets import LOADERS, Dataset, Loader, download
+from hushpoll_training.datasets import LOADERS, load
 from hushpoll_training.experiments.journal import write_file
 
 
@@ -44,7 +43,7 @@ def data(
     """
     if given is not None and url is not None:
         raise click.UsageError("--from is a file and --url downloads one; give one of them")
-    found = _cleaned(LOADERS[name], given, url)
+    found = load(name, given, url=url)
     recipe = found.recipe
     if not found.is_the_papers and not unchecked:
         raise HushpollError(
@@ -73,13 +72,6 @@ def data(
     whose = "the paper's" if found.is_the_papers else "NOT the paper's"
     names = "\n".join(f"  {path}" for path in files)
     emit(document, f"{found.rows:,} rows, {whose}, are in\n{names}", as_json=as_json)
-
-
-def _cleaned(loader: Loader, given: Path | None, url: str | None) -> Dataset:
-    if given is not None:
-        return loader.clean(given)
-    with tempfile.TemporaryDirectory() as folder:
-        return loader.clean(download(loader.source, Path(folder), url=url))
 
 
 def _json(document: Any) -> bytes:

@@ -12,8 +12,8 @@ What would make its results wrong, or end the program, is bridged:
   both are seeded here, and numpy's is put back;
 - OLH's client allocates its whole range of g values for each respondent, terabytes at epsilon 30:
   where g would pass 65,536, the library's hash and its GRR client are called on 65,536 values;
-- with some versions of numba its GRR client draws 0 from a binomial whose p is within 2^-31 of 1,
-  and so lies always above epsilon 21: such a version is refused;
+- with some versions its GRR client swaps keep and lie above epsilon 21, where it should always keep
+  the truth: such versions are refused;
 - the indicators of local hashing, SS and THE are not in its interface; they are built row by row.
 """
 
@@ -118,7 +118,7 @@ def check_clients() -> None:
     if kept < 60:
         raise HushpollError(
             f"with numba {numba.__version__}, multi-freq-ldpy's GRR client tells the truth in "
-            f"{kept} of 60 cases at epsilons from 22 to 50, where it should in all; update numba, "
+            f"{kept} of 60 cases at epsilons from 22 to 50, where it should in all; update both, "
             "or use the engine hushpoll"
         )
 

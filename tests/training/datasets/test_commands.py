@@ -6,9 +6,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.manifest import load_manifest
 from hushpoll_training.coded import read_codes
-from hushpoll_training.datasets import LOADERS
+from hushpoll_training.datasets import LOADERS, load
 from hushpoll_training.datasets.commands import data
 from hushpoll_training.experiments.commands import experiment
 from hushpoll_training.rows import read_rows
@@ -37,6 +38,8 @@ def raw(tmp_path):
 def test_the_loaders_are_the_papers_three():
     assert list(LOADERS) == ["adult", "acs-coverage", "lsac"]
     assert all(one.source.url.startswith("https://") for one in LOADERS.values())
+    with pytest.raises(InvalidParameter, match="'iris' is no data set; use one of adult, acs-cov"):
+        load("iris")
 
 
 def test_codes_answers_categories_and_manifest_say_the_same(raw, tmp_path):
