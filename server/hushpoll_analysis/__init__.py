@@ -20,6 +20,10 @@ from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import Counts, count
 from hushpoll_analysis.cross_table import CrossTable, cross_table
 from hushpoll_analysis.decode import Decoded, debiased, decode
+from hushpoll_analysis.fairness import audit
+from hushpoll_analysis.fairness_groups import GroupsAudit, audit_groups, regrouped
+from hushpoll_analysis.fairness_predictions import AuditPredictions
+from hushpoll_analysis.fairness_report import FairnessAudit, Interval, Withheld
 from hushpoll_analysis.frequencies import (
     AttributeEstimate,
     frequencies,
@@ -36,11 +40,18 @@ del find_spec, numpy
 
 __all__ = [
     "AttributeEstimate",
+    "AuditPredictions",
     "Channel",
     "Counts",
     "CrossTable",
     "Decoded",
     "ExpectedWidth",
+    "FairnessAudit",
+    "GroupsAudit",
+    "Interval",
+    "Withheld",
+    "audit",
+    "audit_groups",
     "count",
     "cross_table",
     "debiased",
@@ -49,5 +60,6 @@ __all__ = [
     "frequencies",
     "frequencies_from_counts",
     "protected_width",
+    "regrouped",
     "respondents_for_width",
 ]

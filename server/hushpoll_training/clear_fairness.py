@@ -21,12 +21,18 @@ OPTIONS = (
         "--groups",
         multiple=True,
         metavar="COLUMN[,COLUMN]",
-        help="With --predictions: what tells groups apart, crossed if several; may be repeated.",
+        help="With --predictions: what tells groups apart, crossed if several; may be repeated. "
+        "With --records: one attribute, each category of which is compared with the reference.",
     ),
     click.option(
-        "--reference", metavar="GROUP", help="Likewise: COLUMN=CATEGORY[, ...]; else the largest."
+        "--reference",
+        metavar="GROUP",
+        help="With --predictions: COLUMN=CATEGORY[, ...]; else the largest. With --records: a "
+        "category; else the privileged ones.",
     ),
-    click.option("--label", metavar="COLUMN", help="Likewise: the truth.  [default: label]"),
+    click.option(
+        "--label", metavar="COLUMN", help="With --predictions: the truth.  [default: label]"
+    ),
     click.option("--predicted", metavar="COLUMN", help="Likewise.  [default: predicted]"),
     click.option("--positive", metavar="CATEGORY", help="Likewise: what is 1.  [default: 1]"),
     click.option(

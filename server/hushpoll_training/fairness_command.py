@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness import audit
+from hushpoll_analysis.fairness_groups import GroupsAudit
 from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
@@ -21,11 +22,13 @@ from hushpoll_training.commands import threads_option
 from hushpoll_training.crossfit import FOLDS
 from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.external import external_predictions
-from hushpoll_training.fairness_text import audit_text
+from hushpoll_training.fairness_text import audit_text, groups_text
 from hushpoll_training.inputs import read_collected
 from hushpoll_training.parameters import read_parameters
 from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
 from hushpoll_training.saved import load_model
+
+_ALSO = dict.fromkeys(("groups", "reference"), " or with cross-fitting")
 
 
 def _with(
@@ -130,7 +133,12 @@ def fairness(
         audited = audit(published, rows, predicted, confidence=confidence)
         found = RecordsFairness(audited, {"model": model.name}, protected_input)
     document = {**found.to_dict(), "inputs": {"records": records.name}}
-    emit(document, lambda: audit_text(found.audit), as_json=as_json)
+    told = found.audit
+    emit(
+        document,
+        lambda: groups_text(told) if isinstance(told, GroupsAudit) else audit_text(told),
+        as_json=as_json,
+    )
 
 
 def _check_clear(
@@ -148,10 +156,18 @@ def _check_clear(
 
 
 def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> None:
+    if len(given["groups"]) > 1 or any("," in one for one in given["groups"]):
+        raise click.UsageError("--records takes one attribute as --groups; leave the others out")
+    if given["reference"] is not None and not given["groups"]:
+        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
     for name in NAMES:
+        if name in ("groups", "reference") and model is None:
+            continue
         if given[name] not in (None, ()):
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} goes with --predictions; leave it out")
+            raise click.UsageError(
+                f"--{option} goes with --predictions{_ALSO.get(name, '')}; leave it out"
+            )
     if model is None:
         if unseen:
             raise click.UsageError("--unseen is about --model; leave it out")
@@ -185,6 +201,8 @@ def _cross_fitted(
             folds=folds,
             protected_input=protected_input,
             encoding=given["encoding"] or "indicator",
+            groups=given["groups"][0] if given["groups"] else None,
+            reference=given["reference"],
             confidence=confidence,
             threads=threads,
             on_round=lambda _done, _all: advance(1),

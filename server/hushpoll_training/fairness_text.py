@@ -7,6 +7,7 @@ from io import StringIO
 from rich.console import Console
 from rich.table import Table
 
+from hushpoll_analysis.fairness_groups import GroupsAudit
 from hushpoll_analysis.fairness_report import FairnessAudit, Finding, Interval
 from hushpoll_training.report import WIDTH
 
@@ -46,6 +47,11 @@ def audit_text(audit: FairnessAudit) -> str:
             *(f"({number}) {reason}" for reason, number in reasons.items()),
         ]
     )
+
+
+def groups_text(found: GroupsAudit) -> str:
+    """Return an audit of several groups: one table a group, against the reference."""
+    return "\n\n".join(audit_text(one) for one in found.audits.values())
 
 
 def _cells(found: Finding, reasons: dict[str, int]) -> tuple[str, str, str]:

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness import audit
+from hushpoll_analysis.fairness_groups import GroupsAudit, audit_groups, regrouped
 from hushpoll_analysis.fairness_report import FairnessAudit
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.published import Published
 from hushpoll_training.crossfit import FOLDS, cross_fit
 from hushpoll_training.model import OnRound
@@ -24,7 +26,7 @@ class RecordsFairness:
 
     Attributes
     ----------
-    audit : FairnessAudit
+    audit : FairnessAudit or GroupsAudit
         The estimates.
     fitting : mapping
         How the audited models were made, JSON: ``folds``, ``seed``, ``parameters`` and
@@ -33,7 +35,7 @@ class RecordsFairness:
         ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audit_inputs`.
     """
 
-    audit: FairnessAudit
+    audit: FairnessAudit | GroupsAudit
     fitting: Mapping[str, Any]
     protected_input: str
 
@@ -56,6 +58,8 @@ def fairness_of_records(
     folds: int = FOLDS,
     protected_input: str = "dropped",
     encoding: str = "indicator",
+    groups: str | None = None,
+    reference: str | None = None,
     confidence: float = 0.95,
     threads: int = 1,
     on_round: OnRound | None = None,
@@ -72,6 +76,11 @@ def fairness_of_records(
         The learner's; see :data:`hushpoll_training.parameters.PARAMETERS`.
     seed, folds, protected_input, encoding, threads, on_round
         See :func:`hushpoll_training.crossfit.cross_fit`.
+    groups : str, optional
+        An attribute, each of whose categories is compared with `reference`; by default the two
+        groups of the manifest are compared.
+    reference : str, optional
+        A category of `groups`; by default the privileged ones, if it is the protected attribute.
     confidence : float
         Of the intervals, in (0, 0.999].
 
@@ -84,8 +93,15 @@ def fairness_of_records(
         If a record is malformed.
     """
     values = check_parameters(parameters or {})
+    if groups is None and reference is not None:
+        raise InvalidParameter(
+            f"reference is {reference!r}, and groups names no attribute that it is a category of; "
+            "give both or neither",
+            field="reference",
+        )
+    compared = published if groups is None else regrouped(published, groups, reference)
     predictions = cross_fit(
-        published,
+        compared,
         records,
         values,
         seed=seed,
@@ -95,8 +111,20 @@ def fairness_of_records(
         threads=threads,
         on_round=on_round,
     )
+    found: FairnessAudit | GroupsAudit
+    if groups is None:
+        found = audit(published, records, predictions, confidence=confidence)
+    else:
+        found = audit_groups(
+            published,
+            records,
+            predictions,
+            attribute=groups,
+            reference=reference,
+            confidence=confidence,
+        )
     return RecordsFairness(
-        audit(published, records, predictions, confidence=confidence),
+        found,
         {"folds": folds, "seed": seed, "parameters": values, "encoding": encoding},
         protected_input,
     )

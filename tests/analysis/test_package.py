@@ -7,11 +7,18 @@ import hushpoll_analysis
 
 PUBLIC = {
     "AttributeEstimate",
+    "AuditPredictions",
     "Channel",
     "Counts",
     "CrossTable",
     "Decoded",
     "ExpectedWidth",
+    "FairnessAudit",
+    "GroupsAudit",
+    "Interval",
+    "Withheld",
+    "audit",
+    "audit_groups",
     "count",
     "cross_table",
     "debiased",
@@ -20,6 +27,7 @@ PUBLIC = {
     "frequencies",
     "frequencies_from_counts",
     "protected_width",
+    "regrouped",
     "respondents_for_width",
 }
 

@@ -73,6 +73,19 @@ def test_each_value_is_named_and_differs(files):
     assert each["metrics"]["SPD"]["value"] > dropped["metrics"]["SPD"]["value"]
 
 
+def test_every_category_of_another_attribute_is_compared(files):
+    options = ("--groups", "age", "--reference", "6", "--encoding", "posterior")
+    result = run("--records", files["records"], *PARAMS, *options, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["kind"] == "fairness audit of several groups"
+    assert [one["group"] for one in found["groups"]] == ["1", "2", "3", "4", "5"]
+    assert found["protected"]["attribute"] == "age"
+    assert found["encoding"] == "posterior"
+    text = run("--records", files["records"], *PARAMS, *options)
+    assert text.output.count("1, privileged, is 6") == 5
+
+
 def test_too_few_records_are_said_to_be_too_few(files):
     result = run("--records", files["few"], "--folds", "2", *PARAMS)
     assert result.exit_code == 0, result.output
@@ -100,6 +113,8 @@ def test_an_external_model_is_audited_once_it_is_declared(files):
         (["--model", "model", "--unseen", *PARAMS], 2, "--params is for cross-fitting"),
         (["--model", "model", "--unseen"], 1, "each-value"),
         (["--folds", "1"], 2, "folds"),
+        (["--groups", "age"], 1, "give one as reference"),
+        (["--model", "model", "--unseen", "--groups", "age"], 2, "or with cross-fitting"),
         (["--confidence", "0.9999"], 2, "confidence"),
         (["--protected-input", "record"], 2, "dropped"),
         (["--params", "depth=3"], 1, "depth"),

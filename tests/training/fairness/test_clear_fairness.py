@@ -119,7 +119,8 @@ def test_the_page_stands_alone_and_shows_names_as_text(run, files):
         ("--predictions good.csv", 2, "needs --groups"),
         ("--predictions good.csv --groups race --folds 3", 2, "--folds goes with --records"),
         ("--predictions good.csv --groups race --unseen", 2, "--unseen goes with --records"),
-        ("--records good.csv --groups race", 2, "--groups goes with --predictions"),
+        ("--records good.csv --groups race,gender", 2, "--records takes one attribute"),
+        ("--records good.csv --reference White", 2, "--reference needs --groups"),
         ("--records good.csv --smallest-group 4", 2, "--smallest-group goes with --predictions"),
         (
             "--predictions good.csv --groups race --groups gender --reference race=White",
