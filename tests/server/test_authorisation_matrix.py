@@ -1,0 +1,229 @@
+"""Every route times every role.
+
+The routes are those of the application's map: one that is added fails here until the table says who
+may do what. ``scope`` is the scope that a route asks for; None where it is public. ``done`` is the
+status that an authorised request gets, with the arguments given here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from hushpoll_server.services.access import SCOPES
+from hushpoll_shared import wire
+
+METRICS_TOKEN = "m" * 24
+VERSION = "/api/v1/surveys/work/versions/1"
+NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
+NO_JOB = "/api/v1/jobs/" + "0" * 32
+
+
+@dataclass(frozen=True)
+class Route:
+    """One method of one endpoint."""
+
+    endpoint: str
+    method: str
+    path: str
+    scope: str | None
+    done: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # Whether a token is looked at though none is asked for: then one that is no good is refused.
+    optional: bool = False
+
+
+ROUTES = [
+    # respondents and everybody
+    Route("surveys.fetch_survey", "GET", "/api/v1/surveys/work", None, 200),
+    Route("surveys.fetch_version", "GET", VERSION, None, 200),
+    Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
+    Route("openapi", "GET", "/api/v1/openapi.json", None, 200),
+    Route("health.health", "GET", "/health", None, 200),
+    Route("health.ready", "GET", "/ready", None, 200),
+    Route("page.survey", "GET", "/s/work", None, 200),
+    Route("page.survey_version", "GET", "/s/work/versions/1", None, 200),
+    Route("page.asset", "GET", "/page/0/nothing.js", None, 404),
+    # reports: see below for single ones and for token surveys
+    Route(
+        "reports.submit", "POST", "/api/v1/surveys/work/reports", "submit", 422,
+        {"data": b"HUSH", "content_type": wire.REPORTS_MEDIA_TYPE},
+    ),
+    # publishers
+    Route("surveys.publish", "POST", "/api/v1/surveys", "publish", 422, {"json": {}}),
+    Route("surveys.close", "POST", f"{VERSION}/close", "publish", 200),
+    Route("origins.list_origins", "GET", "/api/v1/surveys/work/origins", "publish", 200),
+    Route(
+        "origins.replace_origins", "PUT", "/api/v1/surveys/work/origins", "publish", 200,
+        {"json": {"origins": []}},
+    ),
+    Route(
+        "tokens.issue_respondent_tokens", "POST", "/api/v1/surveys/panel/tokens", "publish", 201,
+        {"json": {"count": 1}},
+    ),
+    Route("jobs.fold", "POST", f"{VERSION}/jobs/fold", "publish", 202),
+    # analysts
+    Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
+    Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),
+    Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
+    Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
+    Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),
+    Route("jobs.train", "POST", f"{VERSION}/jobs/train", "train", 422, {"json": {"x": 1}}),
+    Route("jobs.show", "GET", NO_JOB, "read", 404),
+    Route("jobs.result", "GET", f"{NO_JOB}/result", "read", 404),
+    # administrators
+    Route("analysis.delete_records", "DELETE", f"{VERSION}/records", "admin", 409),
+    Route("tokens.issue_token", "POST", "/api/v1/tokens", "admin", 422, {"json": {}}),
+    Route("tokens.list_tokens", "GET", "/api/v1/tokens", "admin", 200),
+    Route("tokens.revoke_token", "DELETE", NO_TOKEN, "admin", 404),
+    Route("tokens.rotate_token", "POST", f"{NO_TOKEN}/rotate", "admin", 404),
+    # what reads metrics has a token of its own, in the settings
+    Route("metrics.read", "GET", "/metrics", "metrics", 200),
+]  # fmt: skip
+
+
+@pytest.fixture
+def database_url(tmp_path, migrated):
+    """SQLite alone: who may do what is decided above any database."""
+    path = tmp_path / "hushpoll.sqlite"
+    shutil.copy(migrated, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def site(make_site):
+    site = make_site(METRICS_TOKEN=METRICS_TOKEN)
+    site.fill(site.publish(), 5)
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.publish(name="panel", submission="token")
+    return site
+
+
+def tokens_of(site):
+    """A bearer token for each role; None for nobody."""
+    access = site.collector.access
+
+    def issue(*scopes, **more):
+        return access.issue(scopes, **more)
+
+    expired = issue("admin", expires_in=1)
+    overlapped = issue("admin")
+    revoked, replaced, rotated_out = issue("admin"), issue("admin"), issue("admin")
+    access.revoke(revoked.id)
+    access.rotate(rotated_out.id, overlap_seconds=1)
+    access.rotate(overlapped.id, overlap_seconds=3600)
+    access.revoke(access.rotate(replaced.id, overlap_seconds=3600).issued.id)
+    site.clock.advance(1)
+    respondent = site.post("/api/v1/surveys/panel/tokens", json={"count": 1}).json["tokens"][0]
+    return {
+        "nobody": None,
+        "nonsense": "nonsense",
+        "respondent": respondent,
+        **{scope: issue(scope).token for scope in SCOPES},
+        "all but admin": issue("submit", "publish", "read", "train").token,
+        "expired": expired.token,
+        "revoked": revoked.token,
+        "rotated out": rotated_out.token,
+        "in its overlap": overlapped.token,
+        "in its overlap, successor revoked": replaced.token,
+        "forged": "hp_" + access.issue(["admin"]).id + "_" + "A" * 43,
+        "metrics": METRICS_TOKEN,
+    }
+
+
+# Whose tokens are no good anywhere in the API, and what each of the others holds.
+WORTHLESS = {"nonsense", "respondent", "expired", "revoked", "rotated out", "forged", "metrics"}
+HOLDS = {
+    **{scope: {scope} for scope in SCOPES},
+    "admin": set(SCOPES),
+    "all but admin": {"submit", "publish", "read", "train"},
+    "in its overlap": set(SCOPES),
+    "in its overlap, successor revoked": set(SCOPES),
+}
+
+
+def expected(route, role):
+    if route.scope == "metrics":
+        return route.done if role == "metrics" else 401
+    if role == "nobody":
+        return route.done if route.scope is None else 401
+    if role in WORTHLESS:
+        return 401 if route.scope is not None or route.optional else route.done
+    return route.done if route.scope is None or route.scope in HOLDS[role] else 403
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=[f"{one.method} {one.endpoint}" for one in ROUTES])
+def test_each_role_gets_what_it_may(site, route):
+    tokens = tokens_of(site)
+    assert set(tokens) == {"nobody"} | WORTHLESS | set(HOLDS)
+    client = site.app.test_client()
+    found = {}
+    for role, token in tokens.items():
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        answer = client.open(route.path, method=route.method, headers=headers, **route.options)
+        found[role] = answer.status_code
+        if answer.status_code == 401:
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+            assert answer.json["code"] == "unauthorized"
+        if answer.status_code == 403:
+            assert (answer.json["code"], answer.json["scope"]) == ("forbidden", route.scope)
+    assert found == {role: expected(route, role) for role in tokens}
+
+
+def test_the_table_has_every_route_and_no_other(site):
+    routed = {
+        (rule.endpoint, method)
+        for rule in site.app.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    named = {(route.endpoint, route.method) for route in ROUTES}
+    assert routed - named == set(), (
+        "say in ROUTES who may do this, and what an allowed request gets"
+    )
+    assert named - routed == set(), "there is no such route any more"
+    assert len(named) == len(ROUTES)
+
+
+def test_the_document_says_which_routes_need_a_token(site):
+    document = site.get("/api/v1/openapi.json").json
+    guarded = {
+        operation["operationId"]
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        if operation.get("security")
+    }
+    needing = {
+        route.endpoint
+        for route in ROUTES
+        if route.scope not in (None, "metrics") and route.endpoint != "reports.submit"
+    }
+    assert {one.endpoint for one in ROUTES} >= needing
+    assert len(guarded) == len(needing)
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
+def test_head_and_options_give_no_more_than_get(site, method):
+    """HEAD asks for the same scope; OPTIONS is answered without one and tells nothing."""
+    client = site.app.test_client()
+    for route in ROUTES:
+        if route.method != "GET" or route.scope is None:
+            continue
+        answer = client.open(route.path, method=method)
+        assert answer.status_code == (401 if method == "HEAD" else 200), route.path
+        assert answer.data == b""
+
+
+def test_a_single_report_needs_no_token_and_is_hurt_by_none(site, make_report):
+    """In an open survey; in a token survey nothing but an unspent token of it will do."""
+    published = site.collector.surveys.published(site.collector.surveys.latest("work"))
+    panel = site.collector.surveys.published(site.collector.surveys.latest("panel"))
+    for role, token in tokens_of(site).items():
+        body = wire.encode_report_json(published.digest, make_report(published))
+        assert site.send("work", body, token).status_code == 201, role
+        body = wire.encode_report_json(panel.digest, make_report(panel))
+        status = site.send("panel", body, token).status_code
+        assert status == (201 if role == "respondent" else 401), role
