@@ -142,7 +142,7 @@ class Answering:
                     )
                 )
             _, new = self._keep(published, answers)
-            device.worker.wake()
+            device.answered()
         except CALLERS_MISTAKES:
             raise
         except Exception as error:

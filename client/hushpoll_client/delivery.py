@@ -7,6 +7,7 @@ trusted, a redirect or a login page in between are all waited out.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from hushpoll_client.endpoint import Endpoint
@@ -21,7 +22,6 @@ from hushpoll_shared.wire import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
-    from hushpoll_client.faults import Losses
     from hushpoll_client.outbox import Outbox
 
 _log = logging.getLogger("hushpoll_client")
@@ -34,8 +34,8 @@ class Delivery:
     ----------
     outbox : Outbox
         What waits.
-    losses : Losses
-        Counts what a server refuses for good.
+    on_refusal : callable
+        Told of each report that a server refuses for good: the report, a code, and words.
     config : ClientConfig
         Timeouts and delays.
     pacing : Pacing
@@ -43,10 +43,15 @@ class Delivery:
     """
 
     def __init__(
-        self, outbox: Outbox, losses: Losses, *, config: ClientConfig, pacing: Pacing
+        self,
+        outbox: Outbox,
+        on_refusal: Callable[[Claimed, str, str], object],
+        *,
+        config: ClientConfig,
+        pacing: Pacing,
     ) -> None:
         self._outbox = outbox
-        self._losses = losses
+        self._on_refusal = on_refusal
         self._config = config
         self._pacing = pacing
         self._sessions = Sessions()
@@ -131,7 +136,7 @@ class Delivery:
         known = isinstance(code, str) and code in PROBLEMS
         reason = str(code) if known else f"status-{getattr(error, 'status', None)}"
         self._outbox.settle(claimed, refused=reason)
-        self._losses.count(reason, f"survey {claimed.survey}: {error}")
+        self._on_refusal(claimed, reason, f"survey {claimed.survey}: {error}")
 
     def _postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
         failures = self._outbox.failures(claimed.server)

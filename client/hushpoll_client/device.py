@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hushpoll_client.consent import Consent, missing
-from hushpoll_client.database import Database
-from hushpoll_client.delivery import Delivery, is_final
+from hushpoll_client.delivery import is_final
 from hushpoll_client.faults import Losses, OnLoss, StorageError
 from hushpoll_client.ledger import Ledger, Place
-from hushpoll_client.outbox import LOOK_AGAIN_SECONDS, Claimed, Outbox
+from hushpoll_client.outbox import LOOK_AGAIN_SECONDS, Claimed
 from hushpoll_client.pins import Pins
-from hushpoll_client.worker import Worker
+from hushpoll_client.sender import sender_of
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from hushpoll_client.retry import Pacing, RetryHint
     from hushpoll_client.transport import Transport
     from hushpoll_shared.published import Published
-
-# What an exchange may take beyond its timeouts, such as the computer being busy.
-_LEASE_MARGIN_SECONDS: Final = 30.0
-# The background looks less often at what another thread or process is sending.
-_BACKGROUND_LOOK_SECONDS: Final = 0.5
 
 
 class Device:
@@ -84,26 +78,21 @@ class Device:
         self._pacing = pacing
         self._place = Place(server, token, limits, config.outbox_limit)
         self._path = Path(path)
-        self._databases = (
-            Database(self._path, durable=False),
-            Database(self._path, durable=True),
-        )
-        self.consent = Consent(*self._databases)
-        self.ledger = Ledger(*self._databases)
-        self.losses = Losses(on_loss)
-        self._pins = Pins(self._databases[0])
-        self._outbox = Outbox(
-            *self._databases,
-            lease=config.connect_timeout + config.read_timeout + _LEASE_MARGIN_SECONDS,
-            now=pacing.now,
-        )
-        self._delivery = Delivery(self._outbox, self.losses, config=config, pacing=pacing)
-        self.worker = Worker(self._background_step, exit_patience=config.exit_patience)
+        self.losses = Losses(survey, on_loss)
+        self._sender = sender_of(self._path, config, pacing)
+        self._sender.join(self.losses)
+        quick, durable = self._sender.quick, self._sender.durable
+        self.consent = Consent(quick, durable)
+        self.ledger = Ledger(quick, durable)
+        self._pins = Pins(quick)
+        self._outbox = self._sender.outbox
+        self._delivery = self._sender.delivery
+        self.worker = self._sender.worker
 
     def open(self) -> None:
         """Open the file, if there is one, so that no answer has to wait for that."""
         if self._path.exists():
-            self._databases[0].open()
+            self._sender.quick.open()
 
     def consented(self) -> bool:
         """Whether the respondent agrees at this moment."""
@@ -155,28 +144,19 @@ class Device:
             what=f"POST {transport.endpoint.url('surveys', self._survey, 'reports')}",
         )
 
+    def answered(self) -> None:
+        """Have sent what waits, soon and in the background."""
+        self._sender.join(self.losses)
+        self.worker.wake()
+
     def flush(self, seconds: float) -> bool:
         """Send what waits, of any survey, for at most `seconds`; say whether nothing is left."""
-        over = self._pacing.monotonic() + seconds
-        self._outbox.resume()
-        while (wait := self._delivery.step()) is not None:
-            left = over - self._pacing.monotonic()
-            if left <= 0 or wait > left:
-                return self._outbox.waiting() == 0
-            if wait:
-                self._pacing.sleep(min(wait, LOOK_AGAIN_SECONDS, left))
-        return True
-
-    def _background_step(self) -> float | None:
-        wait = self._delivery.step()
-        return max(wait, _BACKGROUND_LOOK_SECONDS) if wait else wait
+        self._sender.join(self.losses)
+        return self._sender.flush(seconds)
 
     def close(self) -> None:
-        """Stop sending and close the file."""
-        self.worker.stop(self._config.exit_patience)
-        self._delivery.close()
-        for database in self._databases:
-            database.close()
+        """Leave the file; its last client in this process stops sending and closes it."""
+        self._sender.leave(self.losses)
 
     def _send_once(
         self, report: Report, transport: Transport, hint: RetryHint

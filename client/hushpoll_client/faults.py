@@ -34,11 +34,14 @@ class Losses:
 
     Parameters
     ----------
+    survey : str
+        Whose answers.
     on_loss : callable or None
         Called with the reason, from whichever thread noticed. What it raises is logged.
     """
 
-    def __init__(self, on_loss: OnLoss | None) -> None:
+    def __init__(self, survey: str, on_loss: OnLoss | None) -> None:
+        self.survey = survey
         self._counts: Counter[str] = Counter()
         self._on_loss = on_loss
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 from weakref import WeakSet
 
@@ -38,10 +40,32 @@ class Guarded(Protocol):
         ...
 
 
+class _Pause:
+    """What a fork waits for; see `unforked`."""
+
+    rank = 3
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def before_fork(self) -> None:
+        """Wait until nobody is in an `unforked` block."""
+        self.lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock that nobody holds."""
+        self.lock = threading.Lock()
+
+
 _gate = threading.Lock()
 _guarded: WeakSet[Guarded] = WeakSet()
 _at_rest: list[Guarded] = []
 _registered = False
+_pause = _Pause()
 
 
 def guard(one: Guarded) -> None:
@@ -54,6 +78,18 @@ def guard(one: Guarded) -> None:
                 before=_before, after_in_parent=_in_parent, after_in_child=_in_child
             )
             _registered = True
+
+
+@contextmanager
+def unforked() -> Iterator[None]:
+    """Keep forks waiting while the block runs.
+
+    For imports in a thread: a child would find the module half imported, its lock held for ever by
+    a thread that the child does not have. The block takes no other lock of ours.
+    """
+    guard(_pause)
+    with _pause.lock:
+        yield
 
 
 def _before() -> None:

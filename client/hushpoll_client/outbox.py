@@ -1,7 +1,7 @@
 """The outbox: reports that wait to be sent, and who is sending which.
 
 It holds perturbed bytes only. A report is claimed before it is sent, for a time that outlasts any
-exchange: other threads and processes leave it alone, and take it over if its claimant died. The
+exchange: other threads and processes leave it alone, and take it over if its process died. The
 claim is a durable commit, so nothing leaves a device before it is on the device's disk.
 """
 
@@ -24,12 +24,12 @@ LONGEST_PAUSE: Final = 86_400.0
 LOOK_AGAIN_SECONDS: Final = 0.05
 """How soon to look again at a report that another thread or process is sending."""
 
-# Claims of this instant onward are held; one further ahead than any lease was made by a clock that
-# has since been set back.
-_FREE: Final = "(claimed_until <= :now OR claimed_until > :now + :lease)"
+# A claim further ahead than any lease was made by a clock that has since been set back; another
+# process may have longer timeouts, and its clock may be read a little later.
+_FREE: Final = "(claimed_until <= :now OR claimed_until > :now + 2 * :lease)"
 _OPEN: Final = (
     "server NOT IN (SELECT server FROM servers "
-    "WHERE resume_at > :now AND resume_at <= :now + :longest)"
+    "WHERE resume_at > :now AND resume_at <= :now + 2 * :longest)"
 )
 _NEXT: Final = f"""
 SELECT digest, survey, server, report, token FROM answers
@@ -92,21 +92,21 @@ class Outbox:
         Claimed, float or None
             Or the seconds until there may be one to claim, more than 0; or None: nothing waits.
         """
-        now = self._now().timestamp()
-        given = {
-            "now": now,
-            "lease": self._lease,
-            "digest": digest,
-            "longest": LONGEST_PAUSE,
-            "look": LOOK_AGAIN_SECONDS,
-        }
         # Looking costs no durable commit.
         with self._quick.reading() as connection:
-            if connection.execute(_NEXT, given).fetchone() is None:
+            now, given = self._moment(digest)
+            orphans = _orphans(connection)
+            if not orphans and connection.execute(_NEXT, given).fetchone() is None:
                 (soonest,) = connection.execute(_SOONEST, given).fetchone()
                 return None if soonest is None else max(soonest - now, 0.001)
-        owner = os.urandom(8).hex()
+        owner = f"{os.getpid()}-{os.urandom(8).hex()}"
         with self._durable.transaction() as connection:
+            connection.executemany(
+                "UPDATE answers SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = ?",
+                orphans,
+            )
+            # Told anew: by a time from before the wait for other writers, their claims lie ahead.
+            now, given = self._moment(digest)
             row = connection.execute(_NEXT, given).fetchone()
             if row is None:
                 return LOOK_AGAIN_SECONDS
@@ -117,6 +117,16 @@ class Outbox:
                 (owner, now + self._lease, found),
             )
         return Claimed(found, survey, server, report, token, owner)
+
+    def _moment(self, digest: str | None) -> tuple[float, dict[str, object]]:
+        now = self._now().timestamp()
+        return now, {
+            "now": now,
+            "lease": self._lease,
+            "digest": digest,
+            "longest": LONGEST_PAUSE,
+            "look": LOOK_AGAIN_SECONDS,
+        }
 
     def settle(self, claimed: Claimed, *, refused: str | None = None) -> None:
         """Keep that the server has taken the report, or why it refused it for good."""
@@ -183,6 +193,27 @@ class Outbox:
                 "SELECT state FROM answers WHERE digest = ?", (digest,)
             ).fetchone()
         return None if row is None else str(row[0])
+
+
+def _orphans(connection: Connection) -> list[tuple[str]]:
+    """Return the claims of processes that are there no more."""
+    claims = connection.execute(
+        "SELECT claimed_by FROM answers WHERE state = 'waiting' AND claimed_by IS NOT NULL"
+    )
+    return [(owner,) for (owner,) in claims.fetchall() if not _lives(int(owner.partition("-")[0]))]
+
+
+def _lives(pid: int) -> bool:
+    # Elsewhere signal 0 is not a question, and the lease has to run out.
+    if os.name != "posix" or pid == os.getpid():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _release(connection: Connection, claimed: Claimed) -> None:

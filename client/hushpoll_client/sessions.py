@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from hushpoll_client.forks import unforked
 
 if TYPE_CHECKING:
     import requests
+
+
+# Requests, and what it and we import no earlier than with the first request.
+_NETWORK: Final = (
+    *("requests", "email.utils", "http.cookiejar"),
+    *("encodings.ascii", "encodings.idna", "encodings.latin_1"),
+)
+
+
+def load_network() -> None:
+    """Import all that a request needs, which takes a moment, and let no fork come between."""
+    if not all(name in sys.modules for name in _NETWORK):
+        with unforked():
+            for name in _NETWORK:
+                import_module(name)
 
 
 def new_session() -> requests.Session:
@@ -49,6 +68,7 @@ class Sessions:
             self._own.pid = os.getpid()
         session: requests.Session | None = self._own.session
         if session is None:
+            load_network()
             session = self._own.session = new_session()
         return session
 

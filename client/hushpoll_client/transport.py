@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from hushpoll_client.config import ClientConfig
 from hushpoll_client.endpoint import Endpoint
 from hushpoll_client.retry import Pacing, RetryHint, with_retries
-from hushpoll_client.sessions import Sessions
+from hushpoll_client.sessions import Sessions, load_network
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, exception_from
 
@@ -170,6 +170,7 @@ class Transport:
         params: Mapping[str, str] | None = None,
         token: bool = True,
     ) -> requests.Response:
+        load_network()
         import requests
 
         headers = {"User-Agent": "hushpoll", "Accept-Encoding": "identity"}

@@ -270,13 +270,17 @@ def test_answering_waits_neither_for_the_network_nor_for_the_disk(draft, answers
     surveys = [Manifest.from_dict(draft | {"version": one + 1}).resolve() for one in range(100)]
     options = {"storage": tmp_path / "ledger.sqlite", "config": STRICT}
     times = []
-    for survey in surveys:
-        client = SurveyClient("http://127.0.0.1:9", SURVEY, published=survey, **options)
-        client.give_consent()
+    clients = [
+        SurveyClient("http://127.0.0.1:9", SURVEY, published=survey, **options)
+        for survey in surveys
+    ]
+    clients[0].give_consent()
+    for client in clients:
         began = time.perf_counter()
         outcome = client.answer(answers)
         times.append(time.perf_counter() - began)
         assert outcome.status == "kept"
+    for client in clients:
         client.close()
     assert statistics.median(times) < 0.005
     assert statistics.quantiles(times, n=100)[98] < 0.1

@@ -268,7 +268,9 @@ def test_a_clock_that_was_set_back_does_not_hold_a_claim(
 def test_a_claim_is_durable_before_anything_is_sent(make, published, answers):
     client = make(published)
     client.randomize(answers)
-    quick, durable = (database._opened() for database in client._device._databases)
+    quick, durable = (
+        one._opened() for one in (client._device._sender.quick, client._device._sender.durable)
+    )
     assert quick.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     # NORMAL and FULL: the latter's commit waits until all of the log is on the disk.
     assert [one.execute("PRAGMA synchronous").fetchone()[0] for one in (quick, durable)] == [1, 2]
