@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import cells, device, kernels, million, paper
+from benchmarks import cells, device, kernels, million, paper, training
 from benchmarks.harness import Figure, report
 
 
@@ -33,6 +33,7 @@ def main() -> int:
         "grid": lambda: cells.grid(options.data, max(1, round(3 * options.scale))),
         "paper": lambda: paper.reproducing(options.data),
         "million": lambda: million.reading(options.data, options.scale),
+        "training": lambda: training.remembering(options.data, options.scale),
     }
     unknown = set(options.only or ()) - set(benchmarks)
     if unknown:
