@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask
@@ -137,7 +138,8 @@ def prepare(settings: Settings) -> str | None:
         The database cannot be used.
     """
     storage_of(settings)  # refused before there is a token
-    collector = Collector(settings)
+    # Nothing of it runs on, so it has nothing to measure.
+    collector = Collector(replace(settings, metrics_token=None))
     try:
         return collector.access.first_admin()
     finally:
