@@ -138,7 +138,9 @@ def play_on_cluster(
             for part in parts(whole, 4 * workers)
         ]
         failure: Exception | None = None
-        for task in as_completed(tasks):  # type: ignore[no-untyped-call]  # as above
+        for task in as_completed(  # type: ignore[no-untyped-call]  # as above
+            tasks, loop=client.loop
+        ):
             try:
                 done = task.result()
             except Exception as error:

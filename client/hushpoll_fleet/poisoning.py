@@ -93,8 +93,7 @@ def maximal(oracle: FrequencyOracle, target: int, rng: random.Random) -> bytes:
         return target.to_bytes(oracle.record_size, "little")
     if oracle.name in ("BLH", "OLH"):
         a, b = rng.randrange(_WORD), rng.randrange(_WORD)
-        y = bucket(a, b, target, int(oracle.parameters["g"]))
-        return _hashed(a, b, y)
+        return _hashed(a, b, bucket(a, b, target, _buckets(oracle)))
     if oracle.name in _BITWISE:
         return _bits({target}, oracle)
     others = [code for code in range(oracle.k) if code != target]
@@ -106,11 +105,15 @@ def arbitrary(oracle: FrequencyOracle, rng: random.Random) -> bytes:
     if oracle.name == "GRR":
         return rng.randrange(oracle.k).to_bytes(oracle.record_size, "little")
     if oracle.name in ("BLH", "OLH"):
-        g = int(oracle.parameters["g"])
-        return _hashed(rng.randrange(_WORD), rng.randrange(_WORD), rng.randrange(g))
+        y = rng.randrange(_buckets(oracle))
+        return _hashed(rng.randrange(_WORD), rng.randrange(_WORD), y)
     if oracle.name in _BITWISE:
         return _bits({code for code in range(oracle.k) if rng.random() < 0.5}, oracle)
     return _bits(set(rng.sample(range(oracle.k), int(oracle.parameters["omega"]))), oracle)
+
+
+def _buckets(oracle: FrequencyOracle) -> int:
+    return int(oracle.parameters.get("g", 2))  # BLH has two, and publishes none
 
 
 def _hashed(a: int, b: int, y: int) -> bytes:
