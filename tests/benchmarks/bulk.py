@@ -15,6 +15,7 @@ from itertools import repeat
 
 import numpy as np
 import psycopg
+
 from benchmarks.collecting import (
     DATABASES,
     REPORTS,
@@ -27,7 +28,6 @@ from benchmarks.collecting import (
     records,
     running,
 )
-
 from hushpoll_fleet.processes import Server
 from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url

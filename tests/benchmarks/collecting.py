@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from postgres import PostgreSQL
 
 from hushpoll_fleet.processes import Server
 from hushpoll_shared.batch import encode_many
 from hushpoll_shared.published import Published
+from postgres import PostgreSQL
 
 DATABASES = ("sqlite", "postgresql")
 SURVEY = "load"
