@@ -49,6 +49,8 @@ class Conduct:
 
     def roles(self, count: int) -> list[Role]:
         """Return what each of so many respondents does, in the order of their arrival."""
+        if self.arrivals is Arrivals.AT_ONCE and not self.shares:
+            return [Role(0.0, Behaviour.HONEST)] * count  # frozen, so all may share it
         times = arrival_times(
             self.arrivals, count, seconds=self.duration, rng=self.stream("arrivals")
         )

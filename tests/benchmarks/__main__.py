@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import cells, device, kernels, million, paper, training
+from benchmarks import cells, device, fleet, folding, kernels, million, paper, training
 from benchmarks.harness import Figure, report
 
 
@@ -34,6 +34,10 @@ def main() -> int:
         "paper": lambda: paper.reproducing(options.data),
         "million": lambda: million.reading(options.data, options.scale),
         "training": lambda: training.remembering(options.data, options.scale),
+        "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
+        "fleet-wire": lambda: fleet.wire(options.data, options.scale),
+        "folding": lambda: folding.folding(options.data, options.scale),
+        "estimates": lambda: folding.estimates(options.data, options.scale),
     }
     unknown = set(options.only or ()) - set(benchmarks)
     if unknown:
