@@ -46,6 +46,9 @@ class Backend(Protocol):
     def hold_catalogue(self, connection: Connection) -> None:
         """Let one transaction that asks for this run at a time, over all processes."""
 
+    def gathered(self, connection: Connection, version_id: int, record_size: int) -> bytes:
+        """Return the records that wait of a version, one after the other, in any order."""
+
     def forget(self, engine: Engine, *, folded: bool) -> bool:
         """Remove what deleted rows and past transactions leave; False: try again later."""
 

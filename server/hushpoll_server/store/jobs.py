@@ -141,7 +141,7 @@ class JobStore:
         file_name: str,
         parts: Iterable[bytes],
     ) -> bool:
-        """Keep a job's result, all of it or nothing; return False if the job is another's by now."""
+        """Keep a result, all of it or nothing; return False if the job is another's by now."""
         with self._database.writing() as connection:
             if not _held(connection, job_id, owner, state=DONE, finished_at=now):
                 return False

@@ -19,6 +19,9 @@ from sqlalchemy.exc import OperationalError
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
+# Records that are handed over as one value.
+GATHERED_ROWS: Final = 65_536
+GATHERED_BYTES: Final = 64 * 2**20
 ONE_WRITER: Final = False
 DRIVER: Final = "postgresql+psycopg"
 
@@ -233,6 +236,13 @@ def copy_rows(version_id: int, ids: npt.NDArray[np.uint8], records: npt.NDArray[
     return COPY_HEADER + rows.tobytes() + COPY_TRAILER
 
 
+def gathered(connection: Connection, version_id: int, record_size: int) -> bytes:
+    """Return the records that wait of a version, one after the other; many as one value."""
+    rows = max(1, min(GATHERED_ROWS, GATHERED_BYTES // record_size))
+    parts = connection.execute(_GATHERED, {"version": version_id, "rows": rows}).scalars()
+    return b"".join(map(bytes, parts))
+
+
 def forget(engine: Engine, *, folded: bool) -> bool:
     """Vacuum what was deleted.
 
@@ -270,3 +280,9 @@ _OLDER_SNAPSHOTS: Final = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
 """
+
+_GATHERED: Final = text(
+    "SELECT string_agg(record, '') FROM "
+    "(SELECT record, (row_number() OVER () - 1) / :rows AS part FROM inbox "
+    "WHERE version_id = :version) AS numbered GROUP BY part"
+)

@@ -74,7 +74,8 @@ class SegmentStore:
             mixes = last and (moves or held is None or not held.mixed)
             if not moves and not mixes:
                 return 0
-            rows = _take_inbox(connection, version_id, record_size) if moves else None
+            gathered = self._database.backend.gathered
+            rows = _take_inbox(connection, version_id, record_size, gathered) if moves else None
             total = self._count(connection, version_id, record_size, held, rows)
             if total is None:
                 return 0
@@ -187,17 +188,25 @@ class SegmentStore:
         return total if fresh is None else total.plus(fresh)
 
 
-def _take_inbox(connection: Connection, version_id: int, record_size: int) -> Rows:
+def _take_inbox(
+    connection: Connection,
+    version_id: int,
+    record_size: int,
+    gathered: Callable[[Connection, int, int], bytes],
+) -> Rows:
     # The ids only now, all at once and in their own order: a page keeps its rows where they were
     # inserted, so ids inserted one by one would tell in which order their reports arrived.
     ids = select(inbox.c.version_id, inbox.c.report_id).where(inbox.c.version_id == version_id)
     connection.execute(
         insert(seen_ids).from_select(["version_id", "report_id"], ids.order_by(inbox.c.report_id))
     )
-    moved = connection.execute(
-        delete(inbox).where(inbox.c.version_id == version_id).returning(inbox.c.record)
-    ).scalars()
-    return _rows(b"".join(moved), record_size)
+    rows = _rows(gathered(connection, version_id, record_size), record_size)
+    gone = connection.execute(delete(inbox).where(inbox.c.version_id == version_id))
+    if gone.rowcount != len(rows):
+        raise RuntimeError(
+            f"{len(rows)} records were read from the inbox, and {gone.rowcount} left it"
+        )
+    return rows
 
 
 def _rows(data: bytes, record_size: int) -> Rows:

@@ -1,0 +1,165 @@
+"""Folding Adult's survey, beside the bare read of the same rows; and estimates of ten million."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import insert
+
+from benchmarks.adult import MIXED, draft, load_codes
+from benchmarks.harness import REPEATS, Figure, against, announced, seconds
+from hushpoll_server import create_app
+from hushpoll_server.store.schema import inbox
+from hushpoll_shared import Manifest
+from hushpoll_shared.batch import encode_many
+
+FOLD_GOAL = 0.5
+ESTIMATE_LIMIT_MS = 50.0
+QUESTIONS = 300
+VERSION = "/api/v1/surveys/adult/versions/1"
+READ = "SELECT report_id, record FROM inbox WHERE version_id = 1"
+DISTINCT_ROWS = 100_000
+
+
+class Adult:
+    """A server with Adult's survey, and reports to put into its inbox."""
+
+    def __init__(self, url: str, data: Path) -> None:
+        codes = load_codes(data / "adult_26k.csv")
+        document = draft(codes, protocols=MIXED, split="k-based")
+        self.app = create_app({"DATABASE_URL": url, "FOLDING": "worker"})
+        self.parts = self.app.extensions["hushpoll"]
+        token = self.parts.access.first_admin()
+        self.headers = {"Authorization": f"Bearer {token}"}
+        self.client = self.app.test_client()
+        answer = self.client.post("/api/v1/surveys", json=document, headers=self.headers)
+        assert answer.status_code == 201, answer.get_data(as_text=True)
+        self.row = self.parts.surveys.version("adult", 1)
+        rng = np.random.default_rng(0)
+        drawn = rng.integers(0, len(codes), DISTINCT_ROWS)
+        survey = Manifest.from_dict(document).resolve()
+        values = {name: codes[name].to_numpy()[drawn] for name in codes}
+        self._records = [bytes(row) for row in encode_many(survey, values, rng)]
+        self._rng = rng
+
+    def fill(self, rows: int) -> None:
+        """Put reports with new ids into the inbox, as many uploads would leave them."""
+        done = 0
+        while done < rows:
+            size = min(len(self._records), rows - done)
+            ids = self._rng.integers(0, 256, (size, 16), dtype=np.uint8)
+            with self.parts.database.writing() as connection:
+                connection.execute(
+                    insert(inbox),
+                    [
+                        {"version_id": 1, "report_id": bytes(one), "record": record}
+                        for one, record in zip(ids, self._records, strict=False)
+                    ],
+                )
+            done += size
+        self.parts.database.tidy()
+
+    def read(self) -> int:
+        """Read what waits, and nothing else, through the driver."""
+        raw = self.parts.database.engine.raw_connection()
+        try:
+            cursor = raw.cursor()
+            cursor.execute(READ)
+            return len(cursor.fetchall())
+        finally:
+            raw.close()
+
+    def fold(self) -> int:
+        """Fold what waits."""
+        return int(self.parts.upkeep.fold(self.row))
+
+
+@contextmanager
+def databases() -> Iterator[dict[str, str]]:
+    """URLs of an SQLite file and of a PostgreSQL database."""
+    from postgres import PostgreSQL
+
+    with tempfile.TemporaryDirectory() as folder, PostgreSQL() as server:
+        yield {
+            "SQLite": f"sqlite:///{folder}/adult.sqlite",
+            "PostgreSQL": server.create("hushpoll_bench"),
+        }
+
+
+def folding(data: Path, scale: float) -> list[Figure]:
+    """Fold as many reports as a busy minute leaves, again and again, and at the default size."""
+    figures = []
+    with databases() as urls:
+        for name, url in urls.items():
+            adult = Adult(url, data)
+            adult.fill(10_000)
+            adult.fold()  # compiled before it is timed
+            for rows in (int(200_000 * scale), 10_000):
+                with announced(f"folding {rows:,} reports on {name}"):
+                    pairs = [_pair(adult, rows) for _ in range(REPEATS)]
+                figures.append(
+                    against(
+                        f"folding {rows:,} of Adult's reports on {name}: ids, segments, counts "
+                        "and all pairs",
+                        unit="µs/report",
+                        ours=statistics.median(ours for ours, _ in pairs) / rows * 1e6,
+                        peer=statistics.median(peer for _, peer in pairs) / rows * 1e6,
+                        peer_name="bare read of the same rows",
+                        goal=FOLD_GOAL,
+                    )
+                )
+            adult.parts.stop()
+    return figures
+
+
+def _pair(adult: Adult, rows: int) -> tuple[float, float]:
+    adult.fill(rows)
+    found: list[int] = []
+    peer = seconds(lambda: found.append(adult.read()))
+    ours = seconds(lambda: found.append(adult.fold()))
+    assert found == [rows, rows], found
+    return ours, peer
+
+
+def estimates(data: Path, scale: float) -> list[Figure]:
+    """Ask for the estimates of ten million reports, through the app."""
+    rows, step = int(10_000_000 * scale), int(1_000_000 * scale)
+    with tempfile.TemporaryDirectory() as folder:
+        adult = Adult(f"sqlite:///{folder}/adult.sqlite", data)
+        with announced(f"folding {rows:,} reports (not part of the figure)"):
+            for _ in range(rows // step):
+                adult.fill(step)
+                adult.fold()
+        asked: dict[str, Callable[[], Any]] = {
+            path: lambda path=path: adult.client.get(VERSION + path, headers=adult.headers)
+            for path in ("/estimates", "/cross-tables?a=age&b=education")
+        }
+        figures = []
+        for path, ask in asked.items():
+            assert ask().get_json()["n"] == rows
+            with announced(f"{QUESTIONS} questions {path}"):
+                times = []
+                for _ in range(QUESTIONS):
+                    start = time.perf_counter()
+                    assert ask().status_code == 200
+                    times.append(time.perf_counter() - start)
+            figures.append(
+                against(
+                    f"{path.partition('?')[0]} of {rows:,} reports, 99th of 100",
+                    unit="ms",
+                    ours=float(np.quantile(times, 0.99)) * 1e3,
+                    peer=ESTIMATE_LIMIT_MS,
+                    peer_name="limit",
+                    goal=1,
+                    repeats=QUESTIONS,
+                )
+            )
+        adult.parts.stop()
+    return figures
