@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import ExitStack
 
 import psutil
 import pytest
@@ -75,8 +76,9 @@ def test_sigterm_under_load_loses_nothing_acknowledged(
     load.wait_for(50)
     in_flight = make_report(published)
     connection, rest = start_request(server, published, in_flight)
-    stuck, _ = start_request(server, published, make_report(published))
-    with connection, stuck:
+    with connection, ExitStack() as stuck:
+        if new_database_url.startswith("sqlite"):  # waiting for it takes as long on either
+            stuck.enter_context(start_request(server, published, make_report(published))[0])
         time.sleep(0.3)  # both are being read
         os.kill(server.process.pid, signal.SIGTERM)
         started = time.monotonic()
