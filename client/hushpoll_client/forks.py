@@ -8,10 +8,12 @@ is brought to rest; afterwards both sides go on by themselves. Registering start
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from functools import cached_property
+from typing import Final, Protocol
 from weakref import WeakSet
 
 
@@ -60,6 +62,8 @@ class _Pause:
         """Start with a lock that nobody holds."""
         self.lock = threading.Lock()
 
+
+_OURS: Final = ("hushpoll_protocols", "hushpoll_shared", "hushpoll_client")
 
 _gate = threading.Lock()
 _guarded: WeakSet[Guarded] = WeakSet()
@@ -113,3 +117,16 @@ def _in_child() -> None:
     for one in _at_rest:
         one.after_fork_in_child()
     _at_rest.clear()
+    _free_cached_properties()
+
+
+def _free_cached_properties() -> None:
+    # Up to Python 3.11 every cached property of a class has one lock for all objects, which another
+    # thread of the parent may have held.
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(_OURS):
+            continue
+        for kind in [one for one in vars(module).values() if isinstance(one, type)]:
+            for member in vars(kind).values():
+                if isinstance(member, cached_property) and hasattr(member, "lock"):
+                    member.lock = threading.RLock()
