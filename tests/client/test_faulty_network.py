@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from client.faulty_proxy import FAULTS, FaultyProxy
 
+from client.faulty_proxy import FAULTS, FaultyProxy
 from hushpoll_client import ClientConfig, Ledger, Report, SurveyClient
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_fleet.processes import Server
@@ -38,7 +38,7 @@ def real_server(tmp_path_factory) -> Iterator[Server]:
 
 
 def respond(number: int, proxy: FaultyProxy, survey, answers, folder: Path) -> Report:
-    """Live one respondent's life: answer, perhaps restart and answer otherwise, until it is sent."""
+    """Answer, perhaps restart and answer otherwise, until the report is sent."""
     chance = random.Random(number)
     options = {"storage": folder / f"{number}.sqlite", "config": CONFIG}
     if number % 5:
