@@ -34,6 +34,9 @@ class Row:
 
 
 COMMANDS: Final[dict[str, Row]] = {
+    "answer": Row(
+        "hushpoll_client.answer_command:answer", "cli", "Answer a survey in this terminal."
+    ),
     "audit": Row(
         "hushpoll_fleet.audit_command:command",
         "train",
@@ -74,6 +77,11 @@ COMMANDS: Final[dict[str, Row]] = {
         "hushpoll_server.migrate_command:migrate",
         "server",
         "Bring the server's database to this program's schema version.",
+    ),
+    "ledger": Row(
+        "hushpoll_client.ledger_commands:ledger",
+        "cli",
+        "Show, export, send or withdraw what this device has answered.",
     ),
     "predict": Row(
         "hushpoll_training.commands:predict", "train", "Predict with a model that train saved."

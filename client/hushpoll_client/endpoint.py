@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
@@ -97,15 +97,19 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class HostedLink:
-    """What a link to a hosted survey says: server, survey, and the pinned digest if it has one."""
+    """What a link to a hosted survey says: server, survey, and pinned digest and token if it has.
+
+    The repr does not show the token: it is worth one report.
+    """
 
     url: str
     survey: str
     digest: str | None
+    token: str | None = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, link: str) -> HostedLink:
-        """Read ``https://HOST/s/NAME`` with an optional ``#sha256=DIGEST``.
+        """Read ``https://HOST/s/NAME`` with an optional ``#sha256=DIGEST&token=TOKEN``.
 
         Raises
         ------
@@ -124,10 +128,13 @@ class HostedLink:
         prefix, marker, name = parts.path.rpartition("/s/")
         if not marker or not name:
             raise InvalidParameter(f"link has no /s/NAME in its path; {form}", field="link")
-        digest = None
+        digest = token = None
         for item in parts.fragment.split("&"):
             key, _, value = item.partition("=")
             if key == "sha256":
                 digest = check_digest(value)
+            elif key == "token" and value:
+                token = unquote(value)
         base = f"{parts.scheme}://{parts.netloc}{prefix}"
-        return cls(Endpoint.parse(base).base, check_name(unquote(name), field="survey"), digest)
+        survey = check_name(unquote(name), field="survey")
+        return cls(Endpoint.parse(base).base, survey, digest, token)

@@ -158,12 +158,12 @@ class SurveyClient(Answering):
 
     @classmethod
     def from_link(cls, link: str, **options: Any) -> Self:
-        """Open a hosted link, ``https://HOST/s/NAME#sha256=DIGEST``.
+        """Open a hosted link, ``https://HOST/s/NAME#sha256=DIGEST&token=TOKEN``.
 
         Parameters
         ----------
         link : str
-            The link; its digest becomes the pin.
+            The link; its digest becomes the pin, its token the respondent's unless one is given.
         **options
             As for the class.
 
@@ -181,6 +181,8 @@ class SurveyClient(Answering):
                 f"digest {digest!r} is not the link's {parsed.digest!r}; give one of the two",
                 field="digest",
             )
+        if options.get("token") is None:
+            options["token"] = parsed.token
         return cls(parsed.url, parsed.survey, digest=digest or parsed.digest, **options)
 
     def __repr__(self) -> str:
@@ -202,6 +204,11 @@ class SurveyClient(Answering):
         if self._device is not None:
             self._contained("closing the device's file", self._device.close, otherwise=None)
             self._raise_fault(self._device)
+
+    @property
+    def server(self) -> str:
+        """Address of the server."""
+        return self._transport.endpoint.base
 
     @property
     def published(self) -> Published:

@@ -1,0 +1,161 @@
+"""``hushpoll answer``: a survey in a terminal, from consent to receipt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hushpoll_client.device_options import AT_A_TERMINAL, ledger_option
+from hushpoll_client.entry import Entry
+from hushpoll_client.interview import interview
+from hushpoll_client.survey_client import SurveyClient
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import BudgetExhausted
+from hushpoll_shared.base64url import b64encode
+from hushpoll_shared.terminal import emit, json_option, reports_errors
+
+_STATEMENT: Final = """\
+The survey {survey!r} of {server} asks for your answers.
+If you agree, this computer fetches its questions and asks them. What the survey calls sensitive is
+randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
+before it leaves. What was sent, and the epsilon it spent, is kept for you in
+{path}.
+You can withdraw at any time: hushpoll ledger withdraw {survey}"""
+
+_SEND_SECONDS: Final = 10.0
+
+
+@click.command()
+@click.argument("link")
+@click.option("--digest", help="Pin: SHA-256 of the survey, given to you by its author.")
+@click.option(
+    "--token",
+    envvar="HUSHPOLL_RESPONDENT_TOKEN",
+    help="Your single-use token. Other users of this machine can read a command line: prefer the "
+    "variable.  [env: HUSHPOLL_RESPONDENT_TOKEN]",
+)
+@click.option("--max-epsilon", help="Most that this survey may spend, over all its versions.")
+@click.option("--max-epsilon-total", help="Most that all surveys in the ledger may spend.")
+@click.option(
+    "--sensitive", multiple=True, help="Attribute that must never leave in clear; repeatable."
+)
+@ledger_option
+@json_option
+@reports_errors
+def answer(
+    link: str,
+    digest: str | None,
+    token: str | None,
+    max_epsilon: str | None,
+    max_epsilon_total: str | None,
+    sensitive: tuple[str, ...],
+    path: Path,
+    as_json: bool,
+) -> None:
+    """Answer the survey at LINK, such as https://polls.example.org/s/work-and-health.
+
+    A digest in the link (#sha256=DIGEST) or --digest pins the survey. A survey is answered once:
+    asked again, the same report stands. Without a network the report is kept, and sent by the next
+    `hushpoll answer` or `hushpoll ledger send`.
+    """
+    from rich.console import Console
+
+    # Questions go to standard error: standard output has the result alone.
+    console = Console(stderr=True, soft_wrap=True)
+    with SurveyClient.from_link(
+        link,
+        digest=digest,
+        token=token,
+        max_epsilon=max_epsilon,
+        max_epsilon_total=max_epsilon_total,
+        required_sensitive=sensitive,
+        storage=path,
+        config=AT_A_TERMINAL,
+    ) as client:
+        if not _agrees(client, path, console):
+            click.echo("Nothing was read, fetched or sent.", err=True)
+            sys.exit(1)
+        published = client.published
+        if _entry(client) is None:
+            answers = _ask(client, console)
+            if answers is None:
+                click.echo("Nothing was randomised, spent or sent.", err=True)
+                sys.exit(1)
+            client.randomize(answers)
+        else:
+            console.print("You have answered this version; its one report stands.")
+        client.flush(_SEND_SECONDS)
+        entry = _entry(client)
+        if entry is None or entry.report is None:
+            raise BudgetExhausted(
+                f"the answer to {published.name!r} was withdrawn; it is not given again"
+            )
+        document = {
+            "status": entry.state,
+            "survey": published.name,
+            "version": published.version,
+            "digest": entry.digest,
+            "id": b64encode(entry.report.id),
+            "epsilon": format_epsilon(entry.epsilon),
+            "epsilon_spent": format_epsilon(client.ledger.spent()),
+        }
+        emit(document, lambda: _receipt(document, entry), as_json=as_json)
+        if entry.state == "refused":
+            sys.exit(1)
+
+
+def _agrees(client: SurveyClient, path: Path, console: Any) -> bool:
+    if client.consented:
+        return True
+    statement = _STATEMENT.format(survey=client.survey, server=client.server, path=path)
+    console.print(statement, markup=False, highlight=False)
+    return _yes("Do you agree?", console) and client.give_consent(statement)
+
+
+def _ask(client: SurveyClient, console: Any) -> dict[str, str | None] | None:
+    published = client.published
+    console.print()
+    console.print(published.title, style="bold", markup=False)
+    if published.description:
+        console.print(published.description, markup=False, highlight=False)
+    try:
+        answers = interview(published, console)
+    except EOFError:
+        return None
+    console.print("\nThis will leave your computer:\n", style="bold")
+    console.print(str(client.preview(answers)), markup=False, highlight=False)
+    return answers if _yes("\nRandomise and send it?", console) else None
+
+
+def _yes(question: str, console: Any) -> bool:
+    try:
+        given: str = console.input(f"{question} \\[y/N] ")
+    except EOFError:
+        return False
+    return given.strip().lower() in {"y", "yes"}
+
+
+def _entry(client: SurveyClient) -> Entry | None:
+    digest = client.published.digest
+    return next((one for one in client.ledger.entries() if one.digest == digest), None)
+
+
+def _receipt(document: dict[str, Any], entry: Entry) -> str:
+    said = {
+        "accepted": "Sent, and acknowledged by the server.",
+        "waiting": "The server could not be reached. The report is kept; send it later with: "
+        "hushpoll ledger send",
+        "refused": f"The server refused the report for good: {entry.reason}.",
+    }[entry.state]
+    return "\n".join(
+        (
+            said,
+            f"survey: {document['survey']} version {document['version']}",
+            f"digest: {document['digest']}",
+            f"report: {document['id']}",
+            f"epsilon: {document['epsilon']}; spent on all surveys: {document['epsilon_spent']}",
+        )
+    )
