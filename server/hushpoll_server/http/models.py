@@ -224,7 +224,9 @@ class RotateAnswer(TokenAnswer):
 class ConfidenceQuery(Strict):
     """Confidence of the intervals."""
 
-    confidence: float = Field(0.95, gt=0, lt=1, description="Of the intervals, in (0, 1).")
+    confidence: float = Field(
+        0.95, ge=0.01, le=0.999999, description="Of the intervals, in [0.01, 0.999999]."
+    )
 
 
 class CrossTableQuery(ConfidenceQuery):

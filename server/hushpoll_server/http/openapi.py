@@ -35,16 +35,38 @@ def problems(*statuses: int) -> dict[str | int, Any]:
 
 
 def document(generated: dict[str, Any]) -> dict[str, Any]:
-    """Return the generated document without the 422 answers that no view of ours gives.
+    """Return the generated document with what holds for many operations alike.
 
-    flask-openapi3 adds one of its own form to every operation that documents none.
+    flask-openapi3 adds a 422 of its own form to every operation that documents none; no view of
+    ours gives it. Problems that no view has to think of are added by what the operation takes.
     """
-    for operations in generated["paths"].values():
+    for path, operations in generated["paths"].items():
         for operation in operations.values():
-            answer = operation["responses"].get("422", {})
-            if PROBLEM_MEDIA_TYPE not in answer.get("content", {PROBLEM_MEDIA_TYPE: None}):
-                del operation["responses"]["422"]
+            answers = operation["responses"]
+            if PROBLEM_MEDIA_TYPE not in answers.get("422", {}).get("content", {}):
+                answers.pop("422", None)
+            for status, answer in problems(*_common(path, operation)).items():
+                answers.setdefault(str(status), answer)
     return generated
+
+
+def _common(path: str, operation: dict[str, Any]) -> set[int]:
+    statuses = set()
+    if path.startswith("/api/"):
+        statuses |= {429}
+    if operation.get("security"):
+        statuses |= {401, 403}
+    if "{" in path:
+        statuses |= {404}
+    if any(_constrained(one["schema"]) for one in operation.get("parameters", ())):
+        statuses |= {422}
+    if "requestBody" in operation:
+        statuses |= {400, 408, 413, 415, 422}
+    return statuses
+
+
+def _constrained(schema: dict[str, Any]) -> bool:
+    return schema.get("type") != "string" or "pattern" in schema
 
 
 def body_of(content: dict[str, dict[str, Any]]) -> dict[str, Any]:
