@@ -55,9 +55,9 @@ class Backend(Protocol):
     def insert_new(
         self, connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
     ) -> set[tuple[int, bytes]]:
-        """Put rows (version, id, record) into the inbox, and return the keys of those stored.
+        """Put those rows (version, id, record) into the inbox whose id is new; return their keys.
 
-        Missing are those that a transaction of another process has stored meanwhile.
+        An id that is sealed is not new, nor one that another process has stored meanwhile.
         """
 
     def insert_batch(

@@ -140,10 +140,11 @@ def hold_version(connection: Connection, version_id: int, *, exclusive: bool) ->
     Taking reports shares it and folding holds it alone. An id is in the inbox or among the seen
     ids, never in both and never in neither, and no constraint spans two tables.
     """
-    function = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
-    connection.execute(
-        text(f"SELECT {function}(:class, :version)"),
-        {"class": VERSION_LOCKS, "version": version_id},
+    connection.exec_driver_sql(
+        "SELECT pg_advisory_xact_lock(%s, %s)"
+        if exclusive
+        else "SELECT pg_advisory_xact_lock_shared(%s, %s)",
+        (VERSION_LOCKS, version_id),
     )
 
 
@@ -157,20 +158,23 @@ def hold_catalogue(connection: Connection) -> None:
 def insert_new(
     connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
 ) -> set[tuple[int, bytes]]:
-    """Put rows (version, id, record) into the inbox, and return the keys of those stored."""
-    versions, ids, records = map(list, zip(*rows, strict=True))
-    parameters = {"versions": versions, "ids": ids, "records": records}
-    return {(row.version_id, row.report_id) for row in connection.execute(_INSERT_NEW, parameters)}
+    """Put those rows (version, id, record) into the inbox whose id is new; return their keys."""
+    parameters = tuple(map(list, zip(*rows, strict=True)))
+    stored = connection.exec_driver_sql(_INSERT_NEW, parameters)
+    return {(version_id, report_id) for version_id, report_id in stored}
 
 
-_INSERT_NEW: Final = text("""
+# A LIMIT, as below, so that a sealed id is looked for in the index whatever the statistics say.
+_INSERT_NEW: Final = """
 INSERT INTO inbox (version_id, report_id, record)
-SELECT * FROM unnest(
-  CAST(:versions AS integer[]), CAST(:ids AS bytea[]), CAST(:records AS bytea[])
-)
+SELECT * FROM unnest(%s::integer[], %s::bytea[], %s::bytea[]) AS new (version_id, report_id, record)
+WHERE (
+  SELECT true FROM seen_ids
+  WHERE seen_ids.version_id = new.version_id AND seen_ids.report_id = new.report_id LIMIT 1
+) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING version_id, report_id
-""")
+"""
 
 
 def insert_batch(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -165,43 +165,46 @@ class ReportStore:
         return self._take_each(connection, batch.arrivals())
 
     def _take_each(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        outcomes: dict[int, Outcome] = {}
-        remaining = list(range(len(arrivals)))
+        outcomes = [Outcome.ACCEPTED] * len(arrivals)
+        remaining: Iterable[int] = range(len(arrivals))
         while remaining:
-            some = [arrivals[place] for place in remaining]
             # Tokens first: whoever waits here for a request of another process that spends the
             # same token then sees the report that it was spent for.
-            tokens = _lock_tokens(connection, some)
-            known = _known(connection, some)
-            new: dict[Key, tuple[int, bytes]] = {}
+            tokens = _lock_tokens(connection, [arrivals[place] for place in remaining])
+            new: dict[Key, int] = {}
+            unclear = []
+            for place in remaining:
+                arrival = arrivals[place]
+                if arrival.key in new or not _claims(tokens, arrival):
+                    unclear.append(place)
+                else:
+                    new[arrival.key] = place
+            stored = self._store(connection, [arrivals[place] for place in new.values()])
+            _spend(connection, [arrivals[new[key]] for key in stored])
+            known_before = [place for key, place in new.items() if key not in stored]
+            unclear += known_before
+            known = _known(connection, [arrivals[place] for place in unclear])
             refused = []
-            for place, arrival in zip(remaining, some, strict=True):
-                key = arrival.key
-                if key in new:
-                    outcomes[place] = _compare(new[key][1], arrival.record)
-                elif key in known:
-                    outcomes[place] = _compare(known[key], arrival.record)
-                elif arrival.survey_id is not None and not _claims(tokens, arrival):
+            for place in unclear:
+                arrival = arrivals[place]
+                if arrival.key in known:
+                    outcomes[place] = _compare(known[arrival.key], arrival.record)
+                else:
                     outcomes[place] = Outcome.UNAUTHORIZED
                     refused.append(place)
-                else:
-                    outcomes[place] = Outcome.ACCEPTED
-                    new[key] = place, arrival.record
-            stored = _store(self._database, connection, new)
-            _spend(connection, [arrivals[new[key][0]] for key in stored])
-            # Another process was faster with these, so what followed from them is decided again.
-            lost = new.keys() - stored
-            remaining = sorted(
-                [p for p, one in zip(remaining, some, strict=True) if one.key in lost]
-                + (refused if lost else [])
-            )
-        return [outcomes[place] for place in range(len(arrivals))]
+            # What was here before needed no token, so that one is left for somebody else.
+            remaining = refused if known_before else ()
+        return outcomes
+
+    def _store(self, connection: Connection, arrivals: Iterable[Arrival]) -> set[Key]:
+        # In key order: neighbours on a page, and nothing of the order of arrival within a group.
+        rows = sorted((*arrival.key, arrival.record) for arrival in arrivals)
+        return self._database.backend.insert_new(connection, rows) if rows else set()
 
 
 def _rows(array: npt.NDArray[np.uint8]) -> list[bytes]:
     row = np.dtype((np.void, array.shape[1]))
-    found: list[bytes] = np.ascontiguousarray(array).view(row).ravel().tolist()
-    return found
+    return cast("list[bytes]", np.ascontiguousarray(array).view(row).ravel().tolist())
 
 
 def _known(connection: Connection, arrivals: Iterable[Arrival]) -> dict[Key, bytes | None]:
@@ -250,24 +253,13 @@ def _lock_tokens(connection: Connection, arrivals: Iterable[Arrival]) -> set[tup
 
 
 def _claims(tokens: set[tuple[int, bytes]], arrival: Arrival) -> bool:
-    if arrival.survey_id is None or arrival.token is None:
+    """Take the arrival's token out of `tokens`; return whether it may be stored."""
+    if arrival.survey_id is None:
+        return True
+    if arrival.token is None or (arrival.survey_id, arrival.token) not in tokens:
         return False
-    claim = arrival.survey_id, arrival.token
-    if claim not in tokens:
-        return False
-    tokens.remove(claim)
+    tokens.remove((arrival.survey_id, arrival.token))
     return True
-
-
-def _store(
-    database: Database, connection: Connection, new: Mapping[Key, tuple[int, bytes]]
-) -> set[Key]:
-    if not new:
-        return set()
-    # In key order: neighbours on a page, and nothing of the order of arrival within a group.
-    return database.backend.insert_new(
-        connection, [(*key, record) for key, (_, record) in sorted(new.items())]
-    )
 
 
 def _spend(connection: Connection, arrivals: Iterable[Arrival]) -> None:

@@ -160,11 +160,18 @@ def _begin(connection: Connection) -> None:
 def insert_new(
     connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
 ) -> set[tuple[int, bytes]]:
-    """Put rows (version, id, record) into the inbox; all of them, since nobody else writes."""
-    connection.exec_driver_sql(
-        "INSERT INTO inbox (version_id, report_id, record) VALUES (?, ?, ?)", list(rows)
-    )
-    return {(version_id, report_id) for version_id, report_id, _ in rows}
+    """Put those rows (version, id, record) into the inbox whose id is new; return their keys."""
+    cursor = connection.connection.cursor()
+    try:
+        return {row[:2] for row in rows if cursor.execute(_INSERT_NEW, row).rowcount}
+    finally:
+        cursor.close()
+
+
+_INSERT_NEW: Final = """
+INSERT OR IGNORE INTO inbox (version_id, report_id, record) SELECT ?1, ?2, ?3
+WHERE NOT EXISTS (SELECT 1 FROM seen_ids WHERE version_id = ?1 AND report_id = ?2)
+"""
 
 
 def insert_batch(
