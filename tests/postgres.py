@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
-import signal
 import tempfile
 import time
 import warnings
@@ -41,8 +39,11 @@ class PostgreSQL:
         self._parent = Path(tempfile.mkdtemp(prefix="hushpoll-pg-"))
         self.directory = self._parent / "data"
         self.directory.mkdir(mode=0o700)
-        self._server = PostgresServer(self.directory)
+        self._server = PostgresServer(self.directory, cleanup_mode=None)
         self._server.start()
+        sockets = self._server.get_postmaster_info().socket_dir
+        assert sockets is not None
+        self._sockets = Path(sockets)
 
     def __enter__(self) -> Self:
         return self
@@ -93,11 +94,19 @@ class PostgreSQL:
             postmaster = psutil.Process(self._server.get_postmaster_info().pid)
         except psutil.NoSuchProcess:
             return
-        family = [postmaster, *postmaster.children(recursive=True)]
+        postmaster.suspend()  # it would notice, and tidy up, between one kill and the next
+        family = [*postmaster.children(recursive=True), postmaster]
         for process in family:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
-        psutil.wait_procs(family, timeout=10)
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        deadline = time.monotonic() + 10
+        while any(map(_alive, family)):
+            assert time.monotonic() < deadline, "PostgreSQL outlives SIGKILL"
+            time.sleep(0.01)
+        # The number in them can still be that of a zombie, which would be taken for a server.
+        (self.directory / "postmaster.pid").unlink(missing_ok=True)
+        for lock in self._sockets.glob(".s.PGSQL.*.lock"):
+            lock.unlink()
 
     def start_again(self) -> None:
         """Start after ``kill``, and return when recovery is over."""
@@ -126,3 +135,11 @@ class PostgreSQL:
         with psycopg.connect(self.url(name), autocommit=True) as connection:
             connection.execute(f"SET lock_timeout = '{LEFTOVER_SECONDS}s'")
             connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(names))
+
+
+def _alive(process: psutil.Process) -> bool:
+    # Nobody may collect what was orphaned, so a zombie has ended too.
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -122,7 +122,8 @@ class Load:
     def wait_for(self, count):
         deadline = time.monotonic() + 30
         while len(self.acknowledged) < count:
-            assert time.monotonic() < deadline
+            assert self.odd == []
+            assert time.monotonic() < deadline, len(self.acknowledged)
             time.sleep(0.005)
 
     def stop(self):

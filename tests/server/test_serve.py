@@ -10,16 +10,10 @@ import socket
 import sqlite3
 import subprocess
 import time
-from collections import Counter
 
 import pytest
 
-from hushpoll_shared import wire
-from served import SERVE, Load, Process, admin_token, publish, send
-
-KILLS = int(os.environ.get("HUSHPOLL_KILLS", "5"))
-# With an inbox that is folded every few moments, so that kills fall into folds as well.
-FOLDING = ("--fold-at", "20")
+from served import SERVE, Load, Process, admin_token, publish
 
 
 @pytest.fixture
@@ -79,68 +73,6 @@ def stored(tmp_path):
         return waiting | sealed
     finally:
         connection.close()
-
-
-def sealed(tmp_path):
-    connection = sqlite3.connect(tmp_path / "hushpoll.sqlite")
-    try:
-        return connection.execute("SELECT reports FROM folded_counts").fetchone()[0]
-    finally:
-        connection.close()
-
-
-def counted(tmp_path):
-    connection = sqlite3.connect(tmp_path / "hushpoll.sqlite")
-    try:
-        (inbox,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
-        (sealed,) = connection.execute("SELECT coalesce(sum(reports), 0) FROM segments").fetchone()
-        (check,) = connection.execute("PRAGMA integrity_check").fetchone()
-        assert check == "ok"
-        return inbox + sealed
-    finally:
-        connection.close()
-
-
-def test_a_killed_server_loses_no_acknowledged_report(serve, tmp_path, make_draft, make_report):
-    """HUSHPOLL_KILLS sets how often; each kill comes at another moment under load."""
-    acknowledged, unanswered = {}, {}
-    published = None
-    for round_number in range(KILLS):
-        server = serve(*FOLDING)
-        if published is None:
-            published = publish(server, admin_token(tmp_path)[0], make_draft())
-        load = Load(server, published, make_report, threads=6)
-        load.wait_for(10 + 17 * round_number)
-        server.kill()
-        server.wait()
-        load.stop()
-        acknowledged |= load.acknowledged
-        unanswered |= load.unanswered
-        assert stored(tmp_path) >= acknowledged.keys()
-        assert counted(tmp_path) == len(stored(tmp_path))
-    server = serve(*FOLDING)
-    everything = acknowledged | unanswered
-    statuses = {send(server, published, report)[0] for report in unanswered.values()}
-    assert statuses <= {200, 201}
-    again = {send(server, published, report)[0] for report in everything.values()}
-    assert again == {200}
-    assert stored(tmp_path) == everything.keys()
-    # What is fewer than a minimum batch is sealed, and exported, when no more can come.
-    status, _ = server.request(
-        "/api/v1/surveys/work/versions/1/close",
-        json.dumps({"grace_seconds": 0}).encode(),
-        **{"Content-Type": "application/json"},
-        Authorization=f"Bearer {admin_token(tmp_path)[0]}",
-    )
-    assert status == 200
-    status, body = server.request(
-        "/api/v1/surveys/work/versions/1/records",
-        Authorization=f"Bearer {admin_token(tmp_path)[0]}",
-    )
-    assert status == 200
-    _, records = wire.read_records(body)
-    assert Counter(map(bytes, records)) == Counter(one.record for one in everything.values())
-    assert sealed(tmp_path) == len(everything)
 
 
 def test_a_malformed_request_leaves_no_address_in_the_log(serve, tmp_path):

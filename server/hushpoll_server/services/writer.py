@@ -224,8 +224,8 @@ class Writer:
         try:
             found = self._commit(uploads)
         except Exception as error:  # the thread must outlive a full disk; the requests are told
-            reports = sum(map(len, uploads))
-            log.error("group-not-stored", reports=reports, error=type(error).__name__)
+            cause = type(error.__cause__ or error).__name__
+            log.error("group-not-stored", reports=sum(map(len, uploads)), error=cause)
             return False
         for job, outcomes in zip(group, found, strict=True):
             job.settle(outcomes)
@@ -236,7 +236,7 @@ class Writer:
         try:
             work()
         except Exception as error:  # upkeep is tried again later; ingest goes on
-            log.error("upkeep-failed", error=type(error).__name__)
+            log.error("upkeep-failed", error=type(error.__cause__ or error).__name__)
 
 
 def _accepted(uploads: Sequence[Upload], found: Sequence[Sequence[Outcome]]) -> Counter[int]:

@@ -10,13 +10,16 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import Refused
 from hushpoll_server.store import postgresql, sqlite
 from hushpoll_server.store.backend import Backend
 
 LOGGING_NAME = "hushpoll"
+RETRY_AFTER_SECONDS = 2
 BACKENDS: Final[dict[str, Backend]] = {"sqlite": sqlite, "postgresql": postgresql}
 
 
@@ -53,8 +56,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that sees one consistent state and changes nothing."""
-        with self._reading.begin() as connection:
+        """Open a transaction that sees one consistent state and changes nothing.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: the database is down, locked for too long, or out of space.
+        """
+        with _available(), self._reading.begin() as connection:
             yield connection
 
     @contextmanager
@@ -71,8 +80,15 @@ class Database:
         catalogue : bool
             No other transaction opened like this runs at the same time: for what looks before it
             writes, such as a migration or a publication.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``, as ``reading``. What was written may be stored nevertheless, if it was
+            the answer to the commit that was lost.
         """
         with ExitStack() as stack:
+            stack.enter_context(_available())
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
             connection = stack.enter_context(self._writing.begin())
@@ -119,6 +135,18 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def _available() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, PoolTimeout) as error:
+        raise Refused(
+            "unavailable",
+            f"the database does not answer; send the same again after {RETRY_AFTER_SECONDS} s",
+            retry_after=RETRY_AFTER_SECONDS,
+        ) from error
 
 
 def parse_url(url: str) -> URL:
