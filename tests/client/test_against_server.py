@@ -329,3 +329,25 @@ def test_a_failed_export_leaves_no_file(hushpoll, tmp_path):
     assert code == 1
     assert "nobody-asks-this" in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_origins_are_named_shown_and_taken_away(real_server, survey, monkeypatch, capsys):
+    monkeypatch.setenv("HUSHPOLL_URL", real_server.url)
+    monkeypatch.setenv("HUSHPOLL_TOKEN", real_server.token)
+
+    def origins(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["survey", "origins", survey.name, *arguments])
+        found = capsys.readouterr()
+        return ended.value.code, found.out or found.err
+
+    nobody = f"No page of another origin may answer {survey.name}.\n"
+    assert origins() == (0, nobody)
+    shop, local = "https://shop.example.org", "http://localhost:8080"
+    assert origins(shop, local) == (0, f"{local}\n{shop}\n")
+    assert json.loads(origins("--json")[1]) == {"name": survey.name, "origins": [local, shop]}
+    code, words = origins("https://shop.example.org/form")
+    assert (code, words.count("\n")) == (1, 1)
+    assert "no origin as browsers send it" in words
+    assert origins("--none", shop)[0] == 2
+    assert origins("--none") == (0, nobody)

@@ -1,0 +1,157 @@
+"""A running server is searched for what came with reports: database, log at DEBUG, metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sqlalchemy import Date, DateTime, inspect
+
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import metadata
+from hushpoll_shared import wire
+from served import Process, admin_token, publish
+
+MARK = "q9Zk7"
+ADDRESSES = ("203.0.113.177", "2001:db8:77::9", "198.51.100.178")
+HEADERS = {
+    "User-Agent": f"{MARK}-agent/1.0",
+    "X-Forwarded-For": f"{ADDRESSES[0]}, {ADDRESSES[1]}",
+    "Forwarded": f"for={ADDRESSES[2]}",
+    "X-Real-IP": ADDRESSES[2],
+    "X-Request-Id": f"{MARK}-request",
+    "Referer": f"https://{MARK}.example/page",
+    "Origin": f"https://{MARK}.example",
+    "Cookie": f"session={MARK}-cookie",
+    "Accept-Language": f"{MARK}-tongue",
+    "Traceparent": f"00-{MARK}",
+}
+METRICS_TOKEN = "metrics-token-of-this-test"
+
+
+def send(server, body, token=None, path="work", **headers):
+    given = {**HEADERS, "Content-Type": "application/json", **headers}
+    if token is not None:
+        given["Authorization"] = f"Bearer {token}"
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return server.request(f"/api/v1/surveys/{path}/reports", data, **given)[0]
+
+
+def sends_nonsense(server):
+    """No HTTP at all, and HTTP that gunicorn refuses, with the mark in every part."""
+    parts = urlsplit(server.url)
+    for nonsense in (f"{MARK}\r\n\r\n", f"GET /{MARK} HTTP/1.1\r\n{MARK} : {MARK}\r\n\r\n"):
+        with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+            connection.sendall(nonsense.encode())
+            assert b" 400 " in connection.recv(4096)
+
+
+def test_nothing_of_a_respondent_is_left_anywhere(
+    request, database_url, tmp_path, make_draft, make_report
+):
+    server = Process(
+        tmp_path, "--log-level", "debug", "--log-requests", "true", "--trusted-proxies", "1",
+        "--metrics-token", METRICS_TOKEN, "--rate-limit-submit", "7", database_url=database_url,
+    )  # fmt: skip
+    try:
+        (admin,) = admin_token(tmp_path)
+        published = publish(server, admin, make_draft(submission="token"))
+        authorized = {"Authorization": f"Bearer {admin}"}
+        _, answer = server.request(
+            "/api/v1/surveys/work/tokens",
+            b'{"count": 2}',
+            **{"Content-Type": "application/json"},
+            **authorized,
+        )
+        first, second = json.loads(answer)["tokens"]
+        report = make_report(published)
+        good = wire.encode_report_json(published.digest, report)
+        other = wire.encode_report_json(published.digest, make_report(published))
+        found = [
+            send(server, good, first),
+            send(server, good, first),  # again
+            send(server, {**good, "record": other["record"]}, second),  # another under its id
+            send(server, {**good, "record": good["record"][:-4]}, second),  # malformed
+            send(server, other, first),  # spent
+            send(server, json.dumps(good).encode()[:-5]),  # cut off
+            send(server, {**good, MARK: MARK}),
+            send(server, good, second),  # one more than this address may
+        ]
+        assert found == [201, 200, 409, 422, 401, 400, 422, 429]
+        assert server.request(f"/{MARK}?{MARK}", **HEADERS)[0] == 404
+        assert server.request(f"/api/v1/surveys/{MARK.lower()}", **HEADERS)[0] == 404
+        sends_nonsense(server)
+        status, counts = server.request("/api/v1/surveys/work/versions/1/counts", **authorized)
+        assert (status, json.loads(counts)["accepted"]) == (200, 1)
+        status, metrics = server.request("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+        assert status == 200
+    finally:
+        server.kill(signal.SIGTERM)
+        server.wait()
+    places = {"metrics": metrics, "log": (tmp_path / "stderr.txt").read_bytes()}
+    assert b"hushpoll_" in metrics
+    assert b'"status": 404' in places["log"]  # requests were logged
+    assert b"Invalid request" in places["log"]
+    files = data_files(request, database_url)
+    assert any(published.digest.encode() in content for content in files.values())
+
+    traces = [MARK, MARK.lower(), *ADDRESSES, first, second, good["record"], other["record"]]
+    packed = [socket.inet_aton(ADDRESSES[0]), socket.inet_pton(socket.AF_INET6, ADDRESSES[1])]
+    raw = [wire.b64decode(token, field="token") for token in (first, second)]
+    for name, content in {**places, **files}.items():
+        for trace in [*(one.encode() for one in traces), *packed, *raw]:
+            assert trace not in content, (name, trace)
+    for name, content in places.items():
+        for secret in (good["id"], report.id.hex(), report.record.hex(), METRICS_TOKEN):
+            assert secret.encode() not in content, name
+        assert b"127.0.0.1" not in content, name
+    # The log has the moment of an analyst's request, never that of a submission.
+    assert b"reports" not in re.sub(rb'"event": "undeclared.*', b"", places["log"])
+
+
+def data_files(request, database_url):
+    """Every file that the database has on disk, by name, with all that was written in it."""
+    if database_url.startswith("sqlite"):
+        path = Path(database_url.removeprefix("sqlite:///"))
+        return {one.name: one.read_bytes() for one in path.parent.glob(path.name + "*")}
+    postgres = request.getfixturevalue("postgres")
+    postgres.run("CHECKPOINT")
+    return {
+        str(one.relative_to(postgres.directory)): one.read_bytes()
+        for one in postgres.directory.rglob("*")
+        if one.is_file() and not one.name.startswith("postmaster.")
+    }
+
+
+# Columns that hold a moment, and whose act it is. A respondent's are kept to the day.
+MOMENTS = {
+    "survey_versions": {"opens", "closes", "closed_at", "accepts_until"},
+    "api_tokens": {"expires_at", "issued_at"},
+    "folded_counts": {"records_deleted_at"},
+    "jobs": {"lease_until", "created_at", "finished_at"},
+    "tallies": {"day"},
+}
+OF_RESPONDENTS = {"inbox", "seen_ids", "segments", "respondent_tokens"}
+
+
+def test_no_table_of_reports_has_a_moment(database_url):
+    database = Database(database_url)
+    try:
+        found = inspect(database.engine)
+        for table in found.get_table_names():
+            columns = found.get_columns(table)
+            assert not any(isinstance(one["type"], Date | DateTime) for one in columns)
+            named = {one["name"] for one in columns}
+            moments = {
+                one for one in named if re.search(r"_at$|_until$|time|day|opens|closes|moment", one)
+            }
+            assert moments == MOMENTS.get(table, set()), table
+            if table in OF_RESPONDENTS:
+                assert not moments
+        assert set(metadata.tables) >= OF_RESPONDENTS
+    finally:
+        database.close()
