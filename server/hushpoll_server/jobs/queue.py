@@ -54,7 +54,9 @@ class JobQueue:
         self._announce: Callable[[str], object] | None = None
 
     def announce(self, job_id: str) -> None:
-        """Tell a worker of a job."""
+        """Tell a worker of a job, where there is a queue that both see."""
+        if not _is_shared(self._settings):
+            return
         with self._lock:
             if self._announce is None:
                 _, self._announce = open_queue(self._settings, _run_elsewhere)
@@ -101,11 +103,9 @@ def _huey(settings: Settings) -> Huey:
     options: dict[str, Any] = {"results": False, "serializer": JsonSerializer()}
     url = settings.jobs_url
     if url is None:
-        database = parse_url(settings.database_url)
-        if database.get_backend_name() != "sqlite":
-            # Nothing that server and worker share: the worker looks into the table each second.
+        if not _is_shared(settings):
             return MemoryHuey(NAME, **options)
-        return _on_sqlite(sqlite.path_of(database) + "-jobs", options)
+        return _on_sqlite(sqlite.path_of(parse_url(settings.database_url)) + "-jobs", options)
     parsed = check_jobs_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _on_sqlite(str(parsed.database), options)
@@ -120,6 +120,13 @@ def _huey(settings: Settings) -> Huey:
         if type(error).__name__ != "ConfigurationError":
             raise
         raise MissingExtra("redis", "a queue of jobs on Redis") from None
+
+
+def _is_shared(settings: Settings) -> bool:
+    """Whether there is a queue outside the process; without one, workers look into the table."""
+    if settings.jobs_url is not None:
+        return True
+    return parse_url(settings.database_url).get_backend_name() == "sqlite"
 
 
 def _on_sqlite(path: str, options: dict[str, Any]) -> Huey:
