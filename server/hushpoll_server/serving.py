@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -94,8 +96,14 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         self._collector().start()
 
     def _worker_exit(self, _arbiter: Any, _worker: Any) -> None:
-        if self._app is not None:
-            self._collector().stop()
+        if self._app is None:
+            return
+        self._collector().stop()
+        # All is stored. Taking the interpreter down takes a second or more, and it would wait for
+        # threads that a stuck client holds.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
     def _child_exit(self, _arbiter: Any, worker: Any) -> None:
         metrics.process_ended(worker.pid)

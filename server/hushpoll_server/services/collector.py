@@ -139,8 +139,7 @@ class Collector:
     def start(self) -> None:
         """Start the writer's thread, so that upkeep goes on while nothing arrives; and metrics."""
         self.writer.start()
-        if self.upkeep.folds:
-            threading.Thread(target=prepare, name="hushpoll-prepare", daemon=True).start()
+        threading.Thread(target=prepare, name="hushpoll-prepare", daemon=True).start()
         if self._sampler is not None:
             self._sampler.start()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 
 from hushpoll_analysis.pair_counts import PairCounts, count_pairs
+from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.store.counts import Folded, Rows, Tally
 from hushpoll_shared.published import Published
 
@@ -26,8 +28,10 @@ def counted(published_of: Callable[[int], Published]) -> Tally:
 
 
 def prepare() -> None:
-    """Load what counting needs, so that the first fold does not wait for it."""
-    import hushpoll_analysis.pair_kernels  # noqa: F401  # it brings numba, which is slow to import
+    """Load what counting and batches need, so that the first of them does not wait for numba."""
+    import_module("hushpoll_analysis.pair_kernels")
+    for registration in PROTOCOLS.values():
+        import_module(registration.kernel)
 
 
 def unfolded(published: Published, folded: Folded) -> PairCounts:
