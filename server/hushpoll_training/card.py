@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_training.fairness.partition import BY_MANIFEST
 from hushpoll_training.metrics import FAIRNESS, UTILITY
 
 FORMAT: Final = 1
@@ -150,7 +151,7 @@ def _metrics(record: Mapping[str, Any]) -> dict[str, Any] | None:
 def _compared(reports: list[Mapping[str, Any]] | None) -> dict[str, Any]:
     """Return the closed-form limits of the manifest's two groups."""
     for report in reports or ():
-        if report["reference_is"] == "privileged by the manifest":
+        if report["reference_is"] == BY_MANIFEST:
             metrics = report["comparisons"][0]["metrics"]
             return {name: found.get("closed_form") for name, found in metrics.items()}
     return {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
-from rich.console import Console
 from rich.table import Table
 
 from hushpoll_analysis.fairness_groups import GroupsAudit
 from hushpoll_analysis.fairness_report import FairnessAudit, Finding, Interval
-from hushpoll_training.report import WIDTH
+from hushpoll_training.rendering import rendered
 
 _LABELS = {
     "DI": "DI = P0/P1, fair at 1",
@@ -20,7 +17,7 @@ _LABELS = {
 
 
 def audit_text(audit: FairnessAudit) -> str:
-    """Return an audit as lines of text, at most `WIDTH` characters wide in the table."""
+    """Return an audit as lines of text, the table at most 100 characters wide."""
     how = "in clear" if audit.protocol is None else f"{audit.protocol}, epsilon {audit.epsilon}"
     reasons: dict[str, int] = {}
     table = Table()
@@ -32,8 +29,6 @@ def audit_text(audit: FairnessAudit) -> str:
         for name, found in section.items():
             label = f"share, {name} group" if section is audit.shares else _LABELS.get(name, name)
             table.add_row(label, *_cells(found, reasons))
-    buffer = StringIO()
-    Console(file=buffer, width=WIDTH, color_system=None).print(table)
     return "\n".join(
         [
             f"{audit.survey} version {audit.version}, {audit.n} records; digest "
@@ -43,7 +38,7 @@ def audit_text(audit: FairnessAudit) -> str:
             f"Fairness {audit.setting}; nobody's {audit.attribute} was seen."
             if audit.protocol is not None
             else f"Fairness {audit.setting}.",
-            buffer.getvalue().rstrip("\n"),
+            rendered(table),
             *(f"({number}) {reason}" for reason, number in reasons.items()),
         ]
     )

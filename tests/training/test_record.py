@@ -85,7 +85,7 @@ def test_the_report_shows_every_metric_of_both_models(record):
     assert "fitted to 3200 of 3200 records" in lines[1]
     assert "Tested on 800 rows in clear" in lines[2]
     found = [tuple(cell.strip() for cell in line.split("│")[1:-1]) for line in lines]
-    numbers = [cells[1:] for cells in found if len(cells) == 3]
+    numbers = [cells[1:3] for cells in found if len(cells) == 4]
     assert numbers == [
         (f"{record['baseline'][name]:.4f}", f"{record['ldp'][name]:.4f}") for name in METRICS
     ]
@@ -118,3 +118,17 @@ def test_reasons_are_numbered_once_each():
     assert "undefined (2)" in row
     (row,) = [line for line in lines if "EOD =" in line]
     assert row.split("│")[2:4] == [" undefined (2) ", "        0.2500 "]
+
+
+def test_the_report_shows_intervals_and_the_groups_that_were_asked_for(outcome):
+    found = run_record(outcome, PARAMETERS, {}, groupings=[("gender", "job")])
+    text = training_report(found)
+    assert "95 % of LDP" in text
+    assert "Groups by gender and job" in text
+    assert "Groups by gender:" not in text
+    for name in ("accuracy", "f1"):
+        limits = found["intervals"]["ldp"][name]
+        assert f"{limits['lower']:.4f} to {limits['upper']:.4f}" in text
+    rates = found["fairness"]["ldp"][0]["groups"][0]["rates"]
+    limits = rates["TPR"]["closed_form"]
+    assert f"{limits['lower']:.4f} to {limits['upper']:.4f}" in text

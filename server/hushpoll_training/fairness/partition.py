@@ -15,6 +15,8 @@ from hushpoll_training.groups import groups as sides
 from hushpoll_training.model import Codes
 
 GROUPS_AT_MOST = 1_000
+BY_MANIFEST = "privileged by the manifest"
+"""Why the reference is the reference, where the manifest says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +132,4 @@ def protected_partition(published: Published, codes: Codes) -> Partition | None:
         f"unprivileged ({' or '.join(protected.unprivileged)})",
         f"privileged ({' or '.join(protected.privileged)})",
     )
-    return Partition((protected.attribute,), names, side, 1, "privileged by the manifest")
+    return Partition((protected.attribute,), names, side, 1, BY_MANIFEST)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from hushpoll_training.report import WIDTH
+from hushpoll_training.rendering import rendered
 
 
 def report_text(report: Mapping[str, Any]) -> str:
@@ -42,9 +40,9 @@ def report_text(report: Mapping[str, Any]) -> str:
             between = _cell(boot, reasons) if "withheld" in boot else _range(boot)
             value = f"{found['value']:.4f}"
             compared.add_row(one["group"], metric, value, _range(found["closed_form"]), between)
-    lines.append(_rendered(rates))
+    lines.append(rendered(rates))
     if report["comparisons"]:
-        lines.append(_rendered(compared))
+        lines.append(rendered(compared))
     if len(report["groups"]) > 2:
         widest = Table()
         widest.add_column("widest spread", overflow="fold")
@@ -56,7 +54,7 @@ def report_text(report: Mapping[str, Any]) -> str:
             else:
                 limits = _range(found["closed_form"])
                 widest.add_row(name.replace("_", " "), f"{found['value']:.4f}", limits)
-        lines.append(_rendered(widest))
+        lines.append(rendered(widest))
     lines += [f"({number}) not shown: {reason}" for reason, number in reasons.items()]
     return "\n".join(lines)
 
@@ -70,9 +68,3 @@ def _cell(found: Mapping[str, Any], reasons: dict[str, int]) -> str:
 def _range(limits: Mapping[str, Any]) -> str:
     upper = "no bound" if limits["upper"] is None else f"{limits['upper']:.4f}"
     return f"{limits['lower']:.4f} to {upper}"
-
-
-def _rendered(table: Table) -> str:
-    buffer = StringIO()
-    Console(file=buffer, width=WIDTH, color_system=None).print(table)
-    return buffer.getvalue().rstrip("\n")
