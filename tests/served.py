@@ -117,7 +117,8 @@ class Load:
             except (OSError, http.client.HTTPException):
                 if report.id not in self.acknowledged:
                     self.unanswered[report.id] = report
-                return
+                if self._server.process.poll() is not None:
+                    return
 
     def wait_for(self, count):
         deadline = time.monotonic() + 30

@@ -1,0 +1,110 @@
+"""What holds for PostgreSQL alone: durability asserted, one state per reading, nothing left."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import InternalError
+
+from hushpoll_server import create_app
+from hushpoll_server.errors import NotDurable, Refused
+from hushpoll_server.store.database import Database
+from hushpoll_shared import wire
+
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+
+
+@pytest.fixture
+def database(database_url):
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+def test_a_server_that_would_not_be_durable_is_refused(database_url, postgres, setting):
+    def configure(statement, expected):
+        postgres.run(statement)
+        postgres.run("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + 10
+        while postgres.run(f"SHOW {setting}") != [(expected,)]:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    configure(f"ALTER SYSTEM SET {setting} = off", "off")
+    try:
+        with pytest.raises(NotDurable, match=f"{setting} = 'off' where 'on'"):
+            create_app({"DATABASE_URL": database_url})
+    finally:
+        configure(f"ALTER SYSTEM RESET {setting}", "on")
+    Database(database_url).close()
+
+
+def test_commits_are_synchronous_whatever_the_role_says(database_url, postgres):
+    postgres.run("ALTER ROLE postgres SET synchronous_commit = off")
+    try:
+        assert postgres.run("SHOW synchronous_commit") == [("off",)]
+        database = Database(database_url)
+        with database.reading() as connection:
+            assert connection.scalar(text("SHOW synchronous_commit")) == "on"
+        database.close()
+    finally:
+        postgres.run("ALTER ROLE postgres RESET synchronous_commit")
+
+
+def test_a_reading_sees_one_state_and_changes_nothing(database):
+    names = text("SELECT name FROM surveys")
+    with database.reading() as connection:
+        assert connection.execute(names).all() == []
+        with database.writing() as other:
+            other.execute(text("INSERT INTO surveys (name) VALUES ('meanwhile')"))
+        assert connection.execute(names).all() == []
+        with pytest.raises(InternalError, match="read-only"):
+            connection.execute(text("INSERT INTO surveys (name) VALUES ('mine')"))
+
+
+def test_a_database_that_is_away_is_unavailable(database, postgres, database_url):
+    with database.reading():
+        pass
+    name = database.engine.url.database
+    closed = f"UPDATE pg_database SET datallowconn = %s WHERE datname = '{name}'"
+    postgres.run(closed % "false")
+    try:
+        postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # fmt: skip # noqa: E501
+        for _ in range(2):  # the connection that was open, and a new one
+            with pytest.raises(Refused) as refused, database.reading() as connection:
+                connection.execute(text("SELECT 1"))
+            assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
+    finally:
+        postgres.run(closed % "true")
+    database.ping()
+
+
+def test_after_a_fold_neither_inbox_nor_spent_tokens_are_on_any_page(
+    make_site, make_report, postgres
+):
+    site = make_site()
+    published = site.publish(submission="token")
+    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 20}).json["tokens"]
+    reports = [make_report(published) for _ in tokens]
+    for report, token in zip(reports, tokens, strict=True):
+        body = wire.encode_report_json(published.digest, report)
+        assert site.send("work", body, token).status_code == 201
+    database = site.collector.database
+
+    def scalar(statement):
+        with database.reading() as connection:
+            return connection.scalar(text(statement))
+
+    assert scalar("SELECT pg_relation_size('inbox')") > 0
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    deadline = time.monotonic() + 10
+    while scalar("SELECT pg_relation_size('inbox')"):  # somebody's statement may delay it
+        assert time.monotonic() < deadline
+        database.tidy()
+        time.sleep(0.05)
+    # Vacuuming gives empty pages at the end of a table back.
+    assert scalar("SELECT pg_relation_size('respondent_tokens')") == 0
+    assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM seen_ids") == 1
