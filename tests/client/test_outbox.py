@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -265,23 +267,35 @@ def test_a_clock_that_was_set_back_does_not_hold_a_claim(
     assert client.flush(0) is True
 
 
-def test_a_claim_is_durable_before_anything_is_sent(make, published, answers):
+def test_a_claim_is_on_the_disk_before_anything_is_sent(
+    make, server, steps, published, answers, monkeypatch
+):
     client = make(published)
     client.randomize(answers)
-    quick, durable = (
-        one._opened() for one in (client._device._sender.quick, client._device._sender.durable)
-    )
-    assert quick.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    # NORMAL and FULL: the latter's commit waits until all of the log is on the disk.
-    assert [one.execute("PRAGMA synchronous").fetchone()[0] for one in (quick, durable)] == [1, 2]
-    writes = []
-    for name, one in (("quick", quick), ("durable", durable)):
-        one.set_trace_callback(lambda text, name=name: writes.append((name, text.split()[0])))
-    client._device._outbox.claim()
-    assert [one for one in writes if one[0] == "durable"] == [
-        ("durable", word) for word in ("BEGIN", "SELECT", "UPDATE", "COMMIT")
+    # From here on in the order in which it happens: the commit, the disk, the network.
+    order = []
+    fsync = os.fsync
+
+    def noticed(descriptor: int) -> None:
+        order.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    def answered(handler: object) -> None:
+        order.append("sent")
+        steps.respond(201, ACCEPTED)(handler)
+
+    monkeypatch.setattr("hushpoll_client.database.os.fsync", noticed)
+    durable = client._device._sender.durable._opened()
+    durable.set_trace_callback(lambda text: order.append(text.split()[0]))
+    server.play(answered)
+    assert step(client) == 0.0
+    assert order == ["BEGIN", "SELECT", "UPDATE", "COMMIT", "ledger.sqlite-wal", "sent"]
+    modes = [
+        one._opened().execute(f"PRAGMA {name}").fetchone()[0]
+        for one in (client._device._sender.quick, client._device._sender.durable)
+        for name in ("journal_mode", "synchronous")
     ]
-    assert "UPDATE" not in [word for name, word in writes if name == "quick"]
+    assert modes == ["wal", 1, "wal", 1]
 
 
 def test_the_token_is_kept_until_the_report_is_taken(make, server, steps, draft, answers, path):
