@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import cells, device, fleet, folding, kernels, million, paper, training
+from benchmarks import answering, cells, device, fleet, folding, kernels, million, paper, training
 from benchmarks.harness import Figure, report
 
 
@@ -26,6 +26,7 @@ def main() -> int:
     options = parser.parse_args()
     benchmarks: dict[str, Callable[[], list[Figure]]] = {
         "import": device.importing,
+        "answer": answering.answering,
         "record": lambda: device.randomising(options.data),
         "counting": lambda: kernels.counting(options.scale),
         "encoding": lambda: kernels.encoding(options.data, options.scale),

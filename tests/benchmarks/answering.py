@@ -1,0 +1,75 @@
+"""How long a host app's thread waits in `answer`, the network dead."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import Figure, against, announced
+from hushpoll_client import ClientConfig, SurveyClient
+from hushpoll_shared.manifest import Manifest
+
+LIMIT_MS = 5.0
+DEVICES = 25
+SURVEYS = 40
+# Nothing listens there: every connection is refused, and the sender keeps trying.
+NOWHERE = "http://127.0.0.1:9"
+DRAFT = {
+    "name": "answering",
+    "version": 1,
+    "title": "Answering",
+    "epsilon": "4",
+    "split": "uniform",
+    "protocol": "SS",
+    "attributes": [
+        {"name": "age", "role": "sensitive", "range": [17, 90]},
+        {"name": "smoker", "role": "sensitive", "categories": ["yes", "no"], "missing": "skipped"},
+        {"name": "country", "role": "sensitive", "protocol": "OLH", "range": [1, 200]},
+        {"name": "trade", "role": "plain", "categories": ["shop", "office"]},
+    ],
+}
+ANSWERS = {"age": 44, "smoker": None, "country": 47, "trade": "shop"}
+
+
+def answering() -> list[Figure]:
+    """The 99th percentile of `answer` over 1,000 first answers, each stored in a real file."""
+    surveys = [Manifest.from_dict(DRAFT | {"version": one + 1}).resolve() for one in range(SURVEYS)]
+    config = ClientConfig(exit_patience=0, raise_faults=True)
+    times = []
+    with announced("answer, the network dead"), tempfile.TemporaryDirectory() as folder:
+        for device in range(DEVICES):
+            clients = [
+                SurveyClient(
+                    NOWHERE,
+                    survey.name,
+                    published=survey,
+                    storage=Path(folder) / f"{device}.sqlite",
+                    config=config,
+                )
+                for survey in surveys
+            ]
+            clients[0].give_consent()
+            for client in clients:
+                began = time.perf_counter_ns()
+                outcome = client.answer(ANSWERS)
+                times.append((time.perf_counter_ns() - began) / 1e6)
+                assert outcome.status == "kept", outcome
+            for client in clients:
+                client.close()
+    quantiles = statistics.quantiles(times, n=1000)
+    print(
+        f"  median {quantiles[499]:.2f} ms, p99 {quantiles[989]:.2f} ms, most {max(times):.2f} ms"
+    )
+    return [
+        against(
+            "answer() with the network dead, 99th percentile",
+            unit="ms",
+            ours=quantiles[989],
+            peer=LIMIT_MS,
+            peer_name="limit",
+            goal=1,
+            repeats=len(times),
+        )
+    ]
