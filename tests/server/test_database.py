@@ -8,6 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect
+from sqlalchemy.exc import IntegrityError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import create_app
@@ -15,16 +16,14 @@ from hushpoll_server.errors import NotDurable, SchemaRefused
 from hushpoll_server.store import migrate, sqlite
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
+from hushpoll_shared import wire
+
+on_sqlite = pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/hushpoll.sqlite"
-
-
-@pytest.fixture
-def database(url):
-    database = Database(url)
+def database(new_database_url):
+    database = Database(new_database_url)
     yield database
     database.close()
 
@@ -33,6 +32,7 @@ def tables(database):
     return set(inspect(database.engine).get_table_names())
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("foreign_keys", 1)],
@@ -57,12 +57,13 @@ def test_the_promises_do_not_rest_on_how_sqlite_was_built(tmp_path, pragma, weak
     connection.close()
 
 
-def test_a_database_that_would_not_be_durable_refuses_to_start(url, monkeypatch):
+@on_sqlite
+def test_a_database_that_would_not_be_durable_refuses_to_start(new_database_url, monkeypatch):
     weaker = tuple(("synchronous", "NORMAL", 2) if one[0] == "synchronous" else one
                    for one in sqlite.PRAGMAS)  # fmt: skip
     monkeypatch.setattr(sqlite, "PRAGMAS", weaker)
     with pytest.raises(NotDurable, match="synchronous = 1 where 2"):
-        create_app({"DATABASE_URL": url})
+        create_app({"DATABASE_URL": new_database_url})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,10 @@ def test_a_database_that_would_not_be_durable_refuses_to_start(url, monkeypatch)
         "sqlite://",
         "sqlite:///:memory:",
         "sqlite:///file:x?mode=memory&uri=true",
-        "postgresql://localhost/hushpoll",
+        "postgresql+psycopg2://localhost/hushpoll",
+        "postgresql://localhost",
+        "postgresql://nobody@/hushpoll?host=/nowhere/at/all",
+        "mysql://localhost/hushpoll",
         "not a url",
         "sqlite:////nowhere/at/all/hushpoll.sqlite",
     ],
@@ -82,6 +86,7 @@ def test_a_database_that_cannot_be_used_is_refused_by_field(bad):
     assert refused.value.field == "DATABASE_URL"
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_file_is_readable_by_its_owner_only(make_site, tmp_path):
     make_site(DATABASE_URL=f"sqlite:///{tmp_path}/new.sqlite").publish()
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("new.sqlite*")}
@@ -107,6 +112,38 @@ def test_migrations_go_down_and_up_again_on_a_filled_database(make_site):
     assert tables(database) == {"alembic_version", *metadata.tables}
 
 
+def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site, make_report):
+    site = make_site()
+    published = site.publish()
+    sealed = site.fill(published, 5)
+    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    waiting = site.fill(published, 4)
+    by_token = site.publish(name="by-token", submission="token")
+    path = "/api/v1/surveys/by-token/tokens"
+    spent, unspent = site.post(path, json={"count": 2}).json["tokens"]
+
+    def send(token):
+        body = wire.encode_report_json(by_token.digest, make_report(by_token))
+        return site.send("by-token", body, token).status_code
+
+    assert send(spent) == 201
+    site.collector.writer.stop()
+    database = site.collector.database
+    migrate.downgrade(database, "0001")
+    assert migrate.current(database) == "0001"
+    assert "folded_counts" not in tables(database)
+    migrate.upgrade(database)
+    again = make_site()
+    for report in [*sealed, *waiting]:
+        body = wire.encode_report_json(published.digest, report)
+        assert again.send("work", body).json == {"status": "duplicate"}
+    again.collector.upkeep.fold(again.collector.surveys.latest("work"))
+    counts = again.counts(published)
+    assert (counts["accepted"], counts["sealed"]) == (9, 9)
+    site = again
+    assert [send(spent), send(unspent), send(unspent)] == [401, 201, 401]
+
+
 def test_starting_again_keeps_everything(make_site, make_report):
     first = make_site()
     published = first.publish()
@@ -119,12 +156,12 @@ def test_starting_again_keeps_everything(make_site, make_report):
     assert counts.json["accepted"] == 5
 
 
-def test_an_unknown_schema_version_refuses_to_start(url, database, tmp_path):
+def test_an_unknown_schema_version_refuses_to_start(new_database_url, database):
     migrate.upgrade(database)
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaRefused, match=r"'9999'.*newer release"):
-        create_app({"DATABASE_URL": url})
+        create_app({"DATABASE_URL": new_database_url})
     with database.reading() as connection:
         found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     assert found == "9999"
@@ -142,9 +179,18 @@ def test_a_failed_migration_changes_nothing(database, monkeypatch):
 
 def test_errors_of_the_driver_do_not_show_parameters(database):
     migrate.upgrade(database)
-    with pytest.raises(Exception, match="FOREIGN KEY") as failed, database.writing() as connection:
+    with (
+        pytest.raises(IntegrityError, match=r"(?i)foreign key") as failed,
+        database.writing() as connection,
+    ):
         connection.execute(
             metadata.tables["inbox"].insert(),
             {"version_id": 77, "report_id": b"SECRET-ID", "record": b"SECRET-RECORD"},
         )
     assert "SECRET" not in str(failed.value)
+
+
+def test_a_password_in_a_text_that_is_no_url_is_not_shown():
+    with pytest.raises(InvalidParameter) as refused:
+        create_app({"DATABASE_URL": "postgres//me:hunter2@localhost/hushpoll"})
+    assert "hunter2" not in str(refused.value)

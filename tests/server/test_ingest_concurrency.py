@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 import threading
 
+import pytest
+
 from hushpoll_shared import wire
 
 REPORTS = 400
 THREADS = 8
+REPORTS_IN_FULL = 100_000
+THREADS_IN_FULL = 16
 
 
 def run(threads):
@@ -20,10 +24,19 @@ def run(threads):
 
 
 def test_reports_sent_one_to_five_times_are_counted_once(make_site, make_report):
-    site = make_site(FOLD_AT=60)  # folds again and again while reports and their repeats arrive
+    # Folded again and again while reports and their repeats arrive.
+    counted_once(make_site(FOLD_AT=60), make_report, REPORTS, THREADS)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_reports_are_counted_once(make_site, make_report):
+    counted_once(make_site(), make_report, REPORTS_IN_FULL, THREADS_IN_FULL)
+
+
+def counted_once(site, make_report, reports, threads):
     published = site.publish()
     bodies = [
-        wire.encode_report_json(published.digest, make_report(published)) for _ in range(REPORTS)
+        wire.encode_report_json(published.digest, make_report(published)) for _ in range(reports)
     ]
     chooser = random.Random(1)
     sendings = [body for body in bodies for _ in range(chooser.randint(1, 5))]
@@ -33,13 +46,13 @@ def test_reports_sent_one_to_five_times_are_counted_once(make_site, make_report)
     def send(share):
         statuses.extend(site.send("work", body).status_code for body in share)
 
-    run(threading.Thread(target=send, args=(sendings[i::THREADS],)) for i in range(THREADS))
+    run(threading.Thread(target=send, args=(sendings[i::threads],)) for i in range(threads))
     assert len(statuses) == len(sendings)
-    assert statuses.count(201) == REPORTS
-    assert statuses.count(200) == len(sendings) - REPORTS
+    assert statuses.count(201) == reports
+    assert statuses.count(200) == len(sendings) - reports
     counts = site.counts(published)
-    assert counts["accepted"] == REPORTS
-    assert counts["duplicate"] == len(sendings) - REPORTS
+    assert counts["accepted"] == reports
+    assert counts["duplicate"] == len(sendings) - reports
     assert counts["rejected"] == {}
     assert counts["sealed"] >= 60
 

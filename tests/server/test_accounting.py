@@ -1,0 +1,127 @@
+"""Sent = accepted + duplicate + rejected + pending, to the unit, whatever was sent."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+
+from hushpoll_shared import wire
+
+THREADS = 6
+ROUNDS = 12
+
+
+class Traffic:
+    """One client that sends good, repeated, conflicting, malformed and unauthorised reports.
+
+    What it was told is counted by outcome; reports that were never answered with one are pending.
+    """
+
+    def __init__(self, site, open_survey, token_survey, tokens, make_report, seed):
+        self.sent = 0
+        self.told = Counter()
+        self._site, self._make_report = site, make_report
+        self._open, self._by_token, self._tokens = open_survey, token_survey, tokens
+        self._chooser = random.Random(seed)
+        self._mine = []
+
+    def run(self):
+        for _ in range(ROUNDS):
+            self._choose()()
+
+    def _choose(self):
+        return self._chooser.choice(
+            [self._new, self._again, self._other_bytes, self._malformed, self._token, self._batch]
+        )
+
+    def _one(self, published, report, token=None):
+        self.sent += 1
+        body = wire.encode_report_json(published.digest, report)
+        answer = self._site.send(published.name, body, token)
+        if answer.status_code in (200, 201):
+            self.told[answer.json["status"]] += 1
+        elif answer.status_code == 503:
+            self.told["pending"] += 1
+        else:
+            self.told[answer.json["code"]] += 1
+
+    def _new(self):
+        report = self._make_report(self._open)
+        self._mine.append(report)
+        self._one(self._open, report)
+
+    def _again(self):
+        if self._mine:
+            self._one(self._open, self._chooser.choice(self._mine))
+
+    def _other_bytes(self):
+        if self._mine:
+            there = self._chooser.choice(self._mine)
+            other = self._make_report(self._open).record
+            self._one(self._open, wire.Report(there.id, other))
+
+    def _malformed(self):
+        report = self._make_report(self._open)
+        self._one(self._open, wire.Report(report.id, b"\xff" * len(report.record)))
+
+    def _token(self):
+        # Each token is tried by several clients.
+        token = self._chooser.choice([None, "A" * 43, *self._tokens])
+        self._one(self._by_token, self._make_report(self._by_token), token)
+
+    def _batch(self):
+        reports = [self._make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
+        sent = [*reports, reports[0], *self._mine[:2]]
+        sent.append(wire.Report(wire.new_report_id(), b"\xff" * len(reports[0].record)))
+        self._mine += reports[:3]
+        self._chooser.shuffle(sent)
+        self.sent += len(sent)
+        body = wire.pack_reports(self._open.digest, sent)
+        answer = self._site.send_batch(self._open.name, body)
+        if answer.status_code == 503:
+            self.told["pending"] += len(sent)
+            return
+        self.told["accepted"] += answer.json["accepted"]
+        self.told["duplicate"] += answer.json["duplicate"]
+        self.told.update(one["code"] for one in answer.json["rejected"])
+
+
+def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch):
+    site = make_site(FOLD_AT=40)
+    open_survey = site.publish()
+    token_survey = site.publish(name="by-token", submission="token")
+    tokens = site.post("/api/v1/surveys/by-token/tokens", json={"count": 5}).json["tokens"]
+    take, calls = site.collector.reports.take, []
+
+    def sometimes(uploads):
+        calls.append(len(uploads))
+        if len(calls) % 9 == 0:
+            raise OSError("disk full")
+        return take(uploads)
+
+    monkeypatch.setattr(site.collector.writer, "_commit", sometimes)
+    clients = [
+        Traffic(site, open_survey, token_survey, tokens, make_report, seed)
+        for seed in range(THREADS)
+    ]
+    threads = [threading.Thread(target=client.run) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = sum((client.told for client in clients), Counter())
+    sent = sum(client.sent for client in clients)
+    assert sent == sum(told.values())
+    assert {"accepted", "duplicate", "malformed-report", "unauthorized", "pending"} <= told.keys()
+    counted = Counter()
+    for published in (open_survey, token_survey):
+        counts = site.counts(published)
+        counted["accepted"] += counts["accepted"]
+        counted["duplicate"] += counts["duplicate"]
+        for reason, number in counts["rejected"].items():
+            counted[reason.partition(":")[0]] += number
+        assert counts["accepted"] == counts["inbox"] + counts["sealed"]
+    pending = told.pop("pending")
+    assert counted == told
+    assert sum(counted.values()) + pending == sent
