@@ -15,6 +15,7 @@ from hushpoll_shared.budget import NAMED_SPLITS
 from hushpoll_shared.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.distributed_grid import run_on_cluster
+from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import ENGINES, Experiment
 from hushpoll_training.experiments.curves import Curves, read_results
@@ -75,6 +76,11 @@ def experiment() -> None:
     "--engine",
     type=click.Choice(ENGINES),
     help="Ours, or the paper's way: multi-freq-ldpy's clients, row by row.  [default: hushpoll]",
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(ENCODINGS),
+    help="How records become features.  [default: indicator]",
 )
 @click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")
 @click.option(
