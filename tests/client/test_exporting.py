@@ -1,0 +1,91 @@
+"""``hushpoll export`` in every form, and ``hushpoll survey delete-records``."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pyarrow.parquet as parquet
+import pytest
+
+from hushpoll_client import randomize
+from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.commandline import main
+from hushpoll_fleet.processes import Server
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.wire import Report, new_report_id, pack_reports
+
+
+@pytest.fixture(scope="module")
+def real_server(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("server"), options=("--close-grace", "0")) as server:
+        yield server
+
+
+@pytest.fixture
+def survey(real_server, draft, answers):
+    """A survey of forty answers."""
+    draft["minimum_batch"] = 10
+    published = Manifest.from_dict(draft).resolve()
+    rows = [Report(new_report_id(), randomize(published, answers).record) for _ in range(40)]
+    with AnalystClient(real_server.url, real_server.token) as client:
+        client.publish(draft)
+        client.submit_bulk(published.name, pack_reports(published.digest, rows))
+    return published
+
+
+@pytest.fixture
+def hushpoll(real_server, capsys, monkeypatch):
+    monkeypatch.setenv("HUSHPOLL_URL", real_server.url)
+    monkeypatch.setenv("HUSHPOLL_TOKEN", real_server.token)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        out, err = capsys.readouterr()
+        return caught.value.code, out, err
+
+    return call
+
+
+def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tmp_path):
+    name = survey.name
+    table = tmp_path / "records.parquet"
+    code, out, _ = hushpoll("export", name, "--out", str(table), "--format", "parquet")
+    assert (code, out) == (0, f"parquet of the records of {name} version 1 in {table}\n")
+    found = parquet.read_table(table)
+    assert found.column_names == [one.name for one in survey.attributes]
+    assert found.num_rows == 40
+    assert found.schema.metadata[b"hushpoll.digest"].decode() == survey.digest
+
+    text = tmp_path / "debiased.csv"
+    options = ("--format", "csv", "--content", "debiased", "--json")
+    code, out, _ = hushpoll("export", name, "--out", str(text), *options)
+    assert code == 0
+    assert json.loads(out) == {
+        "survey": name,
+        "version": 1,
+        "format": "csv",
+        "content": "debiased",
+        "bytes": text.stat().st_size,
+        "file": str(text),
+    }
+    with text.open(newline="") as stream:
+        assert len(list(csv.reader(stream))) == 1 + 40
+
+    code, _, err = hushpoll("export", name, "--out", str(text), "--content", "debiased")
+    assert (code, "format parquet or csv" in err) == (1, True)
+    assert len(text.read_text().splitlines()) == 41  # what was there is not lost
+
+    code, _, err = hushpoll("survey", "delete-records", name, "1", "--yes")
+    assert (code, "still takes reports" in err) == (1, True)
+    assert hushpoll("survey", "close", name)[0] == 0
+    code, out, err = hushpoll("survey", "delete-records", name, "1")
+    assert (code != 0, out) == (True, "")  # nobody has confirmed
+    code, out, _ = hushpoll("survey", "delete-records", name, "1", "--yes")
+    assert code == 0
+    assert out.startswith(f"40 records of {name} version 1 deleted at ")
+    code, _, err = hushpoll("export", name, "--out", str(table))
+    assert (code, "were deleted" in err) == (1, True)
+    code, out, _ = hushpoll("estimate", name, "--json")
+    assert (code, json.loads(out)["n"]) == (0, 40)
