@@ -11,7 +11,6 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -69,22 +68,13 @@ class RateLimits:
             app.wsgi_app = ProxyFix(  # type: ignore[method-assign]  # Flask's way to add a layer
                 app.wsgi_app, x_for=settings.trusted_proxies, x_proto=0, x_host=0
             )
-        limits: list[str | Callable[[], str] | ApplicationLimit] = [
-            self._limit(kind, whose, per_minute)
-            for kind, per_minute in (
-                ("submit", settings.rate_limit_submit),
-                ("read", settings.rate_limit_read),
-            )
-            if per_minute
-            for whose in ("address", "token")
-        ]
-        if not limits:
+        if not (settings.rate_limit_submit or settings.rate_limit_read):
             return
         # It logs the key of what it refuses. The key is a hash, but nobody needs it.
         logging.getLogger("flask-limiter").setLevel(logging.WARNING)
         limiter = Limiter(
             lambda: self._address() or "",
-            application_limits=limits,
+            application_limits=[self._limit("address"), self._limit("token")],
             storage_uri=self._uri,
             storage_options=self._options,
             strategy="fixed-window",
@@ -92,23 +82,34 @@ class RateLimits:
             in_memory_fallback_enabled=self._settings.rate_limit_url is not None,
             key_prefix="hushpoll",
         )
-        limiter.request_filter(_unlimited)
+        limiter.request_filter(self._unlimited)
         limiter.init_app(app)
         app.register_error_handler(RateLimitExceeded, lambda error: error.get_response())
 
-    def _limit(self, kind: str, whose: str, per_minute: int) -> ApplicationLimit:
+    def _limit(self, whose: str) -> ApplicationLimit:
         key = self._address if whose == "address" else self._token
 
-        def spared() -> bool:
-            submits = request.endpoint == SUBMIT_ENDPOINT
-            return submits != (kind == "submit") or key() is None
+        def rate() -> str:  # asked at each request; an empty one is no limit
+            return "" if key() is None else f"{self._per_minute()} per minute"
 
         return ApplicationLimit(
-            f"{per_minute} per minute",
+            rate,
             key_function=lambda: key() or "",
-            scope=f"{kind}-{whose}",
-            exempt_when=spared,
+            scope=lambda _endpoint: f"{_kind()}-{whose}",
             on_breach=partial(_refusal, whose),
+        )
+
+    def _per_minute(self) -> int:
+        submits = _kind() == "submit"
+        return self._settings.rate_limit_submit if submits else self._settings.rate_limit_read
+
+    def _unlimited(self) -> bool:
+        # Early, since the library takes longer to find that nothing applies.
+        return (
+            request.blueprint in UNLIMITED_BLUEPRINTS
+            or request.endpoint in UNLIMITED_ENDPOINTS
+            or not self._per_minute()
+            or (self._address() is None and self._token() is None)
         )
 
     def _address(self) -> str | None:
@@ -137,8 +138,13 @@ class RateLimits:
         than a token's public id cannot use up its requests. Respondents' tokens are good for one
         report anyway, and are not looked at.
         """
-        token = bearer_token(request.headers.get("Authorization"))
-        return None if token is None else blake2b(token.encode(), digest_size=16).hexdigest()
+        if "rate_limit_token" not in g:
+            token = bearer_token(request.headers.get("Authorization"))
+            g.rate_limit_token = (
+                None if token is None else blake2b(token.encode(), digest_size=16).hexdigest()
+            )
+        found: str | None = g.rate_limit_token
+        return found
 
     def _warn_of_proxy(self) -> None:
         if "X-Forwarded-For" in request.headers and not (
@@ -193,8 +199,8 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     return mapped or address
 
 
-def _unlimited() -> bool:
-    return request.blueprint in UNLIMITED_BLUEPRINTS or request.endpoint in UNLIMITED_ENDPOINTS
+def _kind() -> str:
+    return "submit" if request.endpoint == SUBMIT_ENDPOINT else "read"
 
 
 def _refusal(whose: str, limit: RequestLimit) -> Response:
