@@ -23,8 +23,10 @@ from sqlalchemy import make_url
 from hushpoll_server.configuration import load
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.settings import SETTINGS
+from postgres import PostgreSQL
 from served import Load, Process, admin_token, publish, send
 
+TOKEN = "metrics-token-of-tests"
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
 FENCE = re.compile(
@@ -306,6 +308,30 @@ def test_a_full_disk_refuses_reports_until_there_is_room(tmp_path, make_draft, m
         server.kill(signal.SIGTERM)
         assert server.wait() == 0
     assert "group-not-stored" in (tmp_path / "stderr.txt").read_text()
+
+
+def test_a_database_that_was_away_is_found_again(tmp_path, make_draft, make_report):
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    with PostgreSQL() as postgres:
+        url = postgres.create("hushpoll")
+        server = Process(tmp_path, "--metrics-token", TOKEN, database_url=url)
+        try:
+            published = publish(server, admin_token(tmp_path)[0], make_draft())
+            report = make_report(published)
+            postgres.kill()
+            assert server.request("/health")[0] == 200
+            status, body = server.request("/ready")
+            assert status == 503
+            assert [one["code"] for one in json.loads(body)["reasons"]] == ["database"]
+            assert {send(server, published, report)[0] for _ in range(3)} == {503}
+            assert server.request("/metrics", **bearer)[0] == 200
+            postgres.start_again()
+            assert send(server, published, report)[0] in (201, 503)  # on a stale connection
+            assert send(server, published, report)[0] in (200, 201)
+            assert server.request("/ready")[0] == 200
+        finally:
+            server.kill(signal.SIGTERM)
+            assert server.wait() == 0
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -136,3 +137,32 @@ def test_stopping_commits_what_a_dead_thread_left_behind(writer, store):
     assert job.outcomes == [Outcome.ACCEPTED]
     with pytest.raises(Refused, match="stopping"):
         writer.submit([arrival(8)])
+
+
+def test_upkeep_that_keeps_failing_is_logged_once_until_it_works(debug_log):
+    """Guards: a database that was away filled the log, two lines a second."""
+    fails = [OSError(), OSError(), ValueError(), None, None, OSError()]
+    turns = iter(fails)
+
+    def idle():
+        error = next(turns, None)
+        if error is not None:
+            raise error
+
+    made = Writer(
+        lambda uploads: [],
+        after=lambda accepted: None,
+        idle=idle,
+        group_reports=1,
+        group_seconds=0.0,
+        queue_reports=1,
+    )
+    for _ in fails:
+        made._contained(idle)
+    found = [json.loads(one.message) for one in debug_log.records if "upkeep" in one.message]
+    assert [(one["event"], one.get("error")) for one in found] == [
+        ("upkeep-failed", "OSError"),
+        ("upkeep-failed", "ValueError"),
+        ("upkeep-works-again", None),
+        ("upkeep-failed", "OSError"),
+    ]

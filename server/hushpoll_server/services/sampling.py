@@ -86,6 +86,7 @@ class Sampler:
         self._queue = queue
         self._jobs = jobs
         self._lag = FoldLag()
+        self._up = True
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -107,9 +108,12 @@ class Sampler:
             found = {version_id: self._counts(version_id) for version_id in self._waiting()}
             jobs = self._jobs()
         except Exception as error:
-            log.warning("not-sampled", error=type(error).__name__)
+            if self._up:
+                log.warning("not-sampled", error=type(error.__cause__ or error).__name__)
+            self._up = False
             self._metrics.sampled(up=False)
             return
+        self._up = True
         self._metrics.sampled(
             up=True,
             inbox=sum(inbox for inbox, _ in found.values()),

@@ -108,6 +108,7 @@ class Writer:
         self._waiting = 0
         self._stopping = False
         self._last_group = 1
+        self._failure: str | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -236,7 +237,15 @@ class Writer:
         try:
             work()
         except Exception as error:  # upkeep is tried again later; ingest goes on
-            log.error("upkeep-failed", error=type(error.__cause__ or error).__name__)
+            failure = type(error.__cause__ or error).__name__
+            # Said once: it is tried twice a second, and a database may be away for hours.
+            if failure != self._failure:
+                log.error("upkeep-failed", error=failure)
+            self._failure = failure
+        else:
+            if self._failure is not None:
+                log.info("upkeep-works-again")
+            self._failure = None
 
 
 def _accepted(uploads: Sequence[Upload], found: Sequence[Sequence[Outcome]]) -> Counter[int]:
