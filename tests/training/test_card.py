@@ -1,6 +1,7 @@
 """The model card: made from the run's record, whole, readable, and asking nobody for anything."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -77,6 +78,8 @@ def test_the_page_stands_alone(made):
     assert text.count("<h1>") == 1
     assert text.count("<table") == text.count("<caption") > 8
     assert text.count("<svg") == text.count('role="img" aria-label=') >= 5
+    regions = re.findall(r'role="region" aria-label="([^"]*)"', text)
+    assert len(set(regions)) == len(regions) == text.count("<table")
     assert "A &lt;i&gt;small&lt;/i&gt; survey" in text
     assert "<i>" not in text
     assert made["survey"]["digest"] in text

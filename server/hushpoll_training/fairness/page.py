@@ -104,7 +104,7 @@ def _metric(
     return [
         f"<h3>{metric}</h3><p class='soft'>{escape(MEANINGS[metric])}</p>",
         *drawing,
-        table(f"{metric} of each group against the reference", headings, rows, text=(0,)),
+        table(f"{metric} of each group {_by(reports)}", headings, rows, text=(0,)),
     ]
 
 
@@ -120,7 +120,7 @@ def _rates(reports: Sequence[Mapping[str, Any]], names: Sequence[str], level: st
         *("FPR, false positive rate", "ACC, accuracy"),
     ]
     return "<h3>Rates within the groups</h3>" + table(
-        f"Rates with {level} intervals", headings, rows, text=(0,)
+        f"Rates {_by(reports)}, with {level} intervals", headings, rows, text=(0,)
     )
 
 
@@ -136,11 +136,17 @@ def _spreads(reports: Sequence[Mapping[str, Any]], names: Sequence[str], level: 
             between = f"{escape(found['lowest'])} and {escape(found['highest'])}"
             rows.append([label, f"{found['value']:.4f}", _range(found["closed_form"]), between])
     return "<h3>Widest spread over all groups</h3>" + table(
-        f"Intervals cover at least {level} of the time, simultaneously over all pairs of groups",
+        f"Spreads {_by(reports)}; intervals cover at least {level} of the time, simultaneously "
+        "over all pairs of groups",
         ["spread", "value", f"{level} interval", "between"],
         rows,
         text=(0, 3),
     )
+
+
+def _by(reports: Sequence[Mapping[str, Any]]) -> str:
+    # a page may hold several groupings, and its regions need names of their own
+    return f"by {' and '.join(reports[0]['attributes'])}"
 
 
 def _why(label: str, found: Mapping[str, Any]) -> str:
