@@ -82,8 +82,23 @@ def test_every_category_of_another_attribute_is_compared(files):
     assert [one["group"] for one in found["groups"]] == ["1", "2", "3", "4", "5"]
     assert found["protected"]["attribute"] == "age"
     assert found["encoding"] == "posterior"
-    text = run("--records", files["records"], *PARAMS, *options)
+    text = run("--records", files["few"], *PARAMS, *options)
     assert text.output.count("1, privileged, is 6") == 5
+    each = run(
+        "--records",
+        files["records"],
+        *PARAMS,
+        *options,
+        "--protected-input",
+        "each-value",
+        "--json",
+    )
+    assert each.exit_code == 0, each.output
+    each = json.loads(each.output)
+    assert each["setting"].endswith("with the protected attribute in clear")
+    # income rises with age, which the model now sees
+    spreads = [[one["metrics"]["SPD"]["value"] for one in one["groups"]] for one in (found, each)]
+    assert spreads[1][0] > spreads[0][0] + 0.1
 
 
 def test_too_few_records_are_said_to_be_too_few(files):
