@@ -88,3 +88,12 @@ def test_a_report_on_its_way_does_not_print_itself():
     for shown in (repr(arrival), str(arrival), f"{arrival}", repr([arrival])):
         for secret in ("ID-OF", "RECORD", "TOKEN"):
             assert secret not in shown
+
+
+@pytest.mark.parametrize("name", ["work%00", "%ff", "WORK", "..%5c"])
+@pytest.mark.parametrize("path", ["", "/origins"])
+def test_a_name_that_no_survey_can_have_is_unknown(site, name, path):
+    """Guards: PostgreSQL takes no NUL in a text, and the server failed."""
+    site.publish()
+    answer = site.get(f"/api/v1/surveys/{name}{path}")
+    assert site.problem(answer) == (404, "unknown-survey", "name")

@@ -17,6 +17,7 @@ from hushpoll_server.settings import Settings
 from hushpoll_server.store.surveys import SurveyStore, VersionRow
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
+from hushpoll_shared.text import is_name
 
 log = get_logger(__name__)
 
@@ -251,7 +252,8 @@ class SurveyService:
         return State.OPEN
 
     def _named(self, name: str) -> list[VersionRow]:
-        rows = self._store.named(name)
+        # What no survey can be named is not asked for: PostgreSQL refuses a NUL in a text.
+        rows = self._store.named(name) if is_name(name) else []
         if not rows:
             raise Refused(
                 "unknown-survey",
