@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushpoll_client.analyst import BulkReceipt
 
 
 def unwatched(steps: int) -> None:
@@ -68,6 +71,12 @@ class Account:
         """Whether every respondent's report counts, but for those meant to be rejected."""
         meant = min(self.misversioned, self.rejected["unknown-digest"])
         return self.stored + meant == self.respondents
+
+    def enter(self, receipt: BulkReceipt) -> None:
+        """Enter what the server answered to a batch."""
+        self.accepted += receipt.accepted
+        self.duplicate += receipt.duplicate
+        self.rejected.update(str(one.get("code")) for one in receipt.rejected)
 
     def add(self, other: Account) -> None:
         """Add the counts of another part of the fleet; respondents and duration stay."""

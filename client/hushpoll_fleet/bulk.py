@@ -130,6 +130,4 @@ class _Upload:
             if error.retryable:
                 account.pending += len(block.ids)
             raise
-        account.accepted += receipt.accepted
-        account.duplicate += receipt.duplicate
-        account.rejected.update(str(one.get("code")) for one in receipt.rejected)
+        account.enter(receipt)

@@ -129,9 +129,7 @@ def upload_reports(
                 if error.retryable:
                     account.pending += len(data) // row
                 raise
-            account.accepted += receipt.accepted
-            account.duplicate += receipt.duplicate
-            account.rejected.update(str(one.get("code")) for one in receipt.rejected)
+            account.enter(receipt)
             progress(len(data) // row)
     return account
 
