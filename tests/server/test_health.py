@@ -11,7 +11,9 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.writer import Writer
 from hushpoll_server.store import migrate
-from hushpoll_server.store.reports import Outcome
+from hushpoll_server.store.reports import Arrival, Outcome
+
+REPORT = Arrival(1, bytes(16), b"record")
 
 
 def gone():
@@ -70,7 +72,7 @@ class Harness:
         self.fail = None
         self.writer = Writer(
             self.commit,
-            after=lambda arrivals, outcomes: None,
+            after=lambda accepted: None,
             idle=lambda: None,
             group_reports=10,
             group_seconds=0,
@@ -80,11 +82,11 @@ class Harness:
             writer=self.writer, schema_version=version, expected="7", probe_seconds=0.05
         )
 
-    def commit(self, arrivals):
+    def commit(self, uploads):
         assert self.go.wait(10)
         if self.fail:
             raise self.fail
-        return [Outcome.ACCEPTED for _ in arrivals]
+        return [[Outcome.ACCEPTED] * len(one) for one in uploads]
 
     def codes(self):
         return [one.code for one in self.readiness.reasons()]
@@ -93,7 +95,7 @@ class Harness:
 def test_a_full_queue_is_not_ready_until_it_is_stored():
     harness = Harness()
     assert harness.codes() == []
-    thread = threading.Thread(target=harness.writer.submit, args=(["a", "b"],))
+    thread = threading.Thread(target=harness.writer.submit, args=([REPORT, REPORT],))
     thread.start()
     deadline = time.monotonic() + 10
     while harness.codes() != ["queue"]:
@@ -112,12 +114,12 @@ def test_a_writer_whose_thread_ended_is_not_ready_until_the_next_report():
     harness.go.set()
     harness.fail = SystemExit()  # passes by what contains a commit's exceptions
     with pytest.raises(Refused):
-        harness.writer.submit(["a"])
+        harness.writer.submit([REPORT])
     deadline = time.monotonic() + 10
     while harness.codes() != ["writer"]:
         assert time.monotonic() < deadline
     harness.fail = None
-    assert harness.writer.submit(["a"]) == [Outcome.ACCEPTED]
+    assert harness.writer.submit([REPORT]) == [Outcome.ACCEPTED]
     assert harness.codes() == []
     harness.writer.stop(10)
 
