@@ -23,7 +23,7 @@ from hushpoll_shared.codec import Layout
 from hushpoll_shared.decimals import check_canonical
 from hushpoll_shared.drafts import check_keys
 from hushpoll_shared.protected import read_protected
-from hushpoll_shared.terms import Terms
+from hushpoll_shared.terms import MOST_ATTRIBUTES, Terms
 from hushpoll_shared.text import show
 
 FORMAT: Final = 1
@@ -110,6 +110,12 @@ class Published(Terms):
         if not isinstance(attributes, list | tuple):
             raise InvalidParameter(
                 f"attributes is {show(attributes)}; it must be a list", field="attributes"
+            )
+        if len(attributes) > MOST_ATTRIBUTES:
+            # Before the thresholds of thousands are computed: the manifest may be hostile.
+            raise InvalidParameter(
+                f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
+                field="attributes",
             )
         published = cls(
             name=document["name"],
