@@ -7,11 +7,11 @@ back as an `Outcome` or as False, is counted by reason and logged at WARNING. Wi
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from hushpoll_client.discretion import discreet
+from hushpoll_client.faults import warn
 from hushpoll_client.outcome import CALLERS_MISTAKES, Outcome, outcome_of
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hushpoll_shared.published import Published
 
 R = TypeVar("R")
-
-_log = logging.getLogger("hushpoll_client")
 
 
 class Answering:
@@ -227,7 +225,7 @@ class Answering:
         except Exception as error:
             # Ours are written to be shown; of others, the type alone is.
             detail = error if isinstance(error, HushpollError) else type(error).__name__
-            _log.warning("%s failed: %s", doing, detail)
+            warn("%s failed: %s", doing, detail)
             if self._config.raise_faults:
                 raise
             return otherwise

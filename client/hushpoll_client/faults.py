@@ -6,13 +6,10 @@ alone and counted; with ``ClientConfig.raise_faults``, as in tests, it is raised
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable
 
 from hushpoll_protocols.errors import HushpollError
-
-_log = logging.getLogger("hushpoll_client")
 
 OnLoss = Callable[[str], object]
 
@@ -27,6 +24,13 @@ class StorageError(HushpollError):
 
 class OutboxFull(StorageError):
     """Too many reports wait to be sent; nothing was randomised."""
+
+
+def warn(message: str, *values: object) -> None:
+    """Log at WARNING; an app that meets no fault does not pay for importing the module."""
+    import logging
+
+    logging.getLogger("hushpoll_client").warning(message, *values)
 
 
 class Losses:
@@ -56,14 +60,14 @@ class Losses:
             For the log; never an answer.
         """
         self._counts[reason] += 1
-        _log.warning("an answer is lost (%s): %s", reason, detail)
+        warn("an answer is lost (%s): %s", reason, detail)
         if self._on_loss is None:
             return
         try:
             self._on_loss(reason)
         except Exception as error:
             # The host's own code, in what may be our thread.
-            _log.warning("on_loss raised %s", type(error).__name__)
+            warn("on_loss raised %s", type(error).__name__)
 
     def by_reason(self) -> dict[str, int]:
         """Return how many answers this process has lost, by reason."""

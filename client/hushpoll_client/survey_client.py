@@ -19,7 +19,6 @@ from hushpoll_client.preview import Preview, build_preview
 from hushpoll_client.randomization import Answers, draw
 from hushpoll_client.receipt import Receipt, ReportNotSent
 from hushpoll_client.report import Report
-from hushpoll_client.retry import Pacing
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import check_name
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from hushpoll_client.device import Device
     from hushpoll_client.faults import OnLoss
+    from hushpoll_client.retry import Pacing
 
 _DEFAULT_CONFIG = ClientConfig()
 
@@ -134,6 +134,7 @@ class SurveyClient(Answering):
         self._keeping: Keeping = Memory(self.survey)
         if storage is not None:
             from hushpoll_client.device import Device
+            from hushpoll_client.retry import Pacing
 
             self._keeping = self._device = Device(
                 storage,

@@ -103,7 +103,10 @@ def test_a_wrong_answer_is_asked_again(call, server, steps, link, published):
     assert err.count("none of the answers") == 5
 
 
-def test_offline_the_report_is_kept_and_sent_later(call, server, steps, link, published, path):
+def test_offline_the_report_is_kept_and_sent_later(
+    call, server, steps, link, published, path, monkeypatch
+):
+    monkeypatch.setattr("hushpoll_client.answer_command._SEND_SECONDS", 0.5)
     server.play(steps.respond(200, published.canonical), steps.drop)
     code, out, _ = call("answer", link, "--json", typed=TYPED)
     assert (code, json.loads(out)["status"]) == (0, "waiting")
