@@ -43,14 +43,14 @@ class Run:
         return sum(count for status, count in self.statuses.items() if status in REFUSALS)
 
 
-def run(url: str, connections: int, seconds: float, *arguments: str) -> Run:
+def run(url: str, connections: int, seconds: int, *arguments: str) -> Run:
     """Run wrk once; every answer must be a success, or a refusal with Retry-After."""
     wrk = shutil.which("wrk")
     assert wrk is not None, "wrk is missing; install it: apt-get install wrk"
     done = subprocess.run(
         [
             *(wrk, "--threads", "2", "--connections", str(connections)),
-            *("--duration", f"{seconds:g}s", "--timeout", "30s", "--script", str(SCRIPT)),
+            *("--duration", f"{seconds}s", "--timeout", "30s", "--script", str(SCRIPT)),
             *(url, "--", *arguments),
         ],
         check=True,
@@ -65,7 +65,7 @@ def run(url: str, connections: int, seconds: float, *arguments: str) -> Run:
     return Run(good / found["seconds"], found["p50_ms"], found["p99_ms"], found["statuses"])
 
 
-def measure(kind: str, rounds: int, seconds: float, options: list[str]) -> bool:
+def measure(kind: str, rounds: int, seconds: int, options: list[str]) -> bool:
     """Measure one database; print the figures and return whether all were reached."""
     unlimited = ("--rate-limit-submit=0", "--rate-limit-read=0")
     with running(kind, *unlimited, *options) as (server, _, published):
@@ -80,7 +80,7 @@ def measure(kind: str, rounds: int, seconds: float, options: list[str]) -> bool:
         nothing, peak = (statistics.median(one.rate for one in runs) for runs in (empty, posts))
         p50, p99 = (max(getattr(one, name) for one in posts) for name in ("p50_ms", "p99_ms"))
         print(
-            f"{kind}: {CONNECTIONS} connections, {rounds} rounds of {seconds:g} s: empty route "
+            f"{kind}: {CONNECTIONS} connections, {rounds} rounds of {seconds} s: empty route "
             f"{nothing:,.0f}/s, durable report {peak:,.0f}/s, share {peak / nothing:.2f} (goal "
             f"{SHARE_OF_EMPTY_GOAL}); p50 {p50:.0f} ms, p99 {p99:.0f} ms (goal {P99_GOAL_MS:.0f})",
             flush=True,
@@ -107,7 +107,7 @@ def measure(kind: str, rounds: int, seconds: float, options: list[str]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
     given = parser.parse_args()

@@ -130,10 +130,10 @@ def test_stopping_commits_what_a_dead_thread_left_behind(writer, store):
     """Guards: reports queued behind a thread that died were dropped at the end."""
     job = module._Job([arrival(7)])
     writer._waiting = 1
-    writer._jobs.put(job)
+    writer._jobs.append(job)
     store.let_go.set()
     writer.stop(10)
-    assert job.done.is_set()
+    assert job.settled
     assert job.outcomes == [Outcome.ACCEPTED]
     with pytest.raises(Refused, match="stopping"):
         writer.submit([arrival(8)])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -29,13 +28,19 @@ class _Job:
     """The reports of one request, and where their outcomes are put."""
 
     upload: Upload
-    done: threading.Event = field(default_factory=threading.Event)
     outcomes: Sequence[Outcome] | None = None
+    settled: bool = False
+    # Held until then: an Event would make two more locks and a condition for each report.
+    pending: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.pending.acquire()
 
     def settle(self, outcomes: Sequence[Outcome] | None) -> None:
         """Let the request go on; None: not stored."""
         self.outcomes = outcomes
-        self.done.set()
+        self.settled = True
+        self.pending.release()
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,11 @@ class Writer:
         self._group_reports = group_reports
         self._group_seconds = group_seconds
         self._queue_reports = queue_reports
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._state = threading.Lock()
+        self._jobs: deque[_Job] = deque()
+        self._state = threading.Condition()
+        # Requests at which the thread is woken. While it waits for company, waking it for each
+        # would have it contend with the very requests that it waits for.
+        self._wanted = 1
         self._waiting = 0
         self._stopping = False
         self._last_group = 1
@@ -142,8 +150,10 @@ class Writer:
                 )
             self._waiting += len(upload)
             self._start()
-            self._jobs.put(job)
-        if not job.done.wait(ACKNOWLEDGE_SECONDS):
+            self._jobs.append(job)
+            if len(self._jobs) >= self._wanted or len(upload) >= self._group_reports:
+                self._state.notify()
+        if not job.pending.acquire(timeout=ACKNOWLEDGE_SECONDS):
             raise _unavailable(f"the report was not stored within {ACKNOWLEDGE_SECONDS:g} s")
         if job.outcomes is None:
             raise _unavailable("the database did not take the report")
@@ -156,8 +166,7 @@ class Writer:
                 self._start()
             self._stopping = True
             thread = self._thread
-            if thread is not None:
-                self._jobs.put(None)
+            self._state.notify()
         if thread is not None:
             thread.join(timeout)
 
@@ -167,40 +176,34 @@ class Writer:
             self._thread.start()
 
     def _run(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
+        while (group := self._next_group()) is not None:
+            if group:
+                self._store(group)
+            else:
                 self._contained(self._idle)
-                continue
-            if job is None:
-                break
-            group, stopping = self._collect(job)
-            self._store(group)
-            if stopping:
-                break
         self._contained(self._idle)
 
-    def _collect(self, first: _Job) -> tuple[list[_Job], bool]:
-        group = [first]
-        size = len(first.upload)
-        company = self._last_group > 1
-        deadline = time.monotonic() + self._group_seconds
-        while size < self._group_reports:
-            patience = deadline - time.monotonic()
-            try:
-                if company and len(group) < self._last_group and patience > 0:
-                    job = self._jobs.get(timeout=patience)
-                else:
-                    job = self._jobs.get_nowait()
-            except queue.Empty:
-                break
-            if job is None:
-                return group, True
-            group.append(job)
-            size += len(job.upload)
-        self._last_group = len(group)
-        return group, False
+    def _next_group(self) -> list[_Job] | None:
+        """Return what is committed next; nothing after a quiet moment, None at the end."""
+        with self._state:
+            self._wanted = 1
+            self._state.wait_for(lambda: self._jobs or self._stopping, IDLE_SECONDS)
+            if not self._jobs:
+                return None if self._stopping else []
+            if self._last_group > 1:
+                self._wanted = self._last_group
+                self._state.wait_for(self._enough, self._group_seconds)
+            group: list[_Job] = []
+            size = 0
+            while self._jobs and size < self._group_reports:
+                group.append(self._jobs.popleft())
+                size += len(group[-1].upload)
+            self._last_group = len(group)
+        return group
+
+    def _enough(self) -> bool:
+        reports = sum(len(job.upload) for job in self._jobs)
+        return len(self._jobs) >= self._wanted or reports >= self._group_reports or self._stopping
 
     def _store(self, group: list[_Job]) -> None:
         try:
@@ -210,7 +213,7 @@ class Writer:
             with self._state:
                 self._waiting -= sum(len(job.upload) for job in group)
             for job in group:
-                if not job.done.is_set():
+                if not job.settled:
                     job.settle(None)
 
     def _store_apart(self, group: list[_Job]) -> None:
