@@ -58,13 +58,6 @@ scale_pos_weight, max_bin : int or float
         Columns.
     feature_names_in_ : array of str
         Their names, where `X` was a data frame.
-
-    Examples
-    --------
-    >>> encoder = RecordEncoder(published)                              # doctest: +SKIP
-    >>> y, answered = encoder.labels(records)                           # doctest: +SKIP
-    >>> model = make_pipeline(encoder, LDPClassifier.for_survey(published))  # doctest: +SKIP
-    >>> model.fit(records[answered], y[answered])                       # doctest: +SKIP
     """
 
     def __init__(
