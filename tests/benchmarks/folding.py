@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import insert
 
 from benchmarks.adult import MIXED, draft, load_codes
-from benchmarks.harness import REPEATS, Figure, against, announced, seconds
+from benchmarks.harness import REPEATS, Figure, against, alternate, announced, seconds
+from hushpoll_analysis.pair_counts import count_pairs
 from hushpoll_server import create_app
 from hushpoll_server.store.schema import inbox
 from hushpoll_shared import Manifest
@@ -76,6 +78,13 @@ class Adult:
         finally:
             raw.close()
 
+    def waiting(self) -> list[npt.NDArray[np.uint8]]:
+        """Return the records that wait, as an array."""
+        with self.parts.database.reading() as connection:
+            size = self.row.record_size
+            data = self.parts.database.backend.gathered(connection, self.row.id, size)
+        return [np.frombuffer(data, np.uint8).reshape(-1, size)]
+
     def fold(self) -> int:
         """Fold what waits."""
         return int(self.parts.upkeep.fold(self.row))
@@ -115,8 +124,27 @@ def folding(data: Path, scale: float) -> list[Figure]:
                         goal=FOLD_GOAL,
                     )
                 )
+            if name == "SQLite":
+                figures.append(_counting(adult, int(200_000 * scale)))
             adult.parts.stop()
     return figures
+
+
+def _counting(adult: Adult, rows: int) -> Figure:
+    """Of a fold, the part that is ours and not the database's: counts and all pairs."""
+    adult.fill(rows)
+    (blocks,) = adult.waiting()
+    survey = adult.parts.surveys.published(adult.row)
+    with announced(f"counting {rows:,} reports and all pairs"):
+        ours, peer = alternate(lambda: count_pairs(survey, blocks), adult.read)
+    return against(
+        f"counting {rows:,} of Adult's reports: every category and all pairs",
+        unit="µs/report",
+        ours=ours / rows * 1e6,
+        peer=peer / rows * 1e6,
+        peer_name="bare read of the same rows",
+        goal=FOLD_GOAL,
+    )
 
 
 def _pair(adult: Adult, rows: int) -> tuple[float, float]:

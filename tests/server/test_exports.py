@@ -160,16 +160,16 @@ def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, make_repor
 
 @pytest.mark.parametrize("buckets", [False, True])
 def test_every_order_of_the_rows_is_as_likely(monkeypatch, buckets):
-    """Whether they fit into memory or not: 24 orders of 4 rows, each 1000 times in the mean."""
+    """Whether they fit into memory or not: 24 orders of 4 rows, each 100 times in the mean."""
     monkeypatch.setattr(mixing, "BUCKET_BYTES", 2 if buckets else 2**20)
     rows = np.arange(4, dtype=np.uint8).reshape(4, 1)
     counts = Counter(
         tuple(int(value) for block in Mixed([rows[:3], rows[3:]], rows=4, record_size=1)
               for value in block.ravel())
-        for _ in range(4800)
+        for _ in range(2400)
     )  # fmt: skip
     assert len(counts) == 24
-    statistic = sum((count - 200) ** 2 / 200 for count in counts.values())
+    statistic = sum((count - 100) ** 2 / 100 for count in counts.values())
     assert statistic < 90  # chi-squared with 23 degrees of freedom exceeds it once in 10^9
 
 

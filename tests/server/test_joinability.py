@@ -15,12 +15,12 @@ import pytest
 
 from hushpoll_shared import wire
 
-FOLDS, PER_FOLD = 4, 60
+FOLDS, PER_FOLD = 4, 40
 N = FOLDS * PER_FOLD
-# A random permutation of 240 has more than 9 fixed points once in 10^7.
+# A random permutation has more than 9 fixed points once in 10^7.
 MOST_MATCHES = 9
-# Of 240 records, 60 are in the right one of 4 folds by chance, with a standard deviation of 5.8.
-MOST_IN_FOLD = 60 + 6 * 5.8
+# Of 160 records, 40 are in the right one of 4 folds by chance, with a standard deviation of 4.7.
+MOST_IN_FOLD = 40 + 6 * 4.7
 SURVEY = {
     "submission": "token",
     "minimum_batch": 10,
@@ -150,7 +150,7 @@ def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_surv
     truth = sealed_turns(site, published)
     matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
     assert in_fold == N
-    # Of 4 permutations of 60, one fixed point each.
+    # Of 4 permutations of 40, one fixed point each.
     assert matches <= 4 + 12
     monkeypatch.setattr(
         "hushpoll_server.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
