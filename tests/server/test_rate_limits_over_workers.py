@@ -13,36 +13,35 @@ import pytest
 
 from hushpoll_fleet import processes
 from hushpoll_fleet.processes import Server
+from postgres import SHARED, TEMPLATE
 
 LIMIT = 40
 WORKERS = 3
-# The server as it is, but with several workers whatever the database, each of which says who it is.
-SEVERAL_WORKERS = f"""
-import os
+# The server as it is, but that each of its workers says who it is.
+NAMED_WORKERS = """
+import os, sys
 from hushpoll_server import serving
 from hushpoll_server.commands import serve
 
-load_config, load = serving.Server.load_config, serving.Server.load
-
-def with_workers(self):
-    load_config(self)
-    self.cfg.set("workers", {WORKERS})
+load = serving.Server.load
 
 def with_name(self):
     app = load(self)
     app.after_request(lambda answer: (answer.headers.set("X-Worker", os.getpid()), answer)[1])
     return app
 
-serving.Server.load_config, serving.Server.load = with_workers, with_name
-import sys
+serving.Server.load = with_name
 serve(sys.argv[2:])
 """
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch) -> Iterator[Server]:
-    monkeypatch.setattr(processes, "_HUSHPOLL", (sys.executable, "-c", SEVERAL_WORKERS))
-    options = ("--rate-limit-read", str(LIMIT), "--trusted-proxies", "1")
+def server(tmp_path, monkeypatch, postgres) -> Iterator[Server]:
+    """On PostgreSQL, which takes several workers."""
+    monkeypatch.setattr(processes, "_HUSHPOLL", (sys.executable, "-c", NAMED_WORKERS))
+    url = postgres.emptied(SHARED, TEMPLATE)
+    options = ("--database-url", url, "--workers", str(WORKERS),
+               "--rate-limit-read", str(LIMIT), "--trusted-proxies", "1")  # fmt: skip
     with Server(tmp_path, options=options) as running:
         yield running
 
