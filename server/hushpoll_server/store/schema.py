@@ -106,12 +106,12 @@ folded_counts = Table(
     Column("records_deleted_at", BigInteger),
 )
 
+# A spent one is deleted.
 respondent_tokens = Table(
     "respondent_tokens",
     metadata,
     Column("hash", Bytes(32), primary_key=True),
     Column("survey_id", ForeignKey("surveys.id"), nullable=False),
-    Column("spent", Boolean(create_constraint=False), nullable=False),
     sqlite_with_rowid=False,
 )
 
