@@ -10,7 +10,8 @@ import argparse
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import repeat
 
 import numpy as np
@@ -49,70 +50,93 @@ def batches(published: Published, reports: int, size: int) -> Iterator[tuple[Byt
         yield ids(count, rng), pool[rng.integers(0, len(pool), count)]
 
 
-def driver_rate(kind: str, published: Published, reports: int, size: int) -> float:
-    """Insert by the driver alone into the inbox of a new database; return rows a second."""
+Insert = Callable[[Bytes, Bytes], float]
+
+
+@contextmanager
+def driver_alone(kind: str) -> Iterator[Insert]:
+    """Give what inserts by the driver into the inbox of a new database, and returns the seconds."""
     with (
         empty_database(kind) as (url, folder),
         Server(folder, options=("--database-url", url)) as server,
     ):
         publish(server)  # which makes the tables, and the version that rows refer to
         server.stop()
-        rate = {"sqlite": sqlite_rate, "postgresql": postgresql_rate}[kind]
-        return rate(url, batches(published, reports, size))
+        with {"sqlite": by_sqlite, "postgresql": by_postgresql}[kind](url) as insert:
+            yield insert
 
 
-def sqlite_rate(url: str, given: Iterator[tuple[Bytes, Bytes]]) -> float:
+@contextmanager
+def by_sqlite(url: str) -> Iterator[Insert]:
     connection = sqlite3.connect(sqlite.path_of(parse_url(url)))
     sqlite.prepare(connection, None)
-    rows, spent = 0, 0.0
-    for some_ids, some_records in given:
+
+    def insert(some_ids: Bytes, some_records: Bytes) -> float:
         values = list(zip(repeat(1), map(bytes, some_ids), map(bytes, some_records), strict=False))
         start = time.perf_counter()
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO inbox VALUES (?, ?, ?)", values)
         connection.execute("COMMIT")
-        spent += time.perf_counter() - start
-        rows += len(values)
+        return time.perf_counter() - start
+
+    yield insert
     connection.close()
-    return rows / spent
 
 
-def postgresql_rate(url: str, given: Iterator[tuple[Bytes, Bytes]]) -> float:
-    rows, spent = 0, 0.0
+@contextmanager
+def by_postgresql(url: str) -> Iterator[Insert]:
     with psycopg.connect(url) as connection:
-        for some_ids, some_records in given:
+
+        def insert(some_ids: Bytes, some_records: Bytes) -> float:
             values = copy_rows(1, some_ids, some_records)
             start = time.perf_counter()
             with connection.cursor() as cursor:
                 with cursor.copy("COPY inbox FROM STDIN (FORMAT BINARY)") as copy:
                     copy.write(values)
                 connection.commit()
-            spent += time.perf_counter() - start
-            rows += len(some_ids)
-    return rows / spent
+            return time.perf_counter() - start
+
+        yield insert
 
 
-def served_rate(kind: str, reports: int, size: int, options: list[str]) -> float:
-    """Upload over HTTP on one connection; return reports a second."""
+@contextmanager
+def over_http(kind: str, options: list[str]) -> Iterator[tuple[Published, Insert]]:
+    """Give what uploads a batch on one connection, and returns the seconds."""
     with running(kind, *options) as (server, _, published):
-        bodies = (pack_rows(published.digest, *one) for one in batches(published, reports, size))
         connection = connect(server)
-        headers = {
-            "Content-Type": REPORTS_MEDIA_TYPE,
-            "Authorization": f"Bearer {server.token}",
-        }
-        spent = 0.0
-        for body in bodies:
+        headers = {"Content-Type": REPORTS_MEDIA_TYPE, "Authorization": f"Bearer {server.token}"}
+        sent = 0
+
+        def upload(some_ids: Bytes, some_records: Bytes) -> float:
+            nonlocal sent
+            body = pack_rows(published.digest, some_ids, some_records)
             start = time.perf_counter()
             connection.request("POST", REPORTS, body, headers)
             answer = connection.getresponse()
             content = answer.read()
-            spent += time.perf_counter() - start
+            spent = time.perf_counter() - start
             assert answer.status == 200, content
+            sent += len(some_ids)
+            return spent
+
+        yield published, upload
         connection.close()
         status, counts = ask(server, "GET", f"/api/v1/surveys/{published.name}/versions/1/counts")
-        assert (status, counts["accepted"]) == (200, reports), counts
-    return reports / spent
+        assert (status, counts["accepted"]) == (200, sent), counts
+
+
+def compared(kind: str, reports: int, size: int, options: list[str]) -> tuple[float, float]:
+    """Return rows a second by the driver alone and over HTTP, taking turns batch by batch.
+
+    Whatever else the machine does is then done to both; so is the folding that follows a batch's
+    answer. ``--option=--folding=worker`` leaves it out.
+    """
+    alone = served = 0.0
+    with over_http(kind, options) as (published, upload), driver_alone(kind) as insert:
+        for some_ids, some_records in batches(published, reports, size):
+            alone += insert(some_ids, some_records)
+            served += upload(some_ids, some_records)
+    return reports / alone, reports / served
 
 
 def main() -> int:
@@ -124,10 +148,7 @@ def main() -> int:
     given = parser.parse_args()
     reached = True
     for kind in given.database or DATABASES:
-        with running(kind) as (_, _, published):
-            pass
-        alone = driver_rate(kind, published, given.reports, given.batch)
-        served = served_rate(kind, given.reports, given.batch, given.option)
+        alone, served = compared(kind, given.reports, given.batch, given.option)
         print(
             f"{kind}: {given.reports:,} reports in batches of {given.batch:,}: driver alone "
             f"{alone:,.0f}/s, over HTTP {served:,.0f}/s, ratio {served / alone:.2f} "
