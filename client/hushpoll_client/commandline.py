@@ -83,6 +83,11 @@ COMMANDS: Final[dict[str, Row]] = {
         "cli",
         "Show, export, send or withdraw what this device has answered.",
     ),
+    "plan": Row(
+        "hushpoll_analysis.plan_command:plan_command",
+        "server",
+        "Compare protocols and splits for a draft, before anybody answers.",
+    ),
     "predict": Row(
         "hushpoll_training.commands:predict", "train", "Predict with a model that train saved."
     ),

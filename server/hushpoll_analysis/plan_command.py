@@ -1,0 +1,78 @@
+"""``hushpoll plan``: what a survey will be able to say, for every protocol and split."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_analysis.planner import AuditAssumptions, plan
+from hushpoll_shared.manifest import load_manifest
+from hushpoll_shared.terminal import emit, json_option, reports_errors
+
+
+@click.command("plan")
+@click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--n", type=click.IntRange(min=1), required=True, help="Respondents.")
+@click.option("--gap", type=float, default=0.1, show_default=True, help="SPD to be found.")
+@click.option(
+    "--positive",
+    type=float,
+    default=0.3,
+    show_default=True,
+    help="Share predicted positive in the unprivileged group.",
+)
+@click.option(
+    "--unprivileged", type=float, default=0.5, show_default=True, help="Share of that group."
+)
+@json_option
+@reports_errors
+def plan_command(
+    manifest: Path, n: int, gap: float, positive: float, unprivileged: float, as_json: bool
+) -> None:
+    """Compare protocols and splits for the draft MANIFEST, before anybody answers.
+
+    Per attribute: the expected width of a category's 95 % interval and, after the slash, the
+    smallest difference between two halves of the respondents found with power 0.8. Categories are
+    taken as equally frequent. Audit: the power to find --gap between the protected groups.
+    """
+    found = plan(load_manifest(manifest), n, AuditAssumptions(gap, positive, unprivileged))
+    emit(found, lambda: _text(found), as_json=as_json)
+
+
+def _text(found: dict[str, Any]) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    possible = [one for one in found["options"] if "error" not in one]
+    table = Table()
+    names = [one["name"] for one in possible[0]["attributes"]] if possible else []
+    for heading in ("protocol", "split", *names, "variance", "audit"):
+        table.add_column(heading, overflow="fold")
+    for one in found["options"]:
+        if "error" in one:
+            table.add_row(one["protocol"], one["split"], *["-"] * (len(names) + 2))
+            continue
+        power = one["audit_power"]
+        table.add_row(
+            one["protocol"],
+            one["split"],
+            *(f"{row['width']:.3f} / {row['detectable']:.3f}" for row in one["attributes"]),
+            f"{one['total_variance']:.4g}",
+            "-" if power is None else f"{power:.2f}",
+        )
+    buffer = StringIO()
+    Console(file=buffer, width=140, color_system=None).print(table)
+    chosen = found["recommended"]
+    lines = [f"{found['survey']}, {found['n']} respondents", buffer.getvalue().rstrip("\n")]
+    if chosen:
+        lines.append(
+            f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
+            f"{found['reason']}."
+        )
+    lines += sorted(
+        {f"Note: {text}." for one in possible for text in one["warnings"] if one["split"] == "own"}
+    )
+    return "\n".join(lines)

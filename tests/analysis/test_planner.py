@@ -1,0 +1,118 @@
+"""What is planned is what simulated surveys then give."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis.planner import (
+    AuditAssumptions,
+    audit_power,
+    category_width,
+    detectable_difference,
+    plan,
+    spd_error,
+)
+from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation import estimate
+from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_shared import Manifest
+
+DRAFT = {
+    "name": "adult",
+    "version": 1,
+    "title": "Adult",
+    "epsilon": "4",
+    "split": "k-based",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "age", "role": "sensitive", "range": [17, 90]},
+    ],
+    "protected": {"attribute": "gender", "privileged": "Male", "unprivileged": "Female"},
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_width_is_the_mean_width_of_simulated_intervals(protocol):
+    k, n = 10, 2000
+    oracle = create(protocol, k=k, epsilon="1")
+    rng = np.random.default_rng(2)
+    widths = []
+    for _ in range(20):
+        records = perturb(oracle, rng.integers(0, k, n), rng)
+        found = estimate(oracle, indicators(oracle, records).sum(axis=0, dtype=np.int64), n)
+        widths.append((found.upper - found.lower).mean())
+    assert category_width(oracle, k, n) == pytest.approx(np.mean(widths), rel=0.02)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_error_and_the_power_are_those_of_simulated_audits(protocol):
+    """400 surveys; plain D, so 4 binomial standard errors of 0.1, and 4 of the deviation."""
+    n, surveys, given = 4000, 400, AuditAssumptions(0.1, 0.3, 0.4)
+    oracle = create(protocol, k=2, epsilon="2")
+    rng = np.random.default_rng(6)
+    group = (rng.random((surveys, n)) >= given.unprivileged).astype(np.int64)
+    predicted = rng.random((surveys, n)) < given.positive + given.gap * group
+    records = perturb(oracle, group.ravel(), rng)
+    p, q = float(oracle.p), float(oracle.q)
+    debiased = ((indicators(oracle, records) - q) / (p - q)).reshape(surveys, n, 2)
+    rate = (predicted[..., None] * debiased).mean(axis=1) / debiased.mean(axis=1)
+    spd = rate[:, 1] - rate[:, 0]
+    error = spd_error(oracle, n, given)
+    assert spd.std() == pytest.approx(error, rel=4 / np.sqrt(2 * surveys))
+    power = audit_power(oracle, n, given)
+    found = np.mean(np.abs(spd) > 1.959964 * error)
+    assert abs(found - power) < 4 * np.sqrt(0.25 / surveys)
+
+
+def test_twice_the_precision_takes_four_times_the_people():
+    oracle = create("OUE", k=8, epsilon="1")
+    one, four = (detectable_difference(oracle, 8, n) for n in (1000, 4000))
+    assert one == pytest.approx(2 * four)
+
+
+def test_a_plan_has_every_option_and_recommends_the_best():
+    found = plan(Manifest.from_dict(DRAFT), 20_000)
+    assert len(found["options"]) == 8 * 4
+    options = {(one["protocol"], one["split"]): one for one in found["options"]}
+    own = dict(options["own", "own"], protocol="GRR", split="k-based")
+    assert own == options["GRR", "k-based"]
+    for protocol in PROTOCOLS:
+        best = options[protocol, "optimal"]["total_variance"]
+        assert best <= options[protocol, "uniform"]["total_variance"]
+        assert best <= options[protocol, "k-based"]["total_variance"]
+    chosen = options[found["recommended"]["protocol"], found["recommended"]["split"]]
+    assert chosen["audit_power"] >= 0.8
+    enough = [one["total_variance"] for one in options.values() if one["audit_power"] >= 0.8]
+    assert chosen["total_variance"] == min(enough)
+    assert any("THE spends" in text for text in options["THE", "uniform"]["warnings"])
+
+
+def test_the_command_prints_a_table_or_json(tmp_path):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    program = [sys.executable, "-W", "error", "-m", "hushpoll_client", "plan", str(path)]
+    run = [*program, "--n", "5000"]
+    text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "Recommended: protocol" in text
+    document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
+    assert json.loads(document)["n"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: plan(Manifest.from_dict(DRAFT), 0), "n"),
+        (lambda: AuditAssumptions(gap=0), "gap"),
+        (lambda: AuditAssumptions(gap=0.5, positive=0.6), "gap"),
+        (lambda: AuditAssumptions(unprivileged=1), "unprivileged"),
+    ],
+)
+def test_each_mistake_names_its_field(call, field):
+    with pytest.raises(InvalidParameter) as caught:
+        call()
+    assert caught.value.field == field
