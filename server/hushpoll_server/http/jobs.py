@@ -9,12 +9,14 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.collector import collector
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.published import Published
 
 api = APIBlueprint(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
@@ -39,6 +41,29 @@ class TrainBody(models.Strict):
     )
 
 
+class FairnessBody(TrainBody):
+    """How fairness is estimated from the records alone."""
+
+    folds: int = Field(
+        5, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
+    )
+    protected_input: Literal["dropped", "each-value"] = Field(
+        "dropped",
+        description="What the models get of the protected attribute, never its record: nothing, or "
+        "each of its values in turn.",
+    )
+    encoding: Literal["indicator", "posterior"] = Field(
+        "indicator", description="How records become features."
+    )
+    groups: str | None = Field(
+        None,
+        description="An attribute whose categories are compared with `reference`; by default the "
+        "two groups of the manifest are.",
+    )
+    reference: str | None = Field(None, description="A category of `groups`.")
+    confidence: float = Field(0.95, gt=0, le=0.999, description="Of the intervals.")
+
+
 class JobResult(BaseModel):
     """The file that a job made."""
 
@@ -58,7 +83,7 @@ class JobAnswer(BaseModel):
     """A job."""
 
     id: str
-    kind: Literal["fold", "export", "train"]
+    kind: Literal["fold", "export", "train", "fairness"]
     survey: str
     version: int
     parameters: dict[str, Any]
@@ -109,6 +134,25 @@ def train(path: models.VersionPath, body: TrainBody) -> Response:
     return _accepted(parts.jobs.add(row, "train", body.model_dump()))
 
 
+@api.post(
+    VERSION + "/fairness",
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+)
+@endpoint("train")
+def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
+    """Ask a worker for DI, SPD, EOD and OAD with intervals, estimated from the records alone.
+
+    Models are cross-fitted, so that none saw what it is audited on. Refused for a survey without a
+    protected attribute or a target; what has too little data behind it is withheld in the result,
+    which is the JSON that `hushpoll fairness --json` prints. Fetching it takes the scope `read`.
+    """
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    _check_auditable(parts.surveys.published(row), body)
+    parts.analysis.require_records(row)
+    return _accepted(parts.jobs.add(row, "fairness", body.model_dump()))
+
+
 @api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
 @endpoint("read")
 def show(path: JobPath) -> Response:
@@ -139,6 +183,25 @@ def result(path: JobPath) -> Response:
     answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def _check_auditable(published: Published, body: FairnessBody) -> None:
+    """Refuse at once what a worker would refuse after its turn."""
+    if published.protected is None and body.groups is None:
+        raise InvalidParameter(
+            f"survey {published.name} declares no protected attribute, so there are no groups to "
+            "compare; name an attribute in groups, or publish a version with `protected`",
+            field="protected",
+        )
+    target = published.target
+    if target is None or target.positive is None:
+        raise InvalidParameter(
+            f"survey {published.name} has no target with a positive category, so there is nothing "
+            "to predict; publish a version that has one",
+            field="target",
+        )
+    if body.groups is not None:
+        published.attribute(body.groups)
 
 
 def _accepted(job: JobRow) -> Response:

@@ -82,10 +82,33 @@ def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
     return Result(name, "application/zip", iter([archive.getvalue()]))
 
 
+def fairness(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+    """Estimate group fairness from the records alone; the result is the report as JSON.
+
+    Raises
+    ------
+    InvalidParameter
+        For a survey or records that cannot be audited, with the reason.
+    MissingExtra
+        The worker was installed without the extra ``train``.
+    """
+    try:
+        from hushpoll_training.records_fairness import fairness_of_records
+    except ImportError as error:
+        raise MissingExtra("train", "a fairness job") from error
+    release = parts.analysis.release(row)
+    published = parts.surveys.published(row)
+    with parts.analysis.scanning(row, release) as blocks:
+        records = np.concatenate(list(blocks))
+    found = fairness_of_records(published, records, **parameters)
+    return _json("fairness", row, found.to_dict())
+
+
 WORK: dict[str, Callable[[Collector, VersionRow, Mapping[str, Any]], Result]] = {
     "fold": fold,
     "export": export,
     "train": train,
+    "fairness": fairness,
 }
 
 
