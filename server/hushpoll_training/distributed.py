@@ -37,7 +37,9 @@ def connected(address: str) -> Iterator[Any]:
     except ImportError as error:
         raise MissingExtra("scale", "computing on a Dask cluster") from error
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        client: Any = Client(  # type: ignore[no-untyped-call]  # distributed's own gap
+            address, timeout=CONNECT_SECONDS, set_as_default=False
+        )
     except (ValueError, TypeError) as error:
         raise InvalidParameter(
             f"the address of the Dask scheduler is {address!r}: {error}; give one such as "
