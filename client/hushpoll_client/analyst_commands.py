@@ -157,7 +157,8 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
     buffer = StringIO()
     console = Console(file=buffer, width=100, color_system=None)
     console.print(
-        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports",
+        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
+        + (f", {answer['pending']} more pending" if answer.get("pending") else ""),
         highlight=False,
     )
     level = f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
@@ -177,4 +178,16 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
                 f"{row['lower']:.4f} to {row['upper']:.4f}",
             )
         console.print(table)
+        console.print(_fakes(attribute), highlight=False)
     return buffer.getvalue().rstrip("\n")
+
+
+def _fakes(attribute: Mapping[str, Any]) -> str:
+    """Say what fake reports could do, which no interval knows of."""
+    found = attribute.get("poisoning")
+    if not isinstance(found, dict):
+        return ""
+    return (
+        f"If {found['fake_share']:.0%} of the reports were fake, an estimate could be up to "
+        f"{found['raised_by']:.3f} too high or {abs(found['lowered_by']):.3f} too low.\n"
+    )

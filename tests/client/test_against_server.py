@@ -300,6 +300,8 @@ def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_pa
     assert "gender" not in out
     line = next(line for line in out.splitlines() if "college" in line)
     assert "1.0000" in line
+    # One in a hundred answers in clear moves a share by one in a hundred.
+    assert "could be up to 0.010 too high or 0.010 too low" in out
     code, out, _ = hushpoll("estimate", survey.name, "--json")
     assert [one["name"] for one in json.loads(out)["attributes"]] == list(answers)
     code, _, err = hushpoll("estimate", survey.name, "--attribute", "shoes")
