@@ -286,6 +286,36 @@ class AnalystClient:
             *_version(name, version), "records", write=write, params=params
         )
 
+    def start_job(
+        self, kind: str, name: str, version: int, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Ask a worker of the server for something that takes long.
+
+        Parameters
+        ----------
+        kind : str
+            ``fold``, ``export``, ``train`` or ``fairness``; needs the scope ``publish``, ``read``,
+            ``train`` and ``train``.
+        name, version
+            The survey's version.
+        parameters : mapping or None
+            Of the job; docs/reference/openapi.json lists them.
+
+        Returns
+        -------
+        dict
+            The job: ``id``, ``state`` and more.
+        """
+        return self._post_once(parameters or {}, *_version(name, version), "jobs", kind)
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """Look at a job; needs scope ``read``."""
+        return _object(self._transport.get("jobs", job_id))
+
+    def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
+        """Fetch the file that a job made, piece by piece; return its bytes."""
+        return self._transport.download("jobs", job_id, "result", write=write)
+
     def delete_records(self, name: str, version: int) -> dict[str, Any]:
         """Delete the records of a version that is over, for good; its estimates stay.
 

@@ -78,6 +78,11 @@ COMMANDS: Final[dict[str, Row]] = {
         "server",
         "Bring the server's database to this program's schema version.",
     ),
+    "job": Row(
+        "hushpoll_client.job_commands:job",
+        "cli",
+        "Let the server's workers fold, export, train or audit, and fetch what they made.",
+    ),
     "ledger": Row(
         "hushpoll_client.ledger_commands:ledger",
         "cli",

@@ -61,7 +61,7 @@ class FairnessBody(TrainBody):
         "two groups of the manifest are.",
     )
     reference: str | None = Field(None, description="A category of `groups`.")
-    confidence: float = Field(0.95, gt=0, le=0.999, description="Of the intervals.")
+    confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
 
 
 class JobResult(BaseModel):

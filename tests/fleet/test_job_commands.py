@@ -1,0 +1,116 @@
+"""``hushpoll job`` against a real server and a real worker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from contextlib import contextmanager
+
+import pytest
+
+from hushpoll_fleet.processes import Server
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("jobs")
+
+
+@pytest.fixture(scope="module")
+def real_server(folder):
+    """A server of this module's own, which tells its workers of new jobs."""
+    with Server(folder, options=("--jobs-url", "sqlite:///jobs.sqlite")) as server:
+        yield server
+
+
+@contextmanager
+def running_worker(folder):
+    with (folder / "worker.log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hushpoll_client", "worker",
+             "--database-url", "sqlite:///hushpoll.sqlite", "--jobs-url", "sqlite:///jobs.sqlite"],
+            cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def worker(real_server, folder):
+    with running_worker(folder):
+        yield
+
+
+@pytest.fixture
+def survey(hushpoll, analyst, draft, manifest_file):
+    analyst.publish(draft)
+    code, _, _ = hushpoll(
+        "simulate", "--manifest", manifest_file, "--respondents", 300, "--seed", 1, "--bulk"
+    )
+    assert code == 0
+    return draft["name"]
+
+
+def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
+    code, out, err = hushpoll("job", "start", "fold", survey, "--timeout", 1)
+    assert (code, out) == (1, "")
+    assert "is queued after 1 s; it goes on: see hushpoll job show" in err
+    assert "no hushpoll worker runs" in err
+    code, out, _ = hushpoll("job", "show", err.split()[2], "--json")
+    assert (code, json.loads(out)["state"]) == (0, "queued")
+
+
+def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):
+    out = tmp_path / "records.csv"
+    code, said, err = hushpoll(
+        "job", "start", "export", survey, "--set", "format=csv", "--set", "content=indicators",
+        "--out", out,
+    )  # fmt: skip
+    assert code == 0, err
+    assert f"is done; its result is in {out}" in said
+    header, *rows = out.read_text().splitlines()
+    assert "gender" in header
+    assert len(rows) == 300
+    again = tmp_path / "again.csv"
+    code, _, _ = hushpoll("job", "result", said.split()[1].rstrip(":"), "--out", again)
+    assert code == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_model_is_trained_by_the_worker(hushpoll, survey, worker, tmp_path):
+    out = tmp_path / "model.zip"
+    parameters = json.dumps({"n_estimators": 3})
+    code, _, err = hushpoll(
+        "job", "start", "train", survey, "--set", f"parameters={parameters}", "--out", out
+    )
+    assert code == 0, err
+    assert "model.json" in zipfile.ZipFile(out).namelist()
+
+
+def test_a_refusal_is_the_server_s_own(hushpoll, survey, worker):
+    code, _, err = hushpoll("job", "start", "export", survey, "--set", "format=xls")
+    assert code == 1
+    assert "format" in err
+    code, _, err = hushpoll("job", "start", "fold", survey, "--out", "nowhere/fold.json")
+    assert code == 1
+    assert "no directory" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["start", "dance", "work"], 2, "'dance' is not one of"),
+        (["start", "fold", "work", "--set", "seed"], 1, "--set is 'seed'; give NAME=VALUE"),
+        (["show", "0" * 32], 1, "0" * 32),
+        (["show", "nothing"], 1, "job_id"),
+    ],
+)
+def test_what_is_wrong_is_named(hushpoll, arguments, code, words):
+    found, _, err = hushpoll("job", *arguments)
+    assert found == code
+    assert words in err
