@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("HUSHPOLL_DATA", ROOT.parent / "shared" / "data"))
 DATA_SKIP = "REAL DATA MISSING"
+
+
+# A suite that a shell started in the background ignores Ctrl-C, and so would the programs that it
+# starts to interrupt them.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def data_is_required() -> bool:
