@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Generator, Iterable
+from concurrent.futures import CancelledError
 from typing import Any
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
@@ -72,16 +73,19 @@ def run_on_cluster(
 
 
 def _outcome(future: Any) -> dict[str, Any]:
-    if future.status == "finished":
-        found: dict[str, Any] = future.result()
-        return found
-    if future.status == "error":
+    try:
+        # Waits once more where a worker has died with a result that nobody had fetched: the
+        # scheduler has it computed again.
         error = future.exception()
-        return {"error": " ".join(f"{type(error).__name__}: {error}".split())}
-    raise HushpollError(
-        "the cluster has gone away, or was restarted; what is done is kept: run again when it is "
-        "back"
-    )
+        if error is None:
+            found: dict[str, Any] = future.result()
+            return found
+    except CancelledError:
+        raise HushpollError(
+            "the cluster has gone away, or was restarted; what is done is kept: run again when it "
+            "is back"
+        ) from None
+    return {"error": " ".join(f"{type(error).__name__}: {error}".split())}
 
 
 def _unpack(packed: bytes) -> Setup:
