@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 
 import pytest
 
@@ -18,14 +16,8 @@ from hushpoll_protocols.errors import InvalidParameter
 # Two SDKs, seven protocols: a false alarm once in a hundred thousand runs.
 ALPHA = 1e-6
 
-# CI has node, and fails where it has not.
-needs_node = pytest.mark.skipif(
-    shutil.which("node") is None and "CI" not in os.environ, reason="there is no node"
-)
-DEVICES = [
-    pytest.param("python"),
-    pytest.param("javascript", marks=needs_node),
-]
+# scripts/test-js installs node, and scripts/test runs it first.
+DEVICES = ["python", "javascript"]
 
 
 def overspending(device):
@@ -129,7 +121,6 @@ def test_without_node_the_message_says_what_to_do(monkeypatch):
         browser_device(survey_of("GRR", "1"), 0, 1)
 
 
-@needs_node
 def test_what_node_refuses_is_quoted():
     with pytest.raises(DeviceFailed, match="node ended with code 1: RangeError"):
         browser_device(survey_of("GRR", "1"), 0, -1)

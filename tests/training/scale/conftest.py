@@ -8,8 +8,8 @@ import pytest
 @pytest.fixture(scope="session")
 def cluster():
     """Two workers of one thread each; the scheduler's address is ``cluster.scheduler_address``."""
-    distributed = pytest.importorskip("distributed")
     import dask
+    import distributed
 
     settings = {
         "distributed.worker.memory.target": False,
