@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness import audit
-from hushpoll_analysis.fairness_groups import GroupsAudit
 from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
+from hushpoll_shared.fairness_text import fairness_text
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
 from hushpoll_training.audit_inputs import PROTECTED_INPUTS
@@ -22,7 +22,6 @@ from hushpoll_training.commands import threads_option
 from hushpoll_training.crossfit import FOLDS
 from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.external import external_predictions
-from hushpoll_training.fairness_text import audit_text, groups_text
 from hushpoll_training.inputs import read_collected
 from hushpoll_training.parameters import read_parameters
 from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
@@ -133,12 +132,7 @@ def fairness(
         audited = audit(published, rows, predicted, confidence=confidence)
         found = RecordsFairness(audited, {"model": model.name}, protected_input)
     document = {**found.to_dict(), "inputs": {"records": records.name}}
-    told = found.audit
-    emit(
-        document,
-        lambda: groups_text(told) if isinstance(told, GroupsAudit) else audit_text(told),
-        as_json=as_json,
-    )
+    emit(document, lambda: fairness_text(document), as_json=as_json)
 
 
 def _check_clear(

@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.table import Table
 
+from hushpoll_shared.rendering import rendered
 from hushpoll_training.fairness.partition import BY_MANIFEST
 from hushpoll_training.fairness.text import report_text
 from hushpoll_training.metrics import FAIRNESS, GROUP_RATES, UTILITY
-from hushpoll_training.rendering import rendered
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {

@@ -57,6 +57,7 @@ PUBLIC = {
 }
 OPTIONAL = {"batch": {"numpy"}, "records_file": {"numpy"}, "yaml_reader": {"yaml"}}
 OPTIONAL["terminal"] = {"click", "rich"}
+OPTIONAL |= {"fairness_text": {"rich"}, "rendering": {"rich"}}
 FOLDER = Path(hushpoll_shared.__file__).parent
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from hushpoll_training.rendering import rendered
+from hushpoll_shared.rendering import rendered
 
 
 def report_text(report: Mapping[str, Any]) -> str:
