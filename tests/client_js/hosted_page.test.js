@@ -267,8 +267,7 @@ test("a token travels in the fragment, leaves the address bar, and is spent once
 
 test("without a network the page opens, keeps the answers randomised, and sends them later", async () => {
   const { page, context, goTo } = await open("offline");
-  await page.evaluate(() => navigator.serviceWorker.ready);
-  await page.waitForFunction(async () => (await (await caches.open("hushpoll-page")).keys()).length > 30);
+  await page.locator("html[data-offline=ready]").waitFor();
   await context.setOffline(true);
   await goTo();
   await fill(page);

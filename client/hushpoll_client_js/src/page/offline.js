@@ -6,6 +6,7 @@ export const CACHE = "hushpoll-page";
 
 /**
  * Keep the page for when there is no network. Only a convenience: whatever fails here, the page itself works.
+ * Once everything is kept and the service worker is in charge, the document carries `data-offline="ready"`.
  *
  * @param {Kept} kept
  */
@@ -20,6 +21,8 @@ export async function keepForOffline({ worker, scope, urls }) {
       if (/\/page\/[0-9a-f]+\//.test(url) && !here.has(url)) await cache.delete(url);
     }
     await cache.addAll([...here]);
+    await navigator.serviceWorker.ready;
+    document.documentElement.dataset.offline = "ready";
   } catch {
     // A private window, a full disk.
   }
