@@ -9,6 +9,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
+from hushpoll_analysis.report_shape import ALPHA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
@@ -64,6 +65,17 @@ class FairnessBody(TrainBody):
     confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
 
 
+class ShapeBody(models.Strict):
+    """How readily reports are said to look like none that devices make."""
+
+    alpha: float = Field(
+        ALPHA,
+        ge=1e-9,
+        le=0.5,
+        description="Chance, at most, that a survey without a fake is flagged.",
+    )
+
+
 class JobResult(BaseModel):
     """The file that a job made."""
 
@@ -83,7 +95,7 @@ class JobAnswer(BaseModel):
     """A job."""
 
     id: str
-    kind: Literal["fold", "export", "train", "fairness"]
+    kind: Literal["fold", "export", "train", "fairness", "shape"]
     survey: str
     version: int
     parameters: dict[str, Any]
@@ -151,6 +163,25 @@ def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
     _check_auditable(parts.surveys.published(row), body)
     parts.analysis.require_records(row)
     return _accepted(parts.jobs.add(row, "fairness", body.model_dump()))
+
+
+@api.post(
+    VERSION + "/shape",
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+)
+@endpoint("read")
+def shape(path: models.VersionPath, body: ShapeBody) -> Response:
+    """Ask a worker whether the reports look like those that devices make.
+
+    Parts of a record's form have a law that no answer changes, such as the number of bits that OUE
+    sets, and fakes that were made without care miss it. The result is JSON: per attribute a p-value
+    and what deviates most, and `flagged`. GRR, SS and answers in clear leave nothing to test. A
+    careful fake is not found: what those can do stands beside each estimate as `poisoning`.
+    """
+    parts = collector()
+    row = parts.surveys.version(path.name, path.version)
+    parts.analysis.require_records(row)
+    return _accepted(parts.jobs.add(row, "shape", body.model_dump()))
 
 
 @api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.services.surveys import State
@@ -104,11 +105,26 @@ def fairness(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -
     return _json("fairness", row, found.to_dict())
 
 
+def shape(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+    """Test whether the reports look like those of devices; the result is JSON, without a row.
+
+    It reads sealed reports, as exports do: what it tells is counts over at least a minimum batch.
+    """
+    release = parts.analysis.release(row)
+    published = parts.surveys.published(row)
+    with parts.analysis.scanning(row, release) as blocks:
+        found = report_shape(published, blocks, **parameters)
+    about = {"name": row.name, "version": row.version, "digest": row.digest}
+    document = {"kind": "report shape", "survey": about, **found.to_dict()}
+    return _json("shape", row, {**document, "pending": release.pending})
+
+
 WORK: dict[str, Callable[[Collector, VersionRow, Mapping[str, Any]], Result]] = {
     "fold": fold,
     "export": export,
     "train": train,
     "fairness": fairness,
+    "shape": shape,
 }
 
 

@@ -17,7 +17,7 @@ from hushpoll_shared.problems import PROBLEMS
 
 log = get_logger(__name__)
 
-KINDS: Final = ("fold", "export", "train", "fairness")
+KINDS: Final = ("fold", "export", "train", "fairness", "shape")
 
 
 class Jobs:
