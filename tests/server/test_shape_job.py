@@ -1,4 +1,4 @@
-"""The test of report shape over HTTP: a worker finds what the function finds on the same records."""
+"""The test of report shape over HTTP: a worker finds what the function finds, and tells no row."""
 
 import json
 
