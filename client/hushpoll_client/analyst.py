@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.config import ClientConfig
 from hushpoll_client.endpoint import Endpoint
+from hushpoll_client.jobs import TIMEOUT_SECONDS, OnLook, wait_for
 from hushpoll_client.transport import Answer, Transport
 from hushpoll_protocols.errors import ManifestRefused, TransportError
 from hushpoll_shared.canonical import canonical_json
@@ -294,8 +295,8 @@ class AnalystClient:
         Parameters
         ----------
         kind : str
-            ``fold``, ``export``, ``train`` or ``fairness``; needs the scope ``publish``, ``read``,
-            ``train`` and ``train``.
+            ``fold`` needs the scope ``publish``; ``export`` and ``shape`` need ``read``, ``train``
+            and ``fairness`` need ``train``.
         name, version
             The survey's version.
         parameters : mapping or None
@@ -315,6 +316,110 @@ class AnalystClient:
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch the file that a job made, piece by piece; return its bytes."""
         return self._transport.download("jobs", job_id, "result", write=write)
+
+    def fairness(
+        self,
+        name: str,
+        version: int,
+        *,
+        folds: int | None = None,
+        seed: int | None = None,
+        parameters: Mapping[str, float] | None = None,
+        protected_input: str | None = None,
+        encoding: str | None = None,
+        groups: str | None = None,
+        reference: str | None = None,
+        confidence: float | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a survey's group fairness estimated from its records alone, by a worker.
+
+        What is None is the server's default. Needs the scopes ``train`` and ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        folds, seed
+            Parts to cross-fit, at least 2; of the folds and the learner, in [0, 2^31).
+        parameters : mapping, optional
+            LightGBM's.
+        protected_input : str, optional
+            ``dropped`` or ``each-value``.
+        encoding : str, optional
+            ``indicator`` or ``posterior``.
+        groups, reference : str, optional
+            An attribute whose categories are compared with one of them, in place of the two groups
+            of the manifest.
+        confidence : float, optional
+            Of the intervals, in [0.01, 0.999].
+        timeout : float
+            Seconds to wait.
+        on_look : callable, optional
+            Told the job at every look at it.
+
+        Returns
+        -------
+        dict
+            The report: ``metrics``, ``rates`` and ``shares``, each number with its interval or the
+            reason why it is withheld; with `groups`, one of these for each group.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey cannot be audited, or for a bad argument.
+        TransportError
+            If there are too few reports, the token does not allow it, or no answer came.
+        JobFailed
+            If the worker could not do it, or not in time.
+        """
+        given: dict[str, Any] = {
+            "folds": folds,
+            "seed": seed,
+            "parameters": parameters,
+            "protected_input": protected_input,
+            "encoding": encoding,
+            "groups": groups,
+            "reference": reference,
+            "confidence": confidence,
+        }
+        return self._document("fairness", name, version, given, "metrics", timeout, on_look)
+
+    def report_shape(
+        self,
+        name: str,
+        version: int,
+        *,
+        alpha: float | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker test whether a survey's reports look like those that devices make.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        alpha : float, optional
+            Chance, at most, that a survey without a fake is flagged, in [1e-9, 0.5]; 0.01 by
+            default.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Returns
+        -------
+        dict
+            ``flagged``, ``p_value`` and ``attributes``, each with its p-value and what deviates.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        return self._document(
+            "shape", name, version, {"alpha": alpha}, "attributes", timeout, on_look
+        )
 
     def delete_records(self, name: str, version: int) -> dict[str, Any]:
         """Delete the records of a version that is over, for good; its estimates stay.
@@ -356,6 +461,25 @@ class AnalystClient:
         """Return the list's entry of the version with this digest, or None."""
         check_digest(digest)
         return next((item for item in self.surveys() if item.get("digest") == digest), None)
+
+    def _document(
+        self,
+        kind: str,
+        name: str,
+        version: int,
+        given: Mapping[str, Any],
+        key: str,
+        timeout: float,
+        on_look: OnLook | None,
+    ) -> dict[str, Any]:
+        """Return the JSON that a job makes; it has one list or object, `key` or ``groups``."""
+        parameters = {one: value for one, value in given.items() if value is not None}
+        job = self.start_job(kind, name, version, parameters)
+        job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
+        found = _object(self._transport.get("jobs", str(job.get("id")), "result"))
+        if not isinstance(found.get(key, found.get("groups")), dict | list):
+            raise _unexpected(key)
+        return found
 
     def _post_once(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
         # What makes a secret is not sent again: an answer that was lost has made one already.

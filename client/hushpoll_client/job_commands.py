@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -11,23 +10,25 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.options import analyst, authorized, token_option, url_option, version_option
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_client.jobs import wait_for
+from hushpoll_client.options import (
+    analyst,
+    authorized,
+    timeout_option,
+    token_option,
+    url_option,
+    version_option,
+)
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.terminal import emit, json_option, reports_errors, waiting
 
-_KINDS = ("fold", "export", "train", "fairness")
-_ENDED = frozenset({"done", "failed"})
-_PAUSE_SECONDS = 0.5
+_KINDS = ("fold", "export", "train", "fairness", "shape")
 
 _out_option = click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for what the job made; replaced only once all has arrived.",
 )
-
-
-class JobFailed(HushpollError):
-    """A job that ended without a result, or has not ended in time."""
 
 
 @click.group()
@@ -46,13 +47,7 @@ def job() -> None:
     metavar="NAME=VALUE",
     help="Parameter of the job, such as seed=3 or folds=5; a value is JSON, or text.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=600.0,
-    show_default=True,
-    help="Seconds to wait for it; 0 does not wait.",
-)
+@timeout_option("Seconds to wait for it; 0 does not wait.")
 @_out_option
 @url_option
 @token_option
@@ -71,15 +66,19 @@ def start(
 ) -> None:
     """Start a job for the survey NAME and wait for it.
 
-    It takes a running hushpoll worker. Folding needs the scope publish, exporting read, training
-    and fairness train; looking at a job needs read.
+    It takes a running hushpoll worker. Folding needs the scope publish, exporting and shape read,
+    training and fairness train; looking at a job needs read. What hushpoll fairness NAME and
+    hushpoll estimate --check-shape show are the jobs fairness and shape.
     """
     parameters = dict(map(_parameter, given))
     with analyst(url, authorized(token)) as client:
         number = client.show(name).version if version is None else version
         found = client.start_job(kind, name, number, parameters)
         if timeout:
-            found = _await(client, found, timeout)
+            with waiting(f"{kind} of {name}") as say:
+                found = wait_for(
+                    client.job, found, timeout=timeout, on_look=lambda one: say(str(one["state"]))
+                )
             if out is not None:
                 _save(client, found, out)
     emit(found, _words(found, out), as_json=as_json)
@@ -124,25 +123,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         return name, value
-
-
-def _await(client: AnalystClient, found: dict[str, Any], timeout: float) -> dict[str, Any]:
-    end = time.monotonic() + timeout
-    while found.get("state") not in _ENDED:
-        if time.monotonic() >= end:
-            raise JobFailed(
-                f"job {found.get('id')} is {found.get('state')} after {timeout:g} s; it goes on: "
-                f"see hushpoll job show {found.get('id')}. If it stays queued, no hushpoll worker "
-                "runs"
-            )
-        time.sleep(_PAUSE_SECONDS)
-        found = client.job(str(found.get("id")))
-    if found["state"] == "failed":
-        error = found.get("error") or {}
-        raise JobFailed(
-            f"job {found.get('id')} failed: {error.get('detail')} ({error.get('code')})"
-        )
-    return found
 
 
 def _save(client: AnalystClient, found: dict[str, Any], out: Path) -> None:

@@ -9,6 +9,7 @@ import click
 
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_client.config import ClientConfig
+from hushpoll_client.jobs import TIMEOUT_SECONDS
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -45,6 +46,17 @@ def version_option(command: _Command) -> _Command:
         type=click.IntRange(min=1),
         help="Version of the survey; by default the newest that is open.",
     )(command)
+
+
+def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
+    """Return what adds ``--timeout`` in seconds, for a job of the server."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        default=TIMEOUT_SECONDS,
+        show_default=True,
+        help=help_text,
+    )
 
 
 def needed(url: str | None) -> str:

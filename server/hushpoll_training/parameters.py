@@ -6,14 +6,13 @@ which the literature uses; the objective, seeds and threads are hushpoll's to se
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.given_parameters import given_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,47 +73,6 @@ def read_parameters(texts: Iterable[str]) -> dict[str, int | float]:
         As :func:`check_parameters`, or if a file is not a JSON object.
     """
     return check_parameters(given_parameters(texts))
-
-
-def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
-    """Read what :func:`read_parameters` reads, unchecked and without defaults.
-
-    Raises
-    ------
-    InvalidParameter
-        If a file is not a JSON object.
-    """
-    given: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if equals and not Path(text).is_file():
-            given[name.strip()] = _number(value.strip())
-        else:
-            given.update(_from_file(Path(text)))
-    return given
-
-
-def _from_file(path: Path) -> dict[str, Any]:
-    remedy = 'give name=value, or the path of a JSON file such as {"n_estimators": 500}'
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidParameter(
-            f"params {str(path)!r} cannot be read ({error}); {remedy}", field="params"
-        ) from error
-    if not isinstance(content, dict):
-        raise InvalidParameter(f"params {str(path)!r} holds no object; {remedy}", field="params")
-    return content
-
-
-def _number(text: str) -> int | float | str:
-    kinds: tuple[type[int] | type[float], ...] = (int, float)
-    for kind in kinds:
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _check(name: str, value: Any) -> int | float:

@@ -147,3 +147,36 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
             bar.update(task, advance=steps, rate=f"{bar.tasks[0].speed or 0:,.0f}/s")
 
         yield advance
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error that somebody else works, and for how long.
+
+    Nothing is drawn where standard error is no terminal.
+
+    Parameters
+    ----------
+    description : str
+        What is waited for.
+
+    Yields
+    ------
+    callable
+        Call it with the state that the work is in.
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, markup=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[state]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as line:
+        task = line.add_task(description, total=None, state="")
+        yield lambda state: line.update(task, state=state)

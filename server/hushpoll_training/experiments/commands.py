@@ -12,6 +12,7 @@ import click
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.given_parameters import given_parameters
 from hushpoll_shared.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
 from hushpoll_training.distributed_grid import run_on_cluster
@@ -31,7 +32,6 @@ from hushpoll_training.experiments.remaining import Remaining
 from hushpoll_training.experiments.results import CSV, FAILURES, PARQUET
 from hushpoll_training.experiments.roles import OF_MANIFEST
 from hushpoll_training.experiments.table_commands import compare_command, table_command
-from hushpoll_training.parameters import given_parameters
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _SHOWN = 5

@@ -1,0 +1,54 @@
+"""The learner's parameters as a command line gives them: ``name=value``, or files of JSON.
+
+Names and bounds are checked by whoever trains, on this machine or on a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hushpoll_protocols.errors import InvalidParameter
+
+
+def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
+    """Read ``name=value`` texts and paths of JSON files; later ones win. Nothing is checked.
+
+    Raises
+    ------
+    InvalidParameter
+        If a file cannot be read, or is not a JSON object.
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and not Path(text).is_file():
+            given[name.strip()] = _number(value.strip())
+        else:
+            given.update(_from_file(Path(text)))
+    return given
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    remedy = 'give name=value, or the path of a JSON file such as {"n_estimators": 500}'
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            f"params {str(path)!r} cannot be read ({error}); {remedy}", field="params"
+        ) from error
+    if not isinstance(content, dict):
+        raise InvalidParameter(f"params {str(path)!r} holds no object; {remedy}", field="params")
+    return content
+
+
+def _number(text: str) -> int | float | str:
+    kinds: tuple[type[int] | type[float], ...] = (int, float)
+    for kind in kinds:
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
