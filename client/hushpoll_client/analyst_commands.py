@@ -10,16 +10,30 @@ from typing import Any, BinaryIO, cast
 import click
 
 from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.options import analyst, authorized, token_option, url_option, version_option
-from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_client.options import (
+    analyst,
+    authorized,
+    timeout_option,
+    token_option,
+    url_option,
+    version_option,
+)
+from hushpoll_client.shape_text import shape_text
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 from hushpoll_shared.records_file import read_records_header
-from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
+from hushpoll_shared.terminal import emit, json_option, progress, reports_errors, waiting
 
 
 @click.command()
 @click.argument("name")
 @version_option
 @click.option("--attribute", "attributes", multiple=True, help="Only this one; may be repeated.")
+@click.option(
+    "--check-shape",
+    is_flag=True,
+    help="Also let a worker of the server test whether the reports look like those of devices.",
+)
+@timeout_option("Seconds to wait for that worker.")
 @url_option
 @token_option
 @json_option
@@ -28,6 +42,8 @@ def estimate(
     name: str,
     version: int | None,
     attributes: tuple[str, ...],
+    check_shape: bool,
+    timeout: float,
     url: str,
     token: str | None,
     as_json: bool,
@@ -37,9 +53,15 @@ def estimate(
     Estimates are unbiased, so a rare answer's can lie below 0; the interval covers the truth of the
     population in 95 of 100 surveys.
     """
+    shape = None
     with analyst(url, authorized(token)) as client:
         number = _version(client, name, version)
         answer = client.estimates(name, number)
+        if check_shape:
+            with waiting(f"shape of the reports of {name}") as say:
+                shape = client.report_shape(
+                    name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+                )
     found = [entry for entry in answer.get("attributes", []) if isinstance(entry, dict)]
     known = [entry.get("name") for entry in found]
     for attribute in attributes:
@@ -51,7 +73,10 @@ def estimate(
             )
     if attributes:
         answer["attributes"] = found = [item for item in found if item.get("name") in attributes]
-    emit(answer, lambda: _tables(answer, found), as_json=as_json)
+    text = [] if shape is None else [_shape(shape)]
+    if shape is not None:
+        answer["shape"] = shape
+    emit(answer, lambda: "\n\n".join([_tables(answer, found), *text]), as_json=as_json)
 
 
 @click.command()
@@ -180,6 +205,17 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
         console.print(table)
         console.print(_fakes(attribute), highlight=False)
     return buffer.getvalue().rstrip("\n")
+
+
+def _shape(found: Mapping[str, Any]) -> str:
+    try:
+        return shape_text(found)
+    except (KeyError, TypeError, ValueError):
+        raise TransportError(
+            "the server's answer is no test of the reports' shape; check that both sides have the "
+            "same version",
+            retryable=False,
+        ) from None
 
 
 def _fakes(attribute: Mapping[str, Any]) -> str:

@@ -1,0 +1,105 @@
+"""What the analyst's client makes of jobs, of a server that does as it is told."""
+
+import json
+
+import pytest
+
+from hushpoll_client import jobs
+from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.jobs import JobFailed
+from hushpoll_client.shape_text import shape_text
+from hushpoll_protocols.errors import TransportError
+
+ID = "ab" * 16
+SHAPE = {
+    "kind": "report shape",
+    "n": 400,
+    "alpha": 0.01,
+    "p_value": 0.25,
+    "flagged": False,
+    "attributes": [
+        {"name": "age", "protocol": "OUE", "p_value": 0.25, "finding": "3 records have 9 bits set"},
+        {"name": "area", "protocol": None, "p_value": None, "finding": "in clear"},
+    ],
+}
+
+
+@pytest.fixture
+def analyst(server, monkeypatch):
+    monkeypatch.setattr(jobs, "PAUSE_SECONDS", 0.01)
+    with AnalystClient(server.url, "t0ken", config=ClientConfig(attempts=1)) as client:
+        yield client
+
+
+def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
+    found = {"metrics": {}, "survey": {"name": "s"}}
+    states = ["queued", "running", "done"]
+    server.play(
+        steps.respond(202, {"id": ID, "state": states[0]}),
+        *(steps.respond(200, {"id": ID, "state": one}) for one in states[1:]),
+        steps.respond(200, found),
+    )
+    seen = []
+    answer = analyst.fairness(
+        "s", 2, folds=3, parameters={"n_estimators": 5}, on_look=lambda job: seen.append(job)
+    )
+    assert answer == found
+    assert [job["state"] for job in seen] == states[:2]
+    assert [(one.method, one.path) for one in server.seen] == [
+        ("POST", "/api/v1/surveys/s/versions/2/jobs/fairness"),
+        ("GET", f"/api/v1/jobs/{ID}"),
+        ("GET", f"/api/v1/jobs/{ID}"),
+        ("GET", f"/api/v1/jobs/{ID}/result"),
+    ]
+    # what was not given is the server's to choose
+    assert json.loads(server.seen[0].body) == {"folds": 3, "parameters": {"n_estimators": 5}}
+
+
+def test_a_report_of_several_groups_is_one_too(server, steps, analyst):
+    found = {"groups": [], "survey": {}}
+    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, found))
+    assert analyst.fairness("s", 1, groups="race", reference="A") == found
+
+
+def test_the_shape_is_tested_at_the_caller_s_level(server, steps, analyst):
+    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, SHAPE))
+    assert analyst.report_shape("s", 1, alpha=0.05) == SHAPE
+    assert server.seen[0].path == "/api/v1/surveys/s/versions/1/jobs/shape"
+    assert json.loads(server.seen[0].body) == {"alpha": 0.05}
+
+
+def test_why_a_job_failed_is_told(server, steps, analyst):
+    error = {"code": "missing-extra", "detail": "a fairness job needs the extra 'train'"}
+    server.play(
+        steps.respond(202, {"id": ID, "state": "queued"}),
+        steps.respond(200, {"id": ID, "state": "failed", "error": error}),
+    )
+    with pytest.raises(JobFailed, match=rf"job {ID} failed: a fairness .* \(missing-extra\)"):
+        analyst.fairness("s", 1)
+
+
+def test_a_job_that_takes_too_long_goes_on(server, steps, analyst):
+    server.play(steps.respond(202, {"id": ID, "state": "queued"}))
+    with pytest.raises(JobFailed, match=f"is queued after 0 s; it goes on: .* job show {ID}"):
+        analyst.report_shape("s", 1, timeout=0)
+
+
+@pytest.mark.parametrize("result", [{}, {"metrics": 3}, [1]])
+def test_a_result_of_another_form_is_a_terminal_error(server, steps, analyst, result):
+    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, result))
+    with pytest.raises(TransportError, match="the server's answer has no") as caught:
+        analyst.fairness("s", 1)
+    assert not caught.value.retryable
+
+
+def test_the_shape_in_words():
+    text = shape_text(SHAPE)
+    assert "like those of devices, p = 0.25 (flagged at 0.01)" in text
+    assert "  age: p = 0.25; 3 records have 9 bits set" in text
+    assert "  area: not tested; in clear" in text
+    flagged = shape_text({**SHAPE, "p_value": 1e-9, "flagged": True})
+    assert "FLAGGED, p = 1e-09" in flagged
+    assert "nothing to test" in shape_text({**SHAPE, "p_value": None})
+    rude = [{**SHAPE["attributes"][0], "finding": "\x1b[31m"}]
+    assert "\x1b" not in shape_text({**SHAPE, "attributes": rude})
