@@ -10,10 +10,10 @@ COPY server ./server
 # The build's own tools live in another environment than what is shipped.
 RUN python -m venv /build \
  && /build/bin/pip install --no-cache-dir --constraint constraints.txt hatchling \
- && /build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels .
+ && /build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . ./server
 RUN python -m venv /opt/hushpoll \
  && /opt/hushpoll/bin/pip install --no-cache-dir --constraint constraints.txt \
-      "$(ls /wheels/*.whl)[server,redis,train]"
+      /wheels/hushpoll-*.whl "$(ls /wheels/hushpoll_server-*.whl)[redis,train]"
 
 FROM python:3.11-slim-bookworm
 

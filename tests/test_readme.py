@@ -93,11 +93,21 @@ def test_every_command_and_option_shown_exists(readme: str) -> None:
                 assert option in done.stdout, f"{option} is no option of {' '.join(command)}"
 
 
-def test_every_extra_in_the_table_is_declared(readme: str, root: Path) -> None:
-    declared = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = set(re.findall(r"hushpoll\[(\w+)\]", readme))
+@pytest.mark.parametrize("folder", [".", "server"])
+def test_every_extra_in_the_table_is_declared(readme: str, root: Path, folder: str) -> None:
+    page = (root / folder / "pyproject.toml").read_text(encoding="utf-8")
+    declared = tomllib.loads(page)["project"]
+    table = [line for line in readme.splitlines() if "| `pip install" in line]
+    named = {found for line in table for found in re.findall(rf"{declared['name']}\[(\w+)\]", line)}
     assert named == set(declared["optional-dependencies"]) - {"dev"}
-    assert [one.split(">")[0] for one in declared["dependencies"]] == ["requests"]
+    assert any(f"pip install {declared['name']}`" in line for line in table)
+
+
+def test_the_extras_of_the_server_s_own_page_are_declared(root: Path) -> None:
+    page = (root / "server" / "README.md").read_text(encoding="utf-8")
+    declared = tomllib.loads((root / "server" / "pyproject.toml").read_text(encoding="utf-8"))
+    named = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert named == set(declared["project"]["optional-dependencies"]) - {"dev"}
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])

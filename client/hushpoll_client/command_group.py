@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Final
 
-from hushpoll_client.commandline import COMMANDS
+from hushpoll_client.commandline import COMMANDS, Row
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_shared.terminal import describe, exit_code
 
@@ -22,7 +22,7 @@ Exit codes:
   0  done
   1  refused or failed: the message says what and why
   2  wrong usage of the command line
-  3  an optional extra is not installed: the message names it
+  3  something optional is not installed: the message names it
   4  network: the server could not be reached, or is busy
   130  interrupted
 """
@@ -46,24 +46,39 @@ class LazyGroup(click.Group):
         """
         del ctx
         row = COMMANDS.get(cmd_name)
-        if row is None:
-            return None
-        module, _, attribute = row.target.partition(":")
-        try:
-            command = getattr(import_module(module), attribute)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith(_OURS):
-                raise
-            raise MissingExtra(row.extra, f"hushpoll {cmd_name}") from error
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
-        return command
+        return None if row is None else _imported(cmd_name, row)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Choose the command by its name, and where a row says so by an option of it."""
+        row = COMMANDS.get(args[0]) if args else None
+        given = {one.partition("=")[0] for one in args[1:]}
+        for option, other in row.instead.items() if row else ():
+            if option in given:
+                return args[0], _imported(args[0], other), args[1:]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summaries of the table, so that help imports no command."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
+
+
+def _imported(name: str, row: Row) -> click.Command:
+    module, _, attribute = row.target.partition(":")
+    try:
+        command = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        # A package of ours that is absent as a whole is another distribution's; a module that
+        # is missing in one is a fault.
+        if error.name is None or (error.name.startswith(_OURS) and "." in error.name):
+            raise
+        raise MissingExtra(row.extra, f"hushpoll {name}") from error
+    if not isinstance(command, click.Command):
+        raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
+    return command
 
 
 @click.group(

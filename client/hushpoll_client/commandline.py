@@ -1,14 +1,15 @@
 """Root of the ``hushpoll`` command, the one place that knows both sides.
 
 A command is a row of `COMMANDS`, and its module is imported when it is called: the command line of
-a device does not load a server. The base install has this module and no click, and says so.
+a device does not load a server. The base install has this module and no click, and says so. Most
+rows lead into another distribution, which says what to install where it is missing.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from hushpoll_protocols.errors import MissingExtra
@@ -23,15 +24,25 @@ class Row:
     target : str
         ``"module:attribute"`` of the click command.
     extra : str
-        Extra of the distribution that brings what the module imports.
+        What brings the module and what it imports, in the terms of
+        :class:`hushpoll_protocols.errors.MissingExtra`.
     summary : str
         One line for ``hushpoll --help``, which imports none of the modules.
+    instead : mapping of str to Row
+        Options that another command of the same name has: where one is given, that row is called.
     """
 
     target: str
     extra: str
     summary: str
+    instead: Mapping[str, Row] = field(default_factory=dict)
 
+
+_FAIRNESS_OF_FILES: Final = Row(
+    "hushpoll_training.fairness_command:fairness",
+    "train",
+    "Estimate group fairness from a file, of records alone or of predictions in clear.",
+)
 
 COMMANDS: Final[dict[str, Row]] = {
     "answer": Row(
@@ -52,7 +63,7 @@ COMMANDS: Final[dict[str, Row]] = {
     ),
     "demo": Row(
         "hushpoll_fleet.demo_command:demo",
-        "train,server",
+        "train",
         "Play a whole survey on this machine, from publishing to a fairness table.",
     ),
     "estimate": Row(
@@ -69,9 +80,10 @@ COMMANDS: Final[dict[str, Row]] = {
         "hushpoll_client.analyst_commands:export", "cli", "Save a survey's records to a file."
     ),
     "fairness": Row(
-        "hushpoll_training.fairness_command:fairness",
-        "train",
-        "Estimate group fairness, from records alone or of predictions in clear.",
+        "hushpoll_client.fairness_command:fairness",
+        "cli",
+        "Estimate group fairness, of a survey, from records alone or of predictions in clear.",
+        dict.fromkeys(("--records", "--predictions", "--model"), _FAIRNESS_OF_FILES),
     ),
     "migrate": Row(
         "hushpoll_server.migrate_command:migrate",
@@ -98,11 +110,13 @@ COMMANDS: Final[dict[str, Row]] = {
     ),
     "serve": Row("hushpoll_server.commands:serve", "server", "Run the collecting server."),
     "simulate": Row(
-        "hushpoll_fleet.commands:simulate", "cli", "Play respondents from a file or a population."
+        "hushpoll_fleet.commands:simulate",
+        "server",
+        "Play respondents from a file or a population.",
     ),
     "submit": Row(
         "hushpoll_fleet.submit_command:submit",
-        "cli",
+        "server",
         "Upload reports that simulate --to-file wrote.",
     ),
     "survey": Row(

@@ -8,7 +8,7 @@ host app.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 _SHOWN_AT_MOST = 80
 
@@ -125,21 +125,33 @@ class TransportError(HushpollError):
         self.problem = problem
 
 
+_OF_THE_SDK: Final = frozenset({"cli", "kernels"})
+_SERVER: Final = "server"
+
+
 class MissingExtra(HushpollError, ImportError):
     """A feature was used whose optional dependencies are not installed.
 
     Parameters
     ----------
     extra : str
-        Name of the extra of the distribution that brings them.
+        ``"cli"`` or ``"kernels"``, extras of the distribution ``hushpoll``; ``"server"``, the
+        distribution ``hushpoll-server``; or an extra of the latter.
     feature : str
         What was asked for, in words.
     """
 
     def __init__(self, extra: str, feature: str) -> None:
+        needed = f"the optional extra {extra!r}"
+        if extra in _OF_THE_SDK:
+            requirement = f"'hushpoll[{extra}]'"
+        elif extra == _SERVER:
+            needed, requirement = "the distribution 'hushpoll-server'", "hushpoll-server"
+        else:
+            requirement = f"'hushpoll-server[{extra}]'"
         super().__init__(
-            f"{feature} needs the optional extra {extra!r}, which is not installed; "
-            f"install it with: pip install 'hushpoll[{extra}]'"
+            f"{feature} needs {needed}, which is not installed; "
+            f"install it with: pip install {requirement}"
         )
         self.extra = extra
         self.feature = feature

@@ -145,9 +145,9 @@ def test_the_base_install_names_the_extra_cli():
 @pytest.mark.parametrize(
     ("hidden", "command", "extra"),
     [
-        ({"flask", "flask_openapi3", "sqlalchemy"}, "serve", "server"),
         ({"lightgbm", "pandas", "numpy"}, "train", "train"),
         ({"lightgbm", "pandas", "numpy"}, "predict", "train"),
+        ({"hushpoll_training"}, "train", "train"),
     ],
 )
 def test_a_missing_extra_is_3_and_named(hidden, command, extra):
@@ -155,6 +155,28 @@ def test_a_missing_extra_is_3_and_named(hidden, command, extra):
     assert (done.returncode, done.stdout) == (3, "")
     assert f"needs the optional extra '{extra}'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hidden", "command"),
+    [
+        ({"flask", "flask_openapi3", "sqlalchemy"}, "serve"),
+        ({"hushpoll_server"}, "serve"),
+        ({"hushpoll_fleet"}, "simulate"),
+    ],
+)
+def test_a_missing_distribution_is_3_and_named(hidden, command):
+    done = without(hidden, command, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "needs the distribution 'hushpoll-server'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_module_missing_in_a_package_of_ours_is_a_fault(monkeypatch):
+    row = commandline.Row("hushpoll_client.no_such_module:command", "cli", "Not there.")
+    monkeypatch.setitem(commandline.COMMANDS, "broken", row)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        main(["broken"])
 
 
 def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):

@@ -74,8 +74,16 @@ def test_errors_are_also_the_builtin_that_a_caller_would_expect(
 def test_a_missing_extra_says_how_to_install_it() -> None:
     error = MissingExtra("kernels", "the array side")
     assert error.extra == "kernels"
-    assert "the array side needs" in str(error)
+    assert "the array side needs the optional extra 'kernels'" in str(error)
     assert "pip install 'hushpoll[kernels]'" in str(error)
+
+
+def test_what_another_distribution_brings_is_named_with_it() -> None:
+    assert "pip install 'hushpoll-server[train]'" in str(MissingExtra("train", "training"))
+    assert str(MissingExtra("server", "serving")) == (
+        "serving needs the distribution 'hushpoll-server', which is not installed; "
+        "install it with: pip install hushpoll-server"
+    )
 
 
 def test_transport_errors_default_to_no_answer() -> None:

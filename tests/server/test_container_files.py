@@ -25,6 +25,7 @@ from served import Process
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SERVER = tomllib.loads((ROOT / "server" / "pyproject.toml").read_text())
 DATABASE_URL = "postgresql://hushpoll:secret@database/hushpoll"
 
 
@@ -64,7 +65,7 @@ def test_the_base_is_slim_and_new_enough_and_the_same_in_both_stages():
     assert f">={major}.{minor}" == PROJECT["project"]["requires-python"]
 
 
-def test_what_is_copied_exists_and_is_everything_that_the_wheel_holds():
+def test_what_is_copied_exists_and_is_everything_that_the_wheels_hold():
     sources = [word for rest in of(BUILD, "COPY") for word in rest.split()[:-1]]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     for source in sources:
@@ -74,6 +75,8 @@ def test_what_is_copied_exists_and_is_everything_that_the_wheel_holds():
     assert {f"!{source}" for source in sources} == {one for one in ignored if one[0] == "!"}
     for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
         assert package.partition("/")[0] in sources
+    for folder in SERVER["tool"]["hatch"]["build"]["dev-mode-dirs"]:
+        assert (ROOT / "server" / folder).resolve().name in sources
     assert {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]} <= set(sources)
 
 
@@ -86,9 +89,13 @@ def test_everything_is_installed_with_exact_versions():
         assert pinned == "constraints.txt" or "--no-deps" in words
         if "install" in words:
             assert "--no-cache-dir" in words
-    (extras,) = re.findall(r"\)\[([\w,]+)\]", installs[-1])
-    assert set(extras.split(",")) <= set(PROJECT["project"]["optional-dependencies"])
-    assert {"server", "train"} <= set(extras.split(","))
+    # Both wheels in one command each, so that neither name is looked up anywhere.
+    assert installs[1].split()[-2:] == [".", "./server"]
+    assert "/wheels/hushpoll-*.whl" in installs[2]
+    (extras,) = re.findall(r"/wheels/hushpoll_server-\*\.whl\)\[([\w,]+)\]", installs[2])
+    assert set(extras.split(",")) <= set(SERVER["project"]["optional-dependencies"])
+    assert "train" in extras.split(",")
+    assert PROJECT["build-system"] == SERVER["build-system"]
     built_by = PROJECT["build-system"]["requires"][0].partition(">")[0]
     assert built_by in installs[0].split()
     versions = (ROOT / "constraints.txt").read_text().splitlines()

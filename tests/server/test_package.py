@@ -13,7 +13,7 @@ for name in ("hushpoll_server", "hushpoll_server.commands"):
     try:
         __import__(name)
     except MissingExtra as error:
-        print(error.extra, "hushpoll[server]" in str(error))
+        print(error.extra, "pip install hushpoll-server" in str(error))
 """
 
 

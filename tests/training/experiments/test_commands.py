@@ -157,7 +157,7 @@ def test_drawing_without_matplotlib_names_the_extra(finished, tmp_path, monkeypa
     monkeypatch.delitem(sys.modules, "hushpoll_training.experiments.figures", raising=False)
     code, _, err = call("plot", finished[0], "--out", tmp_path / "plots")
     assert code == 3
-    assert "pip install 'hushpoll[train]'" in err
+    assert "pip install 'hushpoll-server[train]'" in err
     assert not (tmp_path / "plots").exists()
 
 

@@ -1,0 +1,229 @@
+"""The two distributions, really built: their files, that they stand apart, the SDK's weight."""
+
+from __future__ import annotations
+
+import json
+import os
+import py_compile
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hushpoll_client.commandline import COMMANDS
+from hushpoll_protocols.errors import MissingExtra
+
+ROOT = Path(__file__).resolve().parent.parent
+DEVICE = {"hushpoll_protocols", "hushpoll_shared", "hushpoll_client"}
+SERVER = {"hushpoll_analysis", "hushpoll_training", "hushpoll_server", "hushpoll_fleet"}
+BROWSER = "hushpoll_client_js"
+LIMIT = 5_000_000
+BENEATH = ("requests", "urllib3", "idna", "certifi", "charset-normalizer")
+
+
+def project(folder: Path) -> dict:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+BASE, OTHER = project(ROOT), project(ROOT / "server")
+
+
+def build(folder: Path, into: Path) -> tuple[Path, Path]:
+    """Wheel and source distribution of a folder, without a network."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", into],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (wheel,) = into.glob("*.whl")
+    (sdist,) = into.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    for name in found:
+        if name.endswith(".dist-info/RECORD"):  # in the order in which files were found
+            found[name] = b"\n".join(sorted(found[name].splitlines()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    made = {}
+    for name, folder in (("base", ROOT), ("server", ROOT / "server")):
+        wheel, sdist = build(folder, tmp_path_factory.mktemp(name))
+        made[name] = SimpleNamespace(wheel=wheel, sdist=sdist, files=contents(wheel))
+    return SimpleNamespace(**made)
+
+
+def top(files) -> set[str]:
+    return {name.partition("/")[0] for name in files if ".dist-info/" not in name}
+
+
+def test_both_have_one_version_and_the_second_stands_on_exactly_that():
+    version = BASE["version"]
+    assert OTHER["version"] == version
+    package = json.loads((ROOT / "client" / BROWSER / "package.json").read_text())
+    assert package["version"] == version
+    assert f"hushpoll[cli,kernels]=={version}" in OTHER["dependencies"]
+    assert BASE["requires-python"] == OTHER["requires-python"]
+    assert metadata.version("hushpoll") == metadata.version("hushpoll-server") == version
+
+
+def test_the_base_names_no_other_distribution_of_ours():
+    # Whoever typed `.[server]` would else fetch that name from an index, whoever owns it there.
+    assert [one.split(">")[0] for one in BASE["dependencies"]] == ["requests"]
+    for extra in BASE["optional-dependencies"].values():
+        assert not any(one.startswith("hushpoll") for one in extra)
+
+
+def test_every_extra_that_a_command_or_an_error_names_exists():
+    for name, row in COMMANDS.items():
+        package = row.target.partition(".")[0]
+        said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].strip("'")
+        distribution, _, extra = said.rstrip("]").partition("[")
+        declared = {"hushpoll": BASE, "hushpoll-server": OTHER}[distribution]
+        assert distribution == ("hushpoll" if package in DEVICE else "hushpoll-server"), name
+        assert not extra or extra in declared["optional-dependencies"]
+
+
+def test_the_wheels_hold_every_file_of_every_package_and_none_twice(built):
+    assert top(built.base.files) == DEVICE
+    assert top(built.server.files) == SERVER | {BROWSER}
+    assert not built.base.files.keys() & built.server.files.keys()
+    packed = built.base.files | built.server.files
+    for folder in ("protocols", "shared", "client", "server"):
+        for package in DEVICE | SERVER:
+            for path in (ROOT / folder / package).rglob("*"):
+                name = path.relative_to(ROOT / folder).as_posix()
+                if path.is_file() and "/." not in name and "__pycache__" not in name:
+                    assert packed[name] == path.read_bytes()
+    assert not any("node_modules" in name or "__pycache__" in name for name in packed)
+    for wheel in (built.base, built.server):
+        (licence,) = [body for name, body in wheel.files.items() if name.endswith("s/LICENSE")]
+        assert licence == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["base", "server"])
+def test_a_source_distribution_builds_the_same_wheel(built, name, tmp_path):
+    one = getattr(built, name)
+    # Beside a folder `client` that is not ours, which must not be looked at.
+    (tmp_path / "client" / "hushpoll_fleet").mkdir(parents=True)
+    with tarfile.open(one.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    wheel, _ = build(tmp_path / one.sdist.name.removesuffix(".tar.gz"), tmp_path / "dist")
+    assert contents(wheel) == one.files
+
+
+def unpack(wheels, folder: Path) -> Path:
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel.wheel) as archive:
+            archive.extractall(folder)
+    return folder
+
+
+def run(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run with ours from a folder, and the libraries of this environment but not its ours."""
+    libraries = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    # -S: an editable install is a .pth file, and those are read by site.
+    before = f"import sys; sys.path[:0] = [{str(folder)!r}]; sys.path += {libraries!r}\n"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", before + code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={key: value for key, value in os.environ.items() if not key.startswith("HUSHPOLL_")},
+    )
+
+
+ANSWER = """
+from hushpoll_client import Published, randomize
+from hushpoll_shared import Manifest
+import hushpoll_client
+attribute = {"name": "smokes", "role": "sensitive", "protocol": "GRR", "categories": ["yes", "no"]}
+draft = {"name": "habits", "version": 1, "title": "Habits", "epsilon": "2", "split": "uniform",
+         "attributes": [attribute]}
+published = Published.from_json(Manifest.from_dict(draft).resolve().canonical)
+print(hushpoll_client.__file__, len(randomize(published, {"smokes": "yes"}).record))
+"""
+
+
+@pytest.mark.parametrize("command", ["serve", "simulate", "plan", "train", "demo"])
+def test_the_base_alone_answers_and_names_what_the_rest_needs(built, tmp_path, command):
+    folder = unpack([built.base], tmp_path)
+    answered = run(folder, ANSWER)
+    assert answered.stdout.split() == [str(folder / "hushpoll_client" / "__init__.py"), "1"]
+    refused = run(
+        folder, f"from hushpoll_client.commandline import main\nmain([{command!r}, '--help'])"
+    )
+    assert (refused.returncode, refused.stdout) == (3, "")
+    wanted = {"train": "'hushpoll-server[train]'", "demo": "'hushpoll-server[train]'"}
+    assert f"pip install {wanted.get(command, 'hushpoll-server')}\n" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_path):
+    folder = unpack([built.base, built.server], tmp_path)
+    done = run(
+        folder,
+        "from importlib import import_module, resources\n"
+        "from hushpoll_client.commandline import COMMANDS\n"
+        "for row in COMMANDS.values():\n"
+        "    module, _, attribute = row.target.partition(':')\n"
+        "    getattr(import_module(module), attribute)\n"
+        "from hushpoll_server.page.assets import ENTRY, assets\n"
+        "assert assets().files[ENTRY].body\n"
+        "from hushpoll_fleet.demo import sample_manifest\n"
+        "assert sample_manifest()\n"
+        "tool = resources.files('hushpoll_client_js') / 'tools' / 'draw.js'\n"
+        "print(tool, tool.is_file())",
+    )
+    assert done.stdout.split() == [str(folder / BROWSER / "tools" / "draw.js"), "True"], done.stderr
+
+
+def compiled(source: Path, scratch: Path) -> int:
+    return Path(py_compile.compile(str(source), cfile=str(scratch), doraise=True)).stat().st_size
+
+
+def test_the_base_install_with_byte_code_is_under_5_mb(built, tmp_path):
+    """The same sum as that of scripts/sdk-size, which installs into a fresh environment."""
+    paths = [path for path in unpack([built.base], tmp_path / "base").rglob("*") if path.is_file()]
+    for name in BENEATH:
+        for entry in metadata.files(name):
+            path = Path(entry.locate())
+            if path.suffix != ".pyc" and path.is_file():
+                paths.append(path)
+    sizes = [path.stat().st_size for path in paths]
+    codes = [compiled(path, tmp_path / "one.pyc") for path in paths if path.suffix == ".py"]
+    assert len(sizes) > 150
+    assert sum(sizes) + sum(codes) < LIMIT
+
+
+def test_pip_takes_both_from_their_folders_and_asks_no_index():
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-build-isolation",
+         "--disable-pip-version-check", ".", "./server[dev]"],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    version = BASE["version"]
+    assert f"Would install hushpoll-{version} hushpoll-server-{version}" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_fresh_environment_gets_requests_and_what_it_needs():
+    done = subprocess.run(
+        [ROOT / "scripts" / "sdk-size"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
