@@ -211,3 +211,13 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
     )
     with pytest.raises(TypeError, match="not a click command"):
         main(["broken"])
+
+
+def test_an_option_chooses_between_two_commands_of_a_name(capsys):
+    code, out, _ = call(capsys, "fairness", "--help")
+    assert (code, "--url" in out, "--unseen" in out) == (0, True, False)
+    for given in (["--records", "x"], ["--predictions=x"], ["--model", "x"]):
+        code, out, _ = call(capsys, "fairness", *given, "--help")
+        assert (code, "--url" in out, "--unseen" in out) == (0, False, True)
+    code, _, err = call(capsys, "fairness")
+    assert (code, "Missing argument 'NAME'" in err) == (2, True)

@@ -1,4 +1,4 @@
-"""``hushpoll job`` against a real server and a real worker."""
+"""``hushpoll job``, and what is made of jobs, against a real server and a real worker."""
 
 from __future__ import annotations
 
@@ -90,6 +90,74 @@ def test_a_model_is_trained_by_the_worker(hushpoll, survey, worker, tmp_path):
     )
     assert code == 0, err
     assert "model.json" in zipfile.ZipFile(out).namelist()
+
+
+def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worker, tmp_path):
+    out = tmp_path / "fairness.json"
+    options = ("--params", "n_estimators=4", "--folds", 2, "--seed", 3)
+    code, said, err = hushpoll("fairness", survey, *options, "--out", out)
+    assert code == 0, err
+    assert f"{survey} version 1, 300 records" in said
+    assert "SPD = P1-P0, fair at 0" in said
+    assert f"The report is in {out}." in said
+    found = json.loads(out.read_text())
+    assert (found["folds"], found["seed"], found["parameters"]["n_estimators"]) == (2, 3, 4)
+    code, said, _ = hushpoll("fairness", survey, *options, "--json")
+    assert (code, json.loads(said)) == (0, found)
+
+
+def test_groups_of_a_survey_are_compared(hushpoll, survey, worker):
+    code, said, err = hushpoll(
+        "fairness", survey, "--groups", "country", "--reference", "Norway", "--folds", 2,
+        "--params", "n_estimators=2", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(said)["protected"]["reference"] == ["Norway"]
+    assert "Norway" not in [one["group"] for one in json.loads(said)["groups"]]
+
+
+def test_what_fairness_cannot_do_is_told(hushpoll, analyst, draft, survey, worker, monkeypatch):
+    for arguments, code, words in (
+        (["--reference", "Norway"], 2, "--reference needs --groups"),
+        (["--groups", "nothing"], 1, "nothing"),
+        (["--params", "n_trees=3"], 1, "n_trees"),
+        (["--out", "nowhere/report.json"], 1, "no directory"),
+        (["--timeout", 0], 1, "it goes on: see hushpoll job show"),
+    ):
+        found, out, err = hushpoll("fairness", survey, *arguments)
+        assert (found, out) == (code, "")
+        assert words in err
+    analyst.publish(draft | {"name": f"{survey}-empty"})
+    code, _, err = hushpoll("fairness", f"{survey}-empty")
+    assert code == 1
+    assert "fewer than its minimum batch" in err
+    monkeypatch.setenv("HUSHPOLL_TOKEN", analyst.issue_token(["read"])["token"])
+    code, _, err = hushpoll("fairness", survey)
+    assert code == 1
+    assert "train" in err
+
+
+@pytest.mark.parametrize("poisoners", [0, 0.2])
+def test_a_fleet_s_poisoners_are_flagged_and_its_honest_respondents_are_not(
+    hushpoll, analyst, draft, worker, tmp_path, poisoners
+):
+    name = f"{draft['name']}-shape"
+    path = tmp_path / "survey.json"
+    path.write_text(json.dumps(draft | {"name": name, "protocol": "OUE"}))
+    analyst.publish(draft | {"name": name, "protocol": "OUE"})
+    fleet = ["--misbehave", f"poison-maximal={poisoners}"] if poisoners else []
+    code, _, err = hushpoll(
+        "simulate", "--manifest", path, "--respondents", 600, "--seed", 2, "--bulk", *fleet
+    )
+    assert code == 0, err
+    code, said, err = hushpoll("estimate", name, "--check-shape", "--json")
+    assert code == 0, err
+    shape = json.loads(said)["shape"]
+    assert shape["flagged"] is bool(poisoners)
+    assert shape["n"] == json.loads(said)["n"] == 600
+    code, said, _ = hushpoll("estimate", name, "--check-shape")
+    assert code == 0
+    assert ("FLAGGED" if poisoners else "like those of devices") in said
 
 
 def test_a_refusal_is_the_server_s_own(hushpoll, survey, worker):

@@ -1,12 +1,14 @@
 """The test of report shape over HTTP: a worker finds what the function finds, and tells no row."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from hushpoll_analysis.report_shape import ALPHA, report_shape
 from hushpoll_protocols.kernels import perturb
+from hushpoll_server.jobs.kinds import shape
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared import wire
 from hushpoll_shared.wire import Report
@@ -44,6 +46,14 @@ def shape_of(site, **body):
     Runner(site.collector).run(answer.json["id"])
     result = site.get(f"/api/v1/jobs/{answer.json['id']}/result")
     return json.loads(result.data)
+
+
+@pytest.fixture
+def database_url(tmp_path, migrated):
+    """SQLite alone: the test reads records, and where they were makes no difference to it."""
+    path = tmp_path / "hushpoll.sqlite"
+    shutil.copy(migrated, path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture
@@ -89,3 +99,18 @@ def test_nothing_is_told_of_fewer_than_a_minimum_batch(site):
     send(site, published, records_of(published, 49, 1), 1)
     answer = site.post(f"{VERSION}/jobs/shape", json={})
     assert site.problem(answer)[:2] == (409, "not-enough-reports")
+
+
+def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
+    """60 surveys at a level of 1 %: more than 4 alarms would happen in 1 of 2,600 such tests."""
+    alarms = 0
+    for number in range(60):
+        published = site.publish(name=f"survey-{number}", protocol="OUE", epsilon="3")
+        records = records_of(published, 120, number)
+        rng = np.random.default_rng(number)
+        reports = [Report(rng.bytes(16), row.tobytes()) for row in records]
+        site.send_batch(published.name, wire.pack_reports(published.digest, reports))
+        parts = site.collector
+        row = parts.surveys.version(published.name, 1)
+        alarms += json.loads(next(shape(parts, row, {}).blocks))["flagged"]
+    assert alarms <= 4
