@@ -24,7 +24,7 @@ from hushpoll_shared.terminal import emit, json_option, reports_errors, waiting
 
 
 @click.command(
-    epilog="On a file on this machine (with hushpoll-server): hushpoll fairness --records FILE, collected "
+    epilog="On a file on this machine, with hushpoll-server: hushpoll fairness --records FILE, "
     "records that hushpoll export saved, or hushpoll fairness --predictions FILE, rows in clear. "
     "Add --help behind the file's name for their options."
 )
