@@ -20,14 +20,14 @@ from hushpoll_analysis.channel import Channel
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
-from hushpoll_shared.budget import OPTIMAL, Split
+from hushpoll_shared.budget import DRAFT_SPLITS, Split
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
 
 POWER: Final = 0.8
 LEVEL: Final = 0.95
 UNSPENT: Final = 0.9
-SPLITS: Final = ("own", "uniform", "k-based", OPTIMAL)
+SPLITS: Final = ("own", *DRAFT_SPLITS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 from hushpoll_training.card import model_card
 from hushpoll_training.cell import TEST_SIZE
@@ -57,7 +57,7 @@ ignore_option = click.option(
 @click.option("--protected", metavar="COLUMN", help="Likewise; code 1 is privileged, 0 is not.")
 @click.option("--sensitive", metavar="COLUMN,...", help="Likewise: the columns to perturb.")
 @click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="In place of the manifest's.")
-@click.option("--split", type=click.Choice(NAMED_SPLITS), help="Likewise; uniform for codes.")
+@click.option("--split", type=click.Choice(DRAFT_SPLITS), help="Likewise; uniform for codes.")
 @click.option("--epsilon", metavar="NUMBER", help="Likewise: the total of one person.")
 @click.option(
     "--test-size",

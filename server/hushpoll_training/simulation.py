@@ -70,7 +70,7 @@ def override(
     protocol : str, optional
         Of every sensitive attribute, whatever each names; a target keeps its own.
     split : str, optional
-        ``uniform`` or ``k-based``.
+        ``uniform``, ``k-based`` or ``optimal``.
     epsilon : str, optional
         The total.
 

@@ -20,6 +20,8 @@ from hushpoll_shared.text import show
 
 NAMED_SPLITS: Final = ("uniform", "k-based")
 OPTIMAL: Final = "optimal"
+DRAFT_SPLITS: Final = (*NAMED_SPLITS, OPTIMAL)
+"""Rules that a draft may name; `optimal` is published as weights."""
 _UNIT: Final = 10**PLACES
 
 
@@ -57,7 +59,7 @@ class Split:
         """
         if isinstance(value, Split):
             return value
-        names = NAMED_SPLITS if canonical else (*NAMED_SPLITS, OPTIMAL)
+        names = NAMED_SPLITS if canonical else DRAFT_SPLITS
         if isinstance(value, str) and value in names:
             return cls(value)
         weights = value.get("weights") if isinstance(value, Mapping) and len(value) == 1 else None

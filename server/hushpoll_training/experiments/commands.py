@@ -11,7 +11,7 @@ import click
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_shared.given_parameters import given_parameters
 from hushpoll_shared.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_training.cell import TEST_SIZE
@@ -60,7 +60,9 @@ def experiment() -> None:
     "--protocols", metavar="NAME,...", help=f"Out of {', '.join(PROTOCOLS)}.  [default: all]"
 )
 @click.option(
-    "--splits", metavar="NAME,...", help=f"Out of {', '.join(NAMED_SPLITS)}.  [default: both]"
+    "--splits",
+    metavar="NAME,...",
+    help=f"Out of {', '.join(DRAFT_SPLITS)}.  [default: {','.join(NAMED_SPLITS)}]",
 )
 @click.option("--epsilons", metavar="NUMBER,...", help="Totals of one person.")
 @click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.text import NAME_LENGTH, is_name, show
 from hushpoll_shared.yaml_reader import parse_yaml
@@ -127,7 +127,7 @@ class Experiment:
             protocols=fields.choices(
                 _or(given, "protocols", list(PROTOCOLS)), "protocols", PROTOCOLS
             ),
-            splits=fields.choices(_or(given, "splits", list(NAMED_SPLITS)), "splits", NAMED_SPLITS),
+            splits=fields.choices(_or(given, "splits", list(NAMED_SPLITS)), "splits", DRAFT_SPLITS),
             epsilons=fields.epsilons(given["epsilons"]),
             seeds=fields.seeds(given["seeds"]),
             parameters=_parameters(_or(given, "params", {})),

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS
 from hushpoll_training.cell import BASELINE
 from hushpoll_training.experiments.journal import CELLS, read_cells
 from hushpoll_training.experiments.results import (
@@ -96,7 +96,7 @@ class Curves:
             )
         return cls(
             tuple(one for one in PROTOCOLS if one in {key[0] for key in found}),
-            tuple(one for one in NAMED_SPLITS if one in {key[1] for key in found}),
+            tuple(one for one in DRAFT_SPLITS if one in {key[1] for key in found}),
             tuple(sorted({key[2] for key in found})),
             points,
         )
@@ -174,7 +174,7 @@ def read_results(path: Path) -> pd.DataFrame:
     for name in COLUMNS:
         if name not in table.columns:
             raise _no_results(file, f"it has no column {name}")
-    for name, known in (("protocol", (BASELINE, *PROTOCOLS)), ("split", ("none", *NAMED_SPLITS))):
+    for name, known in (("protocol", (BASELINE, *PROTOCOLS)), ("split", ("none", *DRAFT_SPLITS))):
         strange = sorted(set(table[name]) - set(known))
         if strange:
             raise _no_results(file, f"the {name} {strange[0]!r} is none of {', '.join(known)}")

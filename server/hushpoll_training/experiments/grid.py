@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS
 from hushpoll_shared.published import Published
 from hushpoll_training.cell import BASELINE, baseline_cell, cell
 from hushpoll_training.coded import attribute_name, describe_codes
@@ -18,7 +18,7 @@ from hushpoll_training.experiments.configuration import REFERENCE, Experiment
 from hushpoll_training.model import Codes
 from hushpoll_training.simulation import override
 
-_ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *NAMED_SPLITS))}
+_ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
 
 
 class Task(NamedTuple):

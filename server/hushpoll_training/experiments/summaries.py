@@ -14,14 +14,14 @@ import pandas as pd
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS
 from hushpoll_shared.text import show
 from hushpoll_training.cell import BASELINE
 from hushpoll_training.experiments.curves import read_results
 from hushpoll_training.experiments.results import CSV
 from hushpoll_training.metrics import METRICS
 
-_ORDER: Final = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *NAMED_SPLITS))}
+_ORDER: Final = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
 # Published tables write some names in their own way.
 _METRICS: Final = {"acc": "accuracy", "auc": "roc_auc"}
 

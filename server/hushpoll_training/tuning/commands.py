@@ -12,7 +12,7 @@ import click
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.budget import NAMED_SPLITS
+from hushpoll_shared.budget import DRAFT_SPLITS
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
 from hushpoll_training.cell import TEST_SIZE
@@ -39,7 +39,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--perturbed", is_flag=True, help="Fit to randomised answers; by default to those in clear."
 )
 @click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="With --perturbed.")
-@click.option("--split", type=click.Choice(NAMED_SPLITS), help="Likewise.")
+@click.option("--split", type=click.Choice(DRAFT_SPLITS), help="Likewise.")
 @click.option("--epsilon", metavar="NUMBER", help="Likewise.")
 @click.option(
     "--score",

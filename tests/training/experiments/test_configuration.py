@@ -80,7 +80,7 @@ BAD = [
     ({"epsilons": True}, "epsilons", "epsilons is True; it must be a list"),
     ({"protocols": ["XYZ"]}, "protocols", "protocols has 'XYZ'; each must be one of GRR, BLH"),
     ({"protocols": ["GRR", "GRR"]}, "protocols", "protocols has 'GRR' twice; remove one"),
-    ({"splits": "even"}, "splits", "splits has 'even'; each must be one of uniform, k-based"),
+    ({"splits": "even"}, "splits", "must be one of uniform, k-based, optimal"),
     ({"sensitive": [3]}, "sensitive", "sensitive is 3; it must name a column of the data"),
     ({"sensitive": {"draw": 2}}, "sensitive", "it must be a list of columns, or {drawn:"),
     ({"sensitive": DRAWN | {"from": ["age", "job"]}}, "sensitive.from", "lacks 'Sex', the prote"),
