@@ -20,6 +20,9 @@ from hushpoll_client.forks import guard
 
 _log = logging.getLogger("hushpoll_client")
 
+# How long answers may gather before it looks at the file: a step competes with the host app for the
+# interpreter and for SQLite's lock, and an answer is seldom the only one of its moment.
+_SETTLE_SECONDS: Final = 0.05
 # What fails in here, such as a full disk, is not the network's backoff; it is looked at again soon.
 _AFTER_FAULT_SECONDS: Final = 5.0
 
@@ -52,10 +55,11 @@ class Worker:
     def wake(self) -> None:
         """Have ``step`` called soon; never waits for it."""
         with self._condition:
-            self._woken = True
+            news, self._woken = not self._woken, True
             self._until = None
             if self._thread is not None:
-                self._condition.notify_all()
+                if news:
+                    self._condition.notify_all()
                 return
             thread = threading.Thread(target=self._run, name="hushpoll-sender", daemon=True)
             # The interpreter may be ending, or be out of threads: the file keeps what waits.
@@ -93,6 +97,8 @@ class Worker:
         self._until = None
 
     def _run(self) -> None:
+        with self._condition:
+            self._settle()
         while True:
             try:
                 wait = self._step()
@@ -106,9 +112,17 @@ class Worker:
                 if self._ends(wait):
                     self._thread = None
                     return
-                if wait and not self._woken:
-                    self._condition.wait(wait)
+                if wait != 0.0:
+                    if not self._woken:
+                        self._condition.wait(wait)
+                    if self._woken:
+                        self._settle()
                 self._woken = False
+
+    def _settle(self) -> None:
+        # `wake` tells nobody who was told already, so a burst of answers costs one waking.
+        self._condition.wait_for(lambda: self._until is not None, _SETTLE_SECONDS)
+        self._woken = False
 
     def _ends(self, wait: float | None) -> bool:
         if self._until is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import hushpoll_client.worker
 from hushpoll_client import Ledger
 from hushpoll_client.worker import Worker
 
@@ -200,6 +201,18 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
         worker.wake()
         until(lambda expected=expected: len(calls) >= expected)
     until(lambda: not threads())
+
+
+def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
+    """Guards: a step beside every answer held up the host app, which waits for the same locks."""
+    monkeypatch.setattr(hushpoll_client.worker, "_SETTLE_SECONDS", 60.0)
+    calls = []
+    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    for _ in range(100):
+        worker.wake()
+    assert calls == []
+    worker.stop(30)
+    assert calls == [1]
 
 
 def test_many_threads_wake_one(threads):
