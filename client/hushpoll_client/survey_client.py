@@ -15,7 +15,6 @@ from hushpoll_client.discretion import discreet
 from hushpoll_client.keeping import Keeping, Memory
 from hushpoll_client.limits import Limits
 from hushpoll_client.pin import check_pin
-from hushpoll_client.preview import Preview, build_preview
 from hushpoll_client.randomization import Answers, draw
 from hushpoll_client.receipt import Receipt, ReportNotSent
 from hushpoll_client.report import Report
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from hushpoll_client.device import Device
     from hushpoll_client.faults import OnLoss
+    from hushpoll_client.preview import Preview
     from hushpoll_client.retry import Pacing
 
 _DEFAULT_CONFIG = ClientConfig()
@@ -268,6 +268,8 @@ class SurveyClient(Answering):
         ConsentMissing
             With ``storage``, if there are answers and no consent.
         """
+        from hushpoll_client.preview import build_preview
+
         if answers is not None:
             self._keeping.check_consent()
         return build_preview(self.published, answers)
