@@ -1,13 +1,14 @@
-"""Support counts beyond one machine: exported Parquet, counted by Dask (extra ``scale``).
+"""Records beyond one machine: exported Parquet, read and counted by Dask (extra ``scale``).
 
 The file is what ``hushpoll export --format parquet`` writes: a column per attribute, and the
-published manifest in the schema's metadata. Each task reads some row groups; counts are integers
-and add up, so they are exactly those of one machine.
+published manifest in the schema's metadata. Each task reads a row group; counts are integers and
+add up, so they are exactly those of one machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,51 @@ import numpy.typing as npt
 from hushpoll_analysis.counts import Counts, count
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRecords:
+    """Records in files that every worker can read.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    groups : tuple of (str, int)
+        Path and number of every row group.
+    n : int
+        Records.
+    """
+
+    published: Published
+    groups: tuple[tuple[str, int], ...]
+    n: int
+
+    @classmethod
+    def of(cls, paths: Sequence[str | Path]) -> ParquetRecords:
+        """Describe files of one survey's records, at least one.
+
+        Raises
+        ------
+        InvalidParameter
+            If a file is no export of records, or they are of different surveys.
+        OSError
+            If one cannot be read.
+        """
+        found = [_describe(path) for path in paths]
+        if not found or len({published.digest for published, _, _ in found}) > 1:
+            surveys = len({published.digest for published, _, _ in found})
+            raise InvalidParameter(
+                f"the {len(found)} files are of {surveys} surveys; give at least one, all of the "
+                "same published version",
+                field="paths",
+            )
+        groups = [
+            (str(path), group)
+            for path, (_, number, _) in zip(paths, found, strict=True)
+            for group in range(number)
+        ]
+        return cls(found[0][0], tuple(groups), sum(rows for _, _, rows in found))
 
 
 def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[Published, Counts]:
@@ -42,43 +88,44 @@ def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[P
         import dask
     except ImportError as error:
         raise MissingExtra("scale", "counting with Dask") from error
-    found = [_describe(path) for path in paths]
-    if not found or len({published.digest for published, _ in found}) > 1:
-        raise InvalidParameter(
-            f"the {len(found)} files are of {len({one.digest for one, _ in found})} surveys; give "
-            "at least one, all of the same published version",
-            field="paths",
-        )
-    published = found[0][0]
+    found = ParquetRecords.of(paths)
     untyped: Any = dask
-    parts = [
-        untyped.delayed(count_row_group, pure=False)(str(path), group)
-        for path, (_, groups) in zip(paths, found, strict=True)
-        for group in range(groups)
-    ]
+    parts = [untyped.delayed(count_row_group, pure=False)(*group) for group in found.groups]
     done = client.gather(client.compute(parts)) if client is not None else untyped.compute(*parts)
-    return published, sum(done, Counts.none(published))
+    return found.published, sum(done, Counts.none(found.published))
 
 
 def count_row_group(path: str, group: int) -> Counts:
     """Count one row group; runs on a worker."""
+    return count(*read_row_group(path, group))
+
+
+def read_row_group(path: str, group: int) -> tuple[Published, npt.NDArray[np.uint8]]:
+    """Read the survey and the records, uint8[n, L], of one row group; runs on a worker."""
     from pyarrow import parquet
 
-    published, _ = _describe(path)
-    return count(published, _records(published, parquet.ParquetFile(path).read_row_group(group)))
+    published, _, _ = _describe(path)
+    return published, _records(published, parquet.ParquetFile(path).read_row_group(group))
 
 
-def _describe(path: str | Path) -> tuple[Published, int]:
-    from pyarrow import parquet
+def _describe(path: str | Path) -> tuple[Published, int, int]:
+    """Return a file's survey, and how many row groups and rows it has."""
+    from pyarrow import ArrowInvalid, parquet
 
-    file = parquet.ParquetFile(path)
+    try:
+        file = parquet.ParquetFile(path)
+    except ArrowInvalid as error:
+        raise InvalidParameter(
+            f"{path} is no Parquet file ({error}); export one with --format parquet", field="paths"
+        ) from error
     metadata = file.schema_arrow.metadata or {}
     if metadata.get(b"hushpoll.content") != b"records":
         raise InvalidParameter(
             f"{path} holds no records; export it with --format parquet --content records",
             field="paths",
         )
-    return Published.from_json(metadata[b"hushpoll.manifest"]), file.num_row_groups
+    published = Published.from_json(metadata[b"hushpoll.manifest"])
+    return published, file.num_row_groups, file.metadata.num_rows
 
 
 def _records(published: Published, table: Any) -> npt.NDArray[np.uint8]:

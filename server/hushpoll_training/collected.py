@@ -7,7 +7,7 @@ itself, cross-validated, since a real survey has no other rows in clear.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hushpoll_shared.published import Published
 from hushpoll_training.encoding import check_encoding
 from hushpoll_training.evaluation import FOLDS, Evaluation, cross_validate, evaluate
 from hushpoll_training.learner import check_seed
-from hushpoll_training.model import Codes, OnRound, count_rows, fit_clear, fit_records
+from hushpoll_training.model import Codes, Model, OnRound, count_rows, fit_clear, fit_records
 from hushpoll_training.outcome import Outcome
 from hushpoll_training.stopwatch import Stopwatch
 from hushpoll_training.target import Target
@@ -65,11 +65,58 @@ def train_collected(
     MalformedRecord
         If a record is malformed.
     """
+    options: dict[str, Any] = {"seed": seed, "threads": threads, "on_round": on_round}
+    return measure_collected(
+        published,
+        len(records),
+        lambda: fit_records(published, records, parameters, encoding=encoding, **options),
+        parameters,
+        panel=panel,
+        baseline=baseline,
+        encoding=encoding,
+        **options,
+    )
+
+
+def measure_collected(
+    published: Published,
+    records: int,
+    fit: Callable[[], Model],
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int = 1,
+    panel: Codes | None = None,
+    baseline: Codes | None = None,
+    on_round: OnRound | None = None,
+    encoding: str = "indicator",
+    settings: Mapping[str, float] | None = None,
+) -> Outcome:
+    """Fit in whatever way, and measure like :func:`train_collected`.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    records : int
+        Records that are fitted to, at least 1.
+    fit : callable
+        Fits to them; called once, after what can be refused beforehand was.
+    parameters, seed, threads, panel, baseline, on_round, encoding
+        See :func:`train_collected`.
+    settings : mapping of str to float, optional
+        What else the outcome depends on.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`train_collected`, or as `fit`.
+    """
     check_seed(seed)
     check_encoding(encoding)
     # what a person can correct is found before minutes are spent on fitting
     Target.of(published)
-    if not len(records):
+    if not records:
         raise InvalidParameter(
             "there are 0 records, and there is nothing to learn from; collect some", field="records"
         )
@@ -82,7 +129,7 @@ def train_collected(
     options: dict[str, Any] = {"seed": seed, "threads": threads, "on_round": on_round}
     against: Evaluation | None = None
     baseline_is = None
-    rows = {"records": len(records)}
+    rows = {"records": records}
     if panel is not None and baseline is not None:
         other = fit_clear(published, baseline, parameters, **options)
         against = evaluate(other, panel, threads=threads)
@@ -93,7 +140,7 @@ def train_collected(
         baseline_is = f"{FOLDS}-fold cross-validated on the panel"
         rows["baseline"] = against.rows["tested"]
     clock.lap("baseline")
-    model = fit_records(published, records, parameters, encoding=encoding, **options)
+    model = fit()
     clock.lap("fit")
     found = None if panel is None else evaluate(model, panel, threads=threads)
     clock.lap("score")
@@ -108,4 +155,5 @@ def train_collected(
         rows={**rows, "fitted": model.rows, **({} if found is None else found.rows)},
         timings=clock.laps,
         seed=seed,
+        settings=settings or {},
     )

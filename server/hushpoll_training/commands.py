@@ -65,6 +65,12 @@ ignore_option = click.option(
     help=f"Share of --data to test on.  [default: {TEST_SIZE}]",
 )
 @click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Train on the Dask cluster with this scheduler; --records is then Parquet, as hushpoll "
+    "export --format parquet saves it, where every worker can read it.",
+)
+@click.option(
     "--encoding",
     type=click.Choice(ENCODINGS),
     default="indicator",

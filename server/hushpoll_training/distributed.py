@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
+from hushpoll_training.record import versions
 
 CONNECT_SECONDS = 10.0
 
@@ -59,3 +60,28 @@ def connected(address: str) -> Iterator[Any]:
                 field="dask",
             )
         yield client
+
+
+def require_versions(client: Any) -> None:
+    """Refuse a cluster whose workers run other versions of what results depend on.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming a worker and what differs.
+    """
+    ours = {name: number for name, number in versions().items() if name != "python"}
+    for worker, theirs in _reported(client).items():
+        for name, number in ours.items():
+            if theirs.get(name) != number:
+                raise InvalidParameter(
+                    f"the worker {worker} has {name} {theirs.get(name)} and this machine {number}, "
+                    "and results depend on it; install the same versions everywhere",
+                    field="dask",
+                )
+
+
+def _reported(client: Any) -> dict[str, dict[str, str]]:
+    """Return the versions that each worker runs, by its address."""
+    found: dict[str, dict[str, str]] = client.run(versions)
+    return found

@@ -14,11 +14,10 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import CancelledError
 from typing import Any
 
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_training.distributed import connected
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_training.distributed import connected, require_versions
 from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.worker import Setup, attempt
-from hushpoll_training.record import versions
 
 
 def run_on_cluster(
@@ -55,7 +54,7 @@ def run_on_cluster(
     with connected(address) as client:
         import distributed
 
-        _require_versions(client)
+        require_versions(client)
         packed = zlib.compress(pickle.dumps(setup), level=1)
         # Waited for: a scheduler still reading it would not know what the cells depend on.
         unpacked = client.submit(_unpack, packed, pure=False)
@@ -91,21 +90,3 @@ def _outcome(future: Any) -> dict[str, Any]:
 def _unpack(packed: bytes) -> Setup:
     setup: Setup = pickle.loads(zlib.decompress(packed))  # noqa: S301  (our own, over Dask's wire)
     return setup
-
-
-def _require_versions(client: Any) -> None:
-    ours = {name: number for name, number in versions().items() if name != "python"}
-    for worker, theirs in _reported(client).items():
-        for name, number in ours.items():
-            if theirs.get(name) != number:
-                raise InvalidParameter(
-                    f"the worker {worker} has {name} {theirs.get(name)} and this machine {number}, "
-                    "and results depend on it; install the same versions everywhere",
-                    field="dask",
-                )
-
-
-def _reported(client: Any) -> dict[str, dict[str, str]]:
-    """Return the versions that each worker runs, by its address."""
-    found: dict[str, dict[str, str]] = client.run(versions)
-    return found

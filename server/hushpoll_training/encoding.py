@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.counts import count
+from hushpoll_analysis.counts import Counts, count
 from hushpoll_analysis.frequencies import require_rows
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
@@ -76,25 +76,39 @@ def priors_for(
     if encoding == "indicator":
         return None
     require_rows(len(records))
-    perturbed = [
-        (one.name, one.oracle)
-        for one in published.attributes
-        if one.oracle is not None and one.role != "target"
-    ]
     if method == "likelihood":
         return {
             name: tuple(
                 maximum_likelihood(oracle, column(published.layout, records, name)).tolist()
             )
-            for name, oracle in perturbed
+            for name, oracle in _perturbed_features(published)
         }
-    counts = count(published, records)
+    return priors_from_counts(published, count(published, records))
+
+
+def priors_from_counts(published: Published, counts: Counts) -> dict[str, tuple[float, ...]]:
+    """Return the priors of ``posterior`` by projection, from the counts of the training records.
+
+    Raises
+    ------
+    InvalidParameter
+        If no record was counted.
+    """
+    require_rows(counts.n)
     found = {}
-    for name, oracle in perturbed:
+    for name, oracle in _perturbed_features(published):
         channel = Channel.of(oracle)
         estimated = estimate_proportion(counts.support[name], counts.n, p=channel.p, q=channel.q)
         found[name] = tuple(project_simplex(estimated.frequency).tolist())
     return found
+
+
+def _perturbed_features(published: Published) -> list[tuple[str, FrequencyOracle]]:
+    return [
+        (one.name, one.oracle)
+        for one in published.attributes
+        if one.oracle is not None and one.role != "target"
+    ]
 
 
 def posterior(

@@ -13,6 +13,15 @@ from scipy.sparse import csr_matrix
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.parameters import check_parameters
 
+SETTINGS: Mapping[str, Any] = {
+    "objective": "binary",
+    "deterministic": True,
+    # deterministic asks for one of the two layouts, instead of timing both
+    "force_row_wise": True,
+    "verbosity": -1,
+}
+"""What is LightGBM's to know and nobody's to choose."""
+
 PREDICT_ROWS = 65_536
 """Rows that are scored at a time, which bounds the memory of the result."""
 
@@ -58,23 +67,9 @@ def fit(
     check_seed(seed)
     if threads < 1:
         raise InvalidParameter(f"threads is {threads}; it must be at least 1", field="threads")
-    if label.size == 0 or label.min() == label.max():
-        raise InvalidParameter(
-            f"the {label.size} training rows are all of one class of the target, so there is "
-            "nothing to learn; collect rows of both classes",
-            field="target",
-        )
+    check_classes(label.size, int(label.sum()))
     rounds = int(values.pop("n_estimators"))
-    settings = {
-        **values,
-        "objective": "binary",
-        "seed": seed,
-        "num_threads": threads,
-        "deterministic": True,
-        # deterministic asks for one of the two layouts, instead of timing both
-        "force_row_wise": True,
-        "verbosity": -1,
-    }
+    settings = {**values, **SETTINGS, "seed": seed, "num_threads": threads}
     table = lightgbm.Dataset(
         features, label=label, weight=weight, feature_name=list(names), params=settings
     )
@@ -106,6 +101,22 @@ def renamed(booster: lightgbm.Booster, names: Sequence[str]) -> lightgbm.Booster
     before = f"\nfeature_names={' '.join(booster.feature_name())}\n"
     after = f"\nfeature_names={' '.join(names)}\n"
     return lightgbm.Booster(model_str=text.replace(before, after, 1))
+
+
+def check_classes(rows: int, positive: int) -> None:
+    """Refuse training rows of a single class.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are no rows, or all or none of them are positive.
+    """
+    if not 0 < positive < rows:
+        raise InvalidParameter(
+            f"the {rows} training rows are all of one class of the target, so there is nothing to "
+            "learn; collect rows of both classes",
+            field="target",
+        )
 
 
 def check_seed(seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The two ways of `hushpoll train`: on collected records, and in a simulation on clear rows."""
+"""The ways of `hushpoll train`: on collected records, here or on a cluster, and in a simulation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 
 import click
 
+from hushpoll_analysis.scale import ParquetRecords
 from hushpoll_shared.published import Published
-from hushpoll_shared.terminal import progress
+from hushpoll_shared.terminal import progress, waiting
 from hushpoll_training.cell import TEST_SIZE
-from hushpoll_training.collected import train_collected
+from hushpoll_training.collected import measure_collected, train_collected
+from hushpoll_training.distributed import connected
+from hushpoll_training.distributed_learner import fit_parquet
 from hushpoll_training.evaluation import FOLDS
 from hushpoll_training.inputs import read_coded_data, read_collected, read_described
+from hushpoll_training.model import Codes, Model
 from hushpoll_training.outcome import Outcome
 from hushpoll_training.rows import read_rows
 from hushpoll_training.simulation import train_simulated
@@ -45,7 +49,7 @@ def choose_mode(records: Path | None, data: Path | None, given: Mapping[str, Any
     """
     if records is not None and data is None:
         _check_records(given)
-        return partial(from_records, records, given)
+        return partial(from_records if given["dask"] is None else from_cluster, records, given)
     if data is not None and records is None:
         _check_data(given)
         return partial(from_data, data, given)
@@ -61,7 +65,7 @@ def _check_records(given: Mapping[str, Any]) -> None:
 
 
 def _check_data(given: Mapping[str, Any]) -> None:
-    _refuse(given, _OF_RECORDS, "does not go with --data")
+    _refuse(given, (*_OF_RECORDS, "dask"), "does not go with --data")
     if given["manifest"] is not None:
         _refuse(given, _OF_CODES, "is the manifest's to say")
         return
@@ -90,14 +94,9 @@ def from_records(
     """Train on a file of records, with a progress bar."""
     published, rows = read_collected(records)
     _check_groups(published, given)
-    panel, baseline = (
-        None
-        if given[name] is None
-        else read_rows(given[name], published, option=name, ignored=ignore)
-        for name in _OF_RECORDS
-    )
-    others = 0 if panel is None else FOLDS if baseline is None else 1
-    with progress("boosting rounds", (1 + others) * parameters["n_estimators"]) as advance:
+    panel, baseline = _clear_rows(published, given, ignore)
+    rounds = (1 + _others(panel, baseline)) * parameters["n_estimators"]
+    with progress("boosting rounds", rounds) as advance:
         return train_collected(
             published,
             rows,
@@ -109,6 +108,58 @@ def from_records(
             on_round=_one(advance),
             encoding=encoding,
         )
+
+
+def from_cluster(
+    records: Path,
+    given: Mapping[str, Any],
+    ignore: Sequence[str],
+    parameters: Mapping[str, Any],
+    seed: int,
+    threads: int,
+    encoding: str = "indicator",
+) -> Outcome:
+    """Train on a Parquet file of records on a Dask cluster; measure on this machine."""
+    found = ParquetRecords.of([records])
+    _check_groups(found.published, given)
+    panel, baseline = _clear_rows(found.published, given, ignore)
+    with connected(given["dask"]) as client:
+
+        def fit() -> Model:
+            with waiting(f"training on {workers} workers") as say:
+                say("running")
+                return fit_parquet(found, parameters, client=client, seed=seed, encoding=encoding)
+
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        return measure_collected(
+            found.published,
+            found.n,
+            fit,
+            parameters,
+            seed=seed,
+            threads=threads,
+            panel=panel,
+            baseline=baseline,
+            encoding=encoding,
+            settings={"workers": workers},
+        )
+
+
+def _clear_rows(
+    published: Published, given: Mapping[str, Any], ignore: Sequence[str]
+) -> tuple[Codes | None, Codes | None]:
+    panel, baseline = (
+        None
+        if given[name] is None
+        else read_rows(given[name], published, option=name, ignored=ignore)
+        for name in _OF_RECORDS
+    )
+    return panel, baseline
+
+
+def _others(panel: Codes | None, baseline: Codes | None) -> int:
+    """Return how many models are fitted besides the one of the records."""
+    return 0 if panel is None else FOLDS if baseline is None else 1
 
 
 def from_data(

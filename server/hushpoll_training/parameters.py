@@ -43,6 +43,12 @@ PARAMETERS: Mapping[str, Range] = {
 }
 
 
+_EARLY_STOPPING = (
+    *("early_stopping", "early_stopping_round", "early_stopping_rounds", "n_iter_no_change"),
+    "early_stopping_min_delta",
+)
+
+
 def check_parameters(given: Mapping[str, Any]) -> dict[str, int | float]:
     """Return all parameters, defaults filled in, in the order of `PARAMETERS`.
 
@@ -52,6 +58,13 @@ def check_parameters(given: Mapping[str, Any]) -> dict[str, int | float]:
         For an unknown name (the known ones are listed), a wrong type or a value out of bounds.
     """
     for name in given:
+        if name in _EARLY_STOPPING:
+            raise InvalidParameter(
+                f"{name} is given, and early stopping is not offered: it would need rows to "
+                "validate on, which a cluster has no way for; choose n_estimators with hushpoll "
+                "tune",
+                field=str(name),
+            )
         if name not in PARAMETERS:
             raise InvalidParameter(
                 f"{name!r} is no parameter of the learner; use one of {', '.join(PARAMETERS)} "

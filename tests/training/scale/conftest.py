@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+
+from hushpoll_shared.batch import column
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +35,25 @@ def cluster():
         ) as started,
     ):
         yield started
+
+
+@pytest.fixture(scope="session")
+def write_parquet():
+    """Write records as an export does, some to a row group, and return the path."""
+
+    def write(path, published, records, rows):
+        columns = {}
+        for one in published.attributes:
+            part = np.ascontiguousarray(column(published.layout, records, one.name))
+            if one.oracle is None:
+                codes = part.view(f"<u{part.shape[1]}").ravel()
+                columns[one.name] = pa.array([one.domain[code] for code in codes])
+            else:
+                width = pa.binary(one.oracle.record_size)
+                columns[one.name] = pa.array([row.tobytes() for row in part], width)
+        described = {"hushpoll.content": "records", "hushpoll.manifest": published.canonical}
+        table = pa.table(columns).replace_schema_metadata(described)
+        parquet.write_table(table, path, row_group_size=rows)
+        return path
+
+    return write

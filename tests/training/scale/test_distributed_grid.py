@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_training import distributed_grid
+from hushpoll_training import distributed, distributed_grid
 from hushpoll_training.distributed import connected
 from hushpoll_training.distributed_grid import run_on_cluster
 from hushpoll_training.experiments import worker
@@ -127,10 +127,8 @@ def test_a_stopped_run_takes_back_what_has_not_begun(cluster, experiment, alone,
 
 
 def test_other_versions_are_refused(cluster, experiment, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        distributed_grid, "versions", partial(dict, lightgbm="0", numpy="0", python="0")
-    )
-    monkeypatch.setattr(distributed_grid, "_reported", lambda client: {"tcp://w": {"numpy": "9"}})
+    monkeypatch.setattr(distributed, "versions", partial(dict, lightgbm="0", numpy="0", python="0"))
+    monkeypatch.setattr(distributed, "_reported", lambda client: {"tcp://w": {"numpy": "9"}})
     with pytest.raises(InvalidParameter, match="same versions") as caught:
         run_experiment(
             experiment,

@@ -1,17 +1,15 @@
 """Exported records counted by the workers of a cluster."""
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from hushpoll_analysis import count
 from hushpoll_analysis.scale import count_parquet
 from hushpoll_shared import Manifest
-from hushpoll_shared.batch import column, encode_many
+from hushpoll_shared.batch import encode_many
 from hushpoll_training.distributed import connected
 
 
-def test_a_cluster_counts_exactly_what_one_machine_counts(cluster, tmp_path):
+def test_a_cluster_counts_exactly_what_one_machine_counts(cluster, write_parquet, tmp_path):
     attributes = [
         {"name": name, "role": "sensitive", "protocol": protocol, "range": [1, 30]}
         for name, protocol in [("a", "GRR"), ("b", "OLH"), ("c", "OUE"), ("d", "SS")]
@@ -21,17 +19,7 @@ def test_a_cluster_counts_exactly_what_one_machine_counts(cluster, tmp_path):
     ).resolve()
     rng = np.random.default_rng(1)
     records = encode_many(published, {n: rng.integers(0, 30, 5000) for n in "abcd"}, rng)
-    columns = {
-        one.name: pa.array(
-            [row.tobytes() for row in column(published.layout, records, one.name)],
-            pa.binary(one.oracle.record_size),
-        )
-        for one in published.attributes
-    }
-    table = pa.table(columns).replace_schema_metadata(
-        {"hushpoll.content": "records", "hushpoll.manifest": published.canonical}
-    )
-    parquet.write_table(table, tmp_path / "big.parquet", row_group_size=700)
+    write_parquet(tmp_path / "big.parquet", published, records, 700)
     with connected(cluster.scheduler_address) as client:
         _, found = count_parquet([tmp_path / "big.parquet"], client=client)
     expected = count(published, records)
