@@ -89,7 +89,8 @@ def test_the_base_names_no_other_distribution_of_ours():
 
 
 def test_every_extra_that_a_command_or_an_error_names_exists():
-    for name, row in COMMANDS.items():
+    rows = [(name, one) for name, row in COMMANDS.items() for one in (row, *row.instead.values())]
+    for name, row in rows:
         package = row.target.partition(".")[0]
         said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].strip("'")
         distribution, _, extra = said.rstrip("]").partition("[")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from hushpoll_client.commandline import COMMANDS, Row
@@ -16,6 +16,7 @@ from hushpoll_shared.terminal import describe, exit_code
 import click  # isort: skip
 
 _OURS: Final = "hushpoll_"
+_OTHER: Final = "hushpoll-server"
 _INTERRUPTED: Final = 130
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -43,6 +44,8 @@ class LazyGroup(click.Group):
         ------
         MissingExtra
             If a package that it needs is not installed.
+        HushpollError
+            If it is of another release than this program.
         """
         del ctx
         row = COMMANDS.get(cmd_name)
@@ -68,6 +71,8 @@ class LazyGroup(click.Group):
 
 def _imported(name: str, row: Row) -> click.Command:
     module, _, attribute = row.target.partition(":")
+    if row.extra != "cli":
+        _check_release()
     try:
         command = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
@@ -79,6 +84,19 @@ def _imported(name: str, row: Row) -> click.Command:
     if not isinstance(command, click.Command):
         raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
     return command
+
+
+def _check_release() -> None:
+    # pip warns where one of the two is upgraded alone, and installs it nevertheless.
+    try:
+        found = version(_OTHER)
+    except PackageNotFoundError:
+        return
+    if found != (own := version("hushpoll")):
+        raise HushpollError(
+            f"{_OTHER} is of version {found} and hushpoll of version {own}; the two are released "
+            f"together: pip install {_OTHER}=={own}"
+        )
 
 
 @click.group(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hushpoll_client import commandline
+from hushpoll_client import command_group, commandline
 from hushpoll_client.commandline import COMMANDS, main
 
 # A finder that hides packages, as an environment without an extra does.
@@ -170,6 +170,16 @@ def test_a_missing_distribution_is_3_and_named(hidden, command):
     assert (done.returncode, done.stdout) == (3, "")
     assert "needs the distribution 'hushpoll-server'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
+    versions = {"hushpoll": "2.0.0", "hushpoll-server": "1.0.0"}
+    monkeypatch.setattr(command_group, "version", versions.get)
+    code, out, err = call(capsys, "serve", "--help")
+    assert (code, out) == (1, "")
+    assert "hushpoll-server is of version 1.0.0 and hushpoll of version 2.0.0" in err
+    assert "pip install hushpoll-server==2.0.0" in err
+    assert call(capsys, "ledger", "--help")[0] == 0
 
 
 def test_a_module_missing_in_a_package_of_ours_is_a_fault(monkeypatch):
