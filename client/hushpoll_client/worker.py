@@ -11,6 +11,7 @@ import atexit
 import logging
 import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -64,7 +65,7 @@ class Worker:
             thread = threading.Thread(target=self._run, name="hushpoll-sender", daemon=True)
             # The interpreter may be ending, or be out of threads: the file keeps what waits.
             with suppress(RuntimeError):
-                thread.start()
+                start_new_thread(self._start, (thread,))
                 self._thread = thread
 
     def stop(self, seconds: float) -> None:
@@ -73,7 +74,10 @@ class Worker:
             self._until = time.monotonic() + seconds
             self._condition.notify_all()
             thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+            if thread is None or thread is threading.current_thread():
+                return
+            ended = self._condition.wait_for(lambda: self._thread is not thread, seconds)
+        if ended and thread.ident is not None:
             thread.join(seconds)
 
     def take_fault(self) -> Exception | None:
@@ -96,6 +100,17 @@ class Worker:
         self._thread = None
         self._until = None
 
+    def _start(self, thread: threading.Thread) -> None:
+        # `Thread.start` waits until the thread runs. On a busy machine that takes longer than an
+        # answer may, so it is another thread that waits.
+        try:
+            thread.start()
+        except Exception:
+            # As above; the next answer tries again.
+            with self._condition:
+                self._thread = None
+                self._condition.notify_all()
+
     def _run(self) -> None:
         with self._condition:
             self._settle()
@@ -111,6 +126,7 @@ class Worker:
             with self._condition:
                 if self._ends(wait):
                     self._thread = None
+                    self._condition.notify_all()
                     return
                 if wait != 0.0:
                     if not self._woken:
