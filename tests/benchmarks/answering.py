@@ -1,4 +1,9 @@
-"""How long a host app's thread waits in `answer`, the network dead."""
+"""How long a host app's thread waits in `answer`, the network dead.
+
+On a busy machine most of what it waits for is a processor. ``chrt --reset-on-fork --rr 10
+scripts/bench --only answer`` gives the host's thread one at once, and the sender's none: what is
+left is what the SDK itself makes it wait for.
+"""
 
 from __future__ import annotations
 
