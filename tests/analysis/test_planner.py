@@ -7,14 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from hushpoll_analysis.planner import (
-    AuditAssumptions,
-    audit_power,
-    category_width,
-    detectable_difference,
-    plan,
-    spd_error,
-)
+from hushpoll_analysis.planner import category_width, detectable_difference, plan
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate
@@ -49,26 +42,6 @@ def test_the_width_is_the_mean_width_of_simulated_intervals(protocol):
     assert category_width(oracle, k, n) == pytest.approx(np.mean(widths), rel=0.02)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_error_and_the_power_are_those_of_simulated_audits(protocol):
-    """400 surveys; plain D, so 4 binomial standard errors of 0.1, and 4 of the deviation."""
-    n, surveys, given = 4000, 400, AuditAssumptions(0.1, 0.3, 0.4)
-    oracle = create(protocol, k=2, epsilon="2")
-    rng = np.random.default_rng(6)
-    group = (rng.random((surveys, n)) >= given.unprivileged).astype(np.int64)
-    predicted = rng.random((surveys, n)) < given.positive + given.gap * group
-    records = perturb(oracle, group.ravel(), rng)
-    p, q = float(oracle.p), float(oracle.q)
-    debiased = ((indicators(oracle, records) - q) / (p - q)).reshape(surveys, n, 2)
-    rate = (predicted[..., None] * debiased).mean(axis=1) / debiased.mean(axis=1)
-    spd = rate[:, 1] - rate[:, 0]
-    error = spd_error(oracle, n, given)
-    assert spd.std() == pytest.approx(error, rel=4 / np.sqrt(2 * surveys))
-    power = audit_power(oracle, n, given)
-    found = np.mean(np.abs(spd) > 1.959964 * error)
-    assert abs(found - power) < 4 * np.sqrt(0.25 / surveys)
-
-
 def test_twice_the_precision_takes_four_times_the_people():
     oracle = create("OUE", k=8, epsilon="1")
     one, four = (detectable_difference(oracle, 8, n) for n in (1000, 4000))
@@ -86,8 +59,10 @@ def test_a_plan_has_every_option_and_recommends_the_best():
         assert best <= options[protocol, "uniform"]["total_variance"]
         assert best <= options[protocol, "k-based"]["total_variance"]
     chosen = options[found["recommended"]["protocol"], found["recommended"]["split"]]
-    assert chosen["audit_power"] >= 0.8
-    enough = [one["total_variance"] for one in options.values() if one["audit_power"] >= 0.8]
+    assert chosen["audit_power"]["SPD"] >= 0.8
+    # no target, no labels
+    assert chosen["audit_power"]["EOD"] is chosen["audit_power"]["OAD"] is None
+    enough = [one["total_variance"] for one in options.values() if one["audit_power"]["SPD"] >= 0.8]
     assert chosen["total_variance"] == min(enough)
     assert any("THE spends" in text for text in options["THE", "uniform"]["warnings"])
 
@@ -103,13 +78,32 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     assert json.loads(document)["n"] == 5000
 
 
+def test_a_perturbed_target_keeps_its_protocol():
+    label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    draft = DRAFT | {"attributes": [*DRAFT["attributes"], label | {"protocol": "GRR"}]}
+    for option in plan(Manifest.from_dict(draft), 6000)["options"]:
+        protocols = {row["name"]: row["protocol"] for row in option["attributes"]}
+        assert protocols["income"] == "GRR"
+        if option["protocol"] != "own":
+            assert protocols["age"] == option["protocol"]
+
+
+def test_the_recommendation_is_for_the_metric_that_is_asked_for():
+    label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    draft = Manifest.from_dict(DRAFT | {"attributes": [*DRAFT["attributes"], label]})
+    found = {metric: plan(draft, 3000, metric=metric) for metric in ("SPD", "EOD")}
+    for metric, one in found.items():
+        assert f"a gap of 0.1 in {metric}" in one["reason"]
+    # positive labels are fewer than people: what finds SPD is too little for EOD
+    assert "none finds" in found["EOD"]["reason"]
+    assert "none finds" not in found["SPD"]["reason"]
+
+
 @pytest.mark.parametrize(
     ("call", "field"),
     [
         (lambda: plan(Manifest.from_dict(DRAFT), 0), "n"),
-        (lambda: AuditAssumptions(gap=0), "gap"),
-        (lambda: AuditAssumptions(gap=0.5, positive=0.6), "gap"),
-        (lambda: AuditAssumptions(unprivileged=1), "unprivileged"),
+        (lambda: plan(Manifest.from_dict(DRAFT), 9, metric="AUC"), "metric"),
     ],
 )
 def test_each_mistake_names_its_field(call, field):
