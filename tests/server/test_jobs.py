@@ -80,19 +80,24 @@ def test_a_fold_is_a_job(make_site):
     assert (body["n"], body["pending"]) == (7, 3)
 
 
-def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path):
+@pytest.mark.parametrize("encoding", ["indicator", "posterior"])
+def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path, encoding):
     from hushpoll_training.saved import load_model
 
     published = site.publish()
     incomes = ["poor", "rich"] * 30
     reports = [make_report(published, income=income) for income in incomes]
     site.send_batch("work", wire.pack_reports(published.digest, reports))
-    job = add(site, "train", {"seed": 3, "parameters": {"n_estimators": 4}})
+    body = {"seed": 3, "parameters": {"n_estimators": 4}, "encoding": encoding}
+    job = add(site, "train", body)
     run(site, job)
     assert look(site, job)["state"] == "done", look(site, job)
     with zipfile.ZipFile(io.BytesIO(fetch(site, job).data)) as archive:
         archive.extractall(tmp_path)
-    assert load_model(tmp_path).published == published
+    model = load_model(tmp_path)
+    assert (model.published, model.features.encoding) == (published, encoding)
+    assert published.digest in (tmp_path / "card.json").read_text()
+    assert (tmp_path / "card.html").is_file()
 
 
 def test_a_parameter_that_is_none_fails_the_job_with_its_reason(site):
@@ -151,6 +156,7 @@ def test_below_the_minimum_batch_nothing_is_begun(site, kind, status):
         ("export", {"content": "indicators"}, "content"),
         ("train", {"seed": -1}, "seed"),
         ("train", {"panel": "x"}, "panel"),
+        ("train", {"encoding": "one"}, "encoding"),
     ],
 )
 def test_a_job_of_another_form_is_refused_by_field(site, kind, body, field):

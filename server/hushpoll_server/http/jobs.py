@@ -40,6 +40,9 @@ class TrainBody(models.Strict):
         max_length=64,
         description="Of LightGBM, as hushpoll train names them.",
     )
+    encoding: Literal["indicator", "posterior"] = Field(
+        "indicator", description="How records become features."
+    )
 
 
 class FairnessBody(TrainBody):
@@ -52,9 +55,6 @@ class FairnessBody(TrainBody):
         "dropped",
         description="What the models get of the protected attribute, never its record: nothing, or "
         "each of its values in turn.",
-    )
-    encoding: Literal["indicator", "posterior"] = Field(
-        "indicator", description="How records become features."
     )
     groups: str | None = Field(
         None,

@@ -60,6 +60,7 @@ def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
         The worker was installed without the extra ``train``.
     """
     try:
+        from hushpoll_training.card import model_card
         from hushpoll_training.collected import train_collected
         from hushpoll_training.parameters import check_parameters
         from hushpoll_training.record import run_record
@@ -71,10 +72,17 @@ def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
     published = parts.surveys.published(row)
     with parts.analysis.scanning(row, release) as blocks:
         records = np.concatenate(list(blocks))
-    outcome = train_collected(published, records, learner, seed=int(parameters.get("seed", 0)))
+    outcome = train_collected(
+        published,
+        records,
+        learner,
+        seed=int(parameters.get("seed", 0)),
+        encoding=parameters.get("encoding", "indicator"),
+    )
+    run = run_record(outcome, learner, {})
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
-        save_model(outcome.model, directory, run_record(outcome, learner, {}))
+        save_model(outcome.model, directory, run, card=model_card(run))
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(directory.iterdir()):
