@@ -64,7 +64,7 @@ def experiment() -> None:
     metavar="NAME,...",
     help=f"Out of {', '.join(DRAFT_SPLITS)}.  [default: {','.join(NAMED_SPLITS)}]",
 )
-@click.option("--epsilons", metavar="NUMBER,...", help="Totals of one person.")
+@click.option("--epsilons", "--epsilon", metavar="NUMBER,...", help="Totals of one person.")
 @click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")
 @click.option(
     "--params",
