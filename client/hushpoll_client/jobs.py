@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from hushpoll_protocols.errors import HushpollError
+from hushpoll_protocols.errors import HushpollError, TransportError
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -44,6 +44,8 @@ def wait_for(
     ------
     JobFailed
         If it has failed, with the server's reason, or has not ended in time; it then goes on.
+    TransportError
+        If the server refuses to tell, or is away when time is up.
     """
     end = time.monotonic() + timeout
     while job.get("state") not in _ENDED:
@@ -56,8 +58,13 @@ def wait_for(
                 "runs"
             )
         time.sleep(PAUSE_SECONDS)
-        job = look(str(job.get("id")))
+        try:
+            job = look(str(job.get("id")))
+        except TransportError as error:
+            # The job is the worker's: a server that is restarted meanwhile does not end it.
+            if not error.retryable or time.monotonic() >= end:
+                raise
     if job["state"] == "failed":
-        error = job.get("error") or {}
-        raise JobFailed(f"job {job.get('id')} failed: {error.get('detail')} ({error.get('code')})")
+        why = job.get("error") or {}
+        raise JobFailed(f"job {job.get('id')} failed: {why.get('detail')} ({why.get('code')})")
     return job

@@ -79,6 +79,21 @@ def test_why_a_job_failed_is_told(server, steps, analyst):
         analyst.fairness("s", 1)
 
 
+def test_a_server_that_is_away_meanwhile_is_waited_for(server, steps, analyst):
+    found = {"metrics": {}}
+    server.play(
+        steps.respond(202, {"id": ID, "state": "running"}),
+        steps.drop,
+        steps.problem("unavailable"),
+        steps.respond(200, {"id": ID, "state": "done"}),
+        steps.respond(200, found),
+    )
+    assert analyst.fairness("s", 1) == found
+    server.play(steps.respond(202, {"id": ID, "state": "running"}), steps.problem("not-found"))
+    with pytest.raises(TransportError, match="404"):
+        analyst.fairness("s", 1)
+
+
 def test_a_job_that_takes_too_long_goes_on(server, steps, analyst):
     server.play(steps.respond(202, {"id": ID, "state": "queued"}))
     with pytest.raises(JobFailed, match=f"is queued after 0 s; it goes on: .* job show {ID}"):

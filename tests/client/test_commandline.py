@@ -89,6 +89,7 @@ def test_wrong_usage_is_2(capsys, arguments, words):
     "arguments",
     [
         ["estimate", "s"],
+        ["fairness", "s"],
         ["export", "s", "--out", "records.bin"],
         ["survey", "close", "s"],
         ["survey", "publish", "{draft}"],

@@ -109,6 +109,22 @@ def test_progress_is_silent_where_there_is_no_terminal(capsys: pytest.CaptureFix
     assert captured.err == ""
 
 
+def test_waiting_tells_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal.waiting("fairness of work") as say:
+        say("queued")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with terminal.waiting("fairness of [work]") as say:
+        say("running [red]")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "fairness of [work]" in err
+    assert "running [red]" in err
+
+
 def test_progress_draws_on_standard_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
