@@ -91,6 +91,10 @@ def _text(found: dict[str, Any]) -> str:
             f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
             f"{found['reason']}."
         )
+    gains = found["optimal_gain"]
+    if gains:
+        less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
+        lines.append(f"With the draft's protocols the split optimal has a total variance {less}.")
     lines += sorted(
         {f"Note: {text}." for one in possible for text in one["warnings"] if one["split"] == "own"}
     )

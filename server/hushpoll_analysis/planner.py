@@ -21,7 +21,7 @@ from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
-from hushpoll_shared.budget import DRAFT_SPLITS, Split
+from hushpoll_shared.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
 
@@ -81,7 +81,9 @@ def plan(
     dict
         JSON: ``options``, one per protocol and split, each with ``attributes``, ``total_variance``,
         ``audit_power`` by metric (None where there is no group, or no gap of it to be found) and
-        ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``.
+        ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
+        ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
+        the named ones, with the draft's protocols.
 
     Raises
     ------
@@ -118,9 +120,21 @@ def plan(
         },
         "metric": metric,
         "options": options,
+        "optimal_gain": _gain(options),
         "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
         "reason": best and _reason(best, asked, metric),
     }
+
+
+def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
+    totals = {
+        one["split"]: one["total_variance"]
+        for one in options
+        if one["protocol"] == "own" and "error" not in one
+    }
+    if OPTIMAL not in totals:
+        return {}
+    return {name: 1 - totals[OPTIMAL] / totals[name] for name in NAMED_SPLITS if name in totals}
 
 
 def _power(option: dict[str, Any], metric: str) -> float | None:

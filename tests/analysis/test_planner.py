@@ -58,6 +58,9 @@ def test_a_plan_has_every_option_and_recommends_the_best():
         best = options[protocol, "optimal"]["total_variance"]
         assert best <= options[protocol, "uniform"]["total_variance"]
         assert best <= options[protocol, "k-based"]["total_variance"]
+    own, best = (options["own", split]["total_variance"] for split in ("uniform", "optimal"))
+    assert found["optimal_gain"]["uniform"] == pytest.approx(1 - best / own)
+    assert found["optimal_gain"]["k-based"] > found["optimal_gain"]["uniform"] > 0
     chosen = options[found["recommended"]["protocol"], found["recommended"]["split"]]
     assert chosen["audit_power"]["SPD"] >= 0.8
     # no target, no labels
@@ -74,6 +77,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     run = [*program, "--n", "5000"]
     text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert "Recommended: protocol" in text
+    assert "less than k-based" in text
     document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
     assert json.loads(document)["n"] == 5000
 
