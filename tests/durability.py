@@ -19,6 +19,7 @@ from sqlalchemy import text
 
 from hushpoll_protocols import SecureBits
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.sealed_ids import unpack
 from hushpoll_shared import wire
 from hushpoll_shared.published import Published
 from postgres import PostgreSQL
@@ -98,7 +99,7 @@ class Trial:
                     return list(connection.execute(text(statement)).scalars())
 
                 waiting = set(column("SELECT report_id FROM inbox"))
-                sealed = set(column("SELECT report_id FROM seen_ids"))
+                sealed = set(unpack(column("SELECT ids FROM sealed_ids")))
                 (rows,) = column("SELECT coalesce(sum(reports), 0) FROM segments")
                 counted = column("SELECT reports FROM folded_counts")
         finally:

@@ -184,8 +184,8 @@ def test_errors_of_the_driver_do_not_show_parameters(database):
         database.writing() as connection,
     ):
         connection.execute(
-            metadata.tables["inbox"].insert(),
-            {"version_id": 77, "report_id": b"SECRET-ID", "record": b"SECRET-RECORD"},
+            metadata.tables["segments"].insert(),
+            {"version_id": 77, "reports": 1, "data": b"SECRET-RECORD"},
         )
     assert "SECRET" not in str(failed.value)
 

@@ -107,4 +107,4 @@ def test_after_a_fold_neither_inbox_nor_spent_tokens_are_on_any_page(
         time.sleep(0.05)
     # Vacuuming gives empty pages at the end of a table back.
     assert scalar("SELECT pg_relation_size('respondent_tokens')") == 0
-    assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM seen_ids") == 1
+    assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM sealed_ids") == 1

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hushpoll_server.store.sealed_ids import CHUNK_IDS, unpack
 from hushpoll_shared import wire
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -122,11 +123,13 @@ def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_re
                 "SELECT sql FROM sqlite_master WHERE name = ?", (table,)
             ).scalar()
             assert "WITHOUT ROWID" in schema
-            return connection.exec_driver_sql(f"SELECT report_id FROM {table}").scalars().all()
+            column = "ids" if table == "sealed_ids" else "report_id"
+            found = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalars().all()
+        return list(unpack(found)) if table == "sealed_ids" else found
 
-    assert (rows("inbox"), rows("seen_ids")) == (sorted(ids), [])
+    assert (rows("inbox"), rows("sealed_ids")) == (sorted(ids), [])
     site.collector.upkeep.fold(site.collector.surveys.latest("work"))
-    assert (rows("inbox"), rows("seen_ids")) == ([], sorted(ids))
+    assert (rows("inbox"), rows("sealed_ids")) == ([], sorted(ids))
 
 
 @on_sqlite
@@ -142,11 +145,15 @@ def test_where_sealed_ids_stand_in_the_file_tells_nothing_of_their_arrival(
         arrived.append(report.id)
     site.collector.upkeep.fold(site.collector.surveys.latest("work"))
     content = files(tmp_path)["hushpoll.sqlite"]
-    places = {one: content.index(one) for one in arrived}
-    assert all(content.count(one) == 1 for one in arrived)
+    # A chunk's least id is its key as well, which stands before the chunk.
+    places = {one: content.rindex(one) for one in arrived}
+    assert all(content.count(one) <= 2 for one in arrived)
     assert max(places.values()) - min(places.values()) < 4096
-    # The place follows from the ids alone.
-    assert sorted(arrived, key=places.__getitem__) == sorted(arrived, reverse=True)
+    # The place follows from the ids alone: rows are added from the end of a page.
+    ordered = sorted(arrived)
+    chunks = [ordered[start : start + CHUNK_IDS] for start in range(0, 60, CHUNK_IDS)]
+    expected = [one for chunk in reversed(chunks) for one in chunk]
+    assert sorted(arrived, key=places.__getitem__) == expected
 
 
 def test_time_is_kept_to_the_day(site, make_report):

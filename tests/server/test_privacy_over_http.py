@@ -135,7 +135,7 @@ MOMENTS = {
     "jobs": {"lease_until", "created_at", "finished_at"},
     "tallies": {"day"},
 }
-OF_RESPONDENTS = {"inbox", "seen_ids", "segments", "respondent_tokens"}
+OF_RESPONDENTS = {"inbox", "sealed_ids", "segments", "respondent_tokens"}
 
 
 def test_no_table_of_reports_has_a_moment(database_url):

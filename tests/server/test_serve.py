@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from hushpoll_server.store.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
 
@@ -68,7 +69,8 @@ def stored(tmp_path):
     connection = sqlite3.connect(tmp_path / "hushpoll.sqlite")
     try:
         waiting = {row[0] for row in connection.execute("SELECT report_id FROM inbox")}
-        sealed = {row[0] for row in connection.execute("SELECT report_id FROM seen_ids")}
+        chunks = [row[0] for row in connection.execute("SELECT ids FROM sealed_ids")]
+        sealed = set(unpack(chunks))
         assert not waiting & sealed
         return waiting | sealed
     finally:

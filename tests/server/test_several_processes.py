@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import Arrival, Batch, Outcome, ReportStore
+from hushpoll_server.store.sealed_ids import unpack
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_shared import wire
 
@@ -46,7 +47,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
 
     def fold():
         with folding.writing(folding=version) as connection:
-            keep = "INSERT INTO seen_ids SELECT version_id, report_id FROM inbox"
+            keep = "INSERT INTO sealed_ids SELECT version_id, 0, report_id, report_id FROM inbox"
             connection.execute(text("DELETE FROM inbox WHERE report_id <> :id"), {"id": report.id})
             connection.execute(text(keep))
             connection.execute(text("DELETE FROM inbox"))
@@ -143,4 +144,5 @@ def test_batches_that_overlap_and_folds_keep_every_report_once(site, opened, mak
     segments.fold(row.id, row.record_size, minimum=1)
     assert segments.counts(row.id) == (0, 300)
     with opened().reading() as connection:
-        assert connection.scalar(text("SELECT count(*) FROM seen_ids")) == 300
+        found = connection.execute(text("SELECT ids FROM sealed_ids")).scalars()
+        assert sorted(unpack(found)) == sorted(report.id for report in reports)

@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import inbox, seen_ids
+from hushpoll_server.store.schema import inbox, sealed_ids
+from hushpoll_server.store.sealed_ids import unpack
 from hushpoll_shared import wire
 from served import SERVE, Load, Process, admin_token, publish, send
 
@@ -44,11 +45,9 @@ def stored(url):
     database = Database(url, pool_size=1)
     try:
         with database.reading() as connection:
-            ids = [
-                bytes(row[0])
-                for table in (inbox, seen_ids)
-                for row in connection.execute(table.select().with_only_columns(table.c.report_id))
-            ]
+            waiting = connection.execute(inbox.select().with_only_columns(inbox.c.report_id))
+            chunks = connection.execute(sealed_ids.select().with_only_columns(sealed_ids.c.ids))
+            ids = [*map(bytes, waiting.scalars()), *unpack(chunks.scalars())]
     finally:
         database.close()
     assert len(ids) == len(set(ids))

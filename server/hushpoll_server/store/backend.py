@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,41 @@ from sqlalchemy.engine import URL
 from hushpoll_protocols.errors import InvalidParameter
 
 
+class Waiting(NamedTuple):
+    """What waits of a version: uint8[n, 16] ids and, in the same order, uint8[n, L] records."""
+
+    ids: npt.NDArray[np.uint8]
+    records: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, ids: bytes, records: bytes, record_size: int) -> Waiting:
+        """Cut rows out of their bytes.
+
+        Raises
+        ------
+        RuntimeError
+            There are not as many records as ids.
+        """
+        rows = len(ids) // 16
+        if (16 * rows, record_size * rows) != (len(ids), len(records)):
+            raise RuntimeError(
+                f"the inbox gave {len(ids)} bytes of ids and {len(records)} of records, "
+                f"which are no {rows} reports with {record_size} bytes each"
+            )
+        return cls(
+            np.frombuffer(ids, np.uint8).reshape(rows, 16),
+            np.frombuffer(records, np.uint8).reshape(rows, record_size),
+        )
+
+
 class Backend(Protocol):
     """The functions of such a module. No other module's SQL is for one database alone."""
 
     ONE_WRITER: bool
     """Whether the database takes one writing transaction at a time."""
+
+    EMPTIES_FIRST: bool
+    """Whether a fold empties the inbox before it writes anything, or as the last thing it does."""
 
     def check_url(self, url: URL) -> URL:
         """Return the URL with the driver that is used; refuse one that cannot be served."""
@@ -46,8 +76,24 @@ class Backend(Protocol):
     def hold_catalogue(self, connection: Connection) -> None:
         """Let one transaction that asks for this run at a time, over all processes."""
 
-    def gathered(self, connection: Connection, version_id: int, record_size: int) -> bytes:
-        """Return the records that wait of a version, one after the other, in any order."""
+    def gathered(self, connection: Connection, version_id: int, record_size: int) -> Waiting:
+        """Return the reports that wait of a version, in any order."""
+
+    def empty_inbox(self, connection: Connection, version_id: int) -> None:
+        """Delete the reports that wait of a version."""
+
+    def hold_inbox(self, connection: Connection) -> None:
+        """Keep the inbox as this reading transaction, which has not begun to read, will see it."""
+
+    def insert_chunks(
+        self, connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes
+    ) -> None:
+        """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
+
+    def sealed(
+        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
+    ) -> set[bytes]:
+        """Return those of the ids that are sealed."""
 
     def forget(self, engine: Engine, *, folded: bool) -> bool:
         """Remove what deleted rows and past transactions leave; False: try again later."""

@@ -18,11 +18,16 @@ from sqlalchemy.exc import OperationalError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
+from hushpoll_server.store.backend import Waiting
+from hushpoll_server.store.sealed_ids import CHUNK_IDS, ID_SIZE, OLD, YOUNG
 
-# Records that are handed over as one value.
+# Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536
 GATHERED_BYTES: Final = 64 * 2**20
+SMALL_RECORD: Final = 1_024
 ONE_WRITER: Final = False
+# Nobody stores a report from then until the commit.
+EMPTIES_FIRST: Final = False
 DRIVER: Final = "postgresql+psycopg"
 
 # synchronous_commit can be switched off for a role or a database, so each session switches it on.
@@ -164,17 +169,32 @@ def insert_new(
     return {(version_id, report_id) for version_id, report_id in stored}
 
 
-# A LIMIT, as below, so that a sealed id is looked for in the index whatever the statistics say.
-_INSERT_NEW: Final = """
+# Whether {id} is in one of the two chunks that can hold it. Found anywhere, it is looked for at the
+# places where ids begin: the end of one and the beginning of the next can make up a third. LIMIT
+# has the chunk looked for in the index whatever the statistics say.
+_IN_LIST: Final = """(
+  SELECT CASE WHEN position({id} IN chunk.ids) = 0 THEN false ELSE EXISTS (
+    SELECT 1 FROM generate_series(1, octet_length(chunk.ids), 16) AS place(i)
+    WHERE substring(chunk.ids FROM place.i FOR 16) = {id}
+  ) END
+  FROM sealed_ids AS chunk
+  WHERE chunk.version_id = {version} AND chunk.age = {age} AND chunk.first <= {id}
+  ORDER BY chunk.first DESC LIMIT 1
+) IS TRUE"""
+
+
+def _is_sealed(version: str, report_id: str) -> str:
+    lists = [_IN_LIST.format(version=version, age=age, id=report_id) for age in (YOUNG, OLD)]
+    return f"({' OR '.join(lists)})"
+
+
+_INSERT_NEW: Final = f"""
 INSERT INTO inbox (version_id, report_id, record)
 SELECT * FROM unnest(%s::integer[], %s::bytea[], %s::bytea[]) AS new (version_id, report_id, record)
-WHERE (
-  SELECT true FROM seen_ids
-  WHERE seen_ids.version_id = new.version_id AND seen_ids.report_id = new.report_id LIMIT 1
-) IS NULL
+WHERE NOT {_is_sealed("new.version_id", "new.report_id")}
 ON CONFLICT DO NOTHING
 RETURNING version_id, report_id
-"""
+"""  # noqa: S608  # of this module's own text
 
 
 def insert_batch(
@@ -198,25 +218,21 @@ def insert_batch(
             attempt.rollback()
             return False
         parameters = {"version": version_id, "last": len(ids) - 1, "ids": ids.tobytes()}
-        if connection.execute(_ANY_SEEN, parameters).scalar_one():
+        if connection.execute(_ANY_SEALED, parameters).scalar_one():
             attempt.rollback()
             return False
     return True
 
 
-# LIMIT keeps the planner to one look into the index per id: a join would be planned for the few
-# rows that the table had when it was last analysed, and read it whole for every id.
-_ANY_SEEN: Final = text("""
+_ANY_SEALED: Final = text(f"""
 SELECT EXISTS (
-  SELECT 1 FROM generate_series(0, CAST(:last AS integer)) AS place(i)
-  CROSS JOIN LATERAL (
-    SELECT 1 FROM seen_ids
-    WHERE version_id = CAST(:version AS integer)
-      AND report_id = substring(CAST(:ids AS bytea) FROM 16 * i + 1 FOR 16)
-    LIMIT 1
-  ) AS seen
+  SELECT 1 FROM (
+    SELECT substring(CAST(:ids AS bytea) FROM 16 * i + 1 FOR 16) AS report_id
+    FROM generate_series(0, CAST(:last AS integer)) AS place(i)
+  ) AS new
+  WHERE {_is_sealed("CAST(:version AS integer)", "new.report_id")}
 )
-""")
+""")  # noqa: S608  # of this module's own text
 
 
 def copy_rows(version_id: int, ids: npt.NDArray[np.uint8], records: npt.NDArray[np.uint8]) -> bytes:
@@ -240,11 +256,110 @@ def copy_rows(version_id: int, ids: npt.NDArray[np.uint8], records: npt.NDArray[
     return COPY_HEADER + rows.tobytes() + COPY_TRAILER
 
 
-def gathered(connection: Connection, version_id: int, record_size: int) -> bytes:
-    """Return the records that wait of a version, one after the other; many as one value."""
+def gathered(connection: Connection, version_id: int, record_size: int) -> Waiting:
+    """Return the reports that wait of a version; many as one value, in the driver's binary form."""
+    driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
     rows = max(1, min(GATHERED_ROWS, GATHERED_BYTES // record_size))
-    parts = connection.execute(_GATHERED, {"version": version_id, "rows": rows}).scalars()
-    return b"".join(map(bytes, parts))
+    with driver.cursor(binary=True) as cursor:
+        (size,) = cursor.execute("SELECT pg_relation_size('inbox')").fetchall()[0]
+        # Numbering takes as long as the rest. A small record is in its row: this bounds them.
+        small = size <= GATHERED_BYTES and record_size <= SMALL_RECORD
+        statement = _GATHERED if small else _GATHERED_IN_PARTS
+        found = cursor.execute(statement, {"version": version_id, "rows": rows}).fetchall()
+    parts = [(ids or b"", records or b"") for ids, records in found]
+    ids, records = (b"".join(part) for part in zip(*parts, strict=True)) if parts else (b"", b"")
+    return Waiting.of(ids, records, record_size)
+
+
+_GATHERED: Final = """
+SELECT string_agg(report_id, ''), string_agg(record, '') FROM inbox
+WHERE version_id = %(version)s
+"""
+
+_GATHERED_IN_PARTS: Final = """
+SELECT string_agg(report_id, ''), string_agg(record, '') FROM (
+  SELECT report_id, record, (row_number() OVER () - 1) / %(rows)s AS part
+  FROM inbox WHERE version_id = %(version)s
+) AS numbered GROUP BY part
+"""
+
+
+def empty_inbox(connection: Connection, version_id: int) -> None:
+    """Delete the reports that wait of a version.
+
+    Where no others wait, and nobody is reading, the table gets a new file: nothing is left to
+    vacuum. Whoever stores a report meanwhile waits for the commit.
+    """
+    with connection.begin_nested() as attempt:
+        connection.execute(text(f"SET LOCAL lock_timeout = '{VACUUM_LOCK_TIMEOUT}'"))
+        try:
+            connection.execute(text("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE"))
+        except OperationalError:
+            attempt.rollback()
+        else:
+            connection.execute(text(f"SET LOCAL lock_timeout = '{SESSION['lock_timeout']}'"))
+            if not connection.execute(_OTHERS_WAIT, {"version": version_id}).scalar_one():
+                connection.execute(text("TRUNCATE inbox"))
+                return
+            attempt.rollback()  # and let go of the lock
+    connection.execute(
+        text("DELETE FROM inbox WHERE version_id = :version"), {"version": version_id}
+    )
+
+
+# Of a table that was not analysed, the planner would read all rows to find others. The least and
+# the greatest it takes from the index.
+_OTHERS_WAIT: Final = text("""
+SELECT coalesce(min(version_id) <> :version OR max(version_id) <> :version, false) FROM inbox
+""")
+
+
+def hold_inbox(connection: Connection) -> None:
+    """Take a lock that emptying the inbox waits for.
+
+    A table that is truncated looks empty to a transaction that began to read before; a LOCK is not
+    yet reading (PostgreSQL's documentation of LOCK and of TRUNCATE, "Notes").
+    """
+    connection.execute(text("LOCK TABLE inbox IN ACCESS SHARE MODE"))
+
+
+def insert_chunks(
+    connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes
+) -> None:
+    """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
+    parameters = {
+        "version": version_id,
+        "age": age,
+        "first": first,
+        "ids": ids,
+        "length": len(ids),
+        "size": CHUNK_IDS * ID_SIZE,
+    }
+    driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
+    driver.execute(_INSERT_CHUNKS, parameters)
+
+
+# %b: as it is, where text would have two characters for a byte.
+_INSERT_CHUNKS: Final = """
+INSERT INTO sealed_ids (version_id, age, first, ids)
+SELECT %(version)s, %(age)s,
+  CASE i WHEN 1 THEN %(first)b ELSE substring(%(ids)b FROM i FOR 16) END,
+  substring(%(ids)b FROM i FOR %(size)s)
+FROM generate_series(1, %(length)s, %(size)s) AS place(i)
+"""
+
+
+def sealed(connection: Connection, version_id: int, report_ids: Sequence[bytes]) -> set[bytes]:
+    """Return those of the ids that are sealed."""
+    found = connection.exec_driver_sql(_SEALED, ([version_id], list(report_ids)))
+    return {bytes(one) for one in found.scalars()}
+
+
+_SEALED: Final = f"""
+SELECT new.report_id
+FROM unnest(%s::integer[]) AS one (version_id), unnest(%s::bytea[]) AS new (report_id)
+WHERE {_is_sealed("one.version_id", "new.report_id")}
+"""  # noqa: S608  # of this module's own text
 
 
 def forget(engine: Engine, *, folded: bool) -> bool:
@@ -269,9 +384,11 @@ def forget(engine: Engine, *, folded: bool) -> bool:
         # Nobody should wait for this behind a reader.
         connection.execute(text(f"SET lock_timeout = '{VACUUM_LOCK_TIMEOUT}'"))
         try:
-            connection.execute(text("VACUUM (FULL) inbox"))
-            # A segment that was shuffled anew with a fold's reports would tell them from the older.
-            connection.execute(text("VACUUM segments"))
+            if connection.execute(text("SELECT pg_relation_size('inbox')")).scalar_one():
+                connection.execute(text("VACUUM (FULL) inbox"))
+            # A segment that was shuffled anew with a fold's reports would tell them from the older,
+            # and so would a chunk of ids.
+            connection.execute(text("VACUUM segments, sealed_ids"))
         except OperationalError:
             return False
         finally:
@@ -284,9 +401,3 @@ _OLDER_SNAPSHOTS: Final = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
 """
-
-_GATHERED: Final = text(
-    "SELECT string_agg(record, '') FROM "
-    "(SELECT record, (row_number() OVER () - 1) / :rows AS part FROM inbox "
-    "WHERE version_id = :version) AS numbered GROUP BY part"
-)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, select
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import inbox, respondent_tokens, seen_ids
+from hushpoll_server.store.schema import inbox, respondent_tokens
 
 # Bound parameters of one statement; both databases take more.
 IDS_PER_STATEMENT = 500
@@ -139,7 +139,8 @@ class ReportStore:
         """Compare reports with what is stored, changing nothing; None for an unknown id."""
         arrivals = upload.arrivals() if isinstance(upload, Batch) else upload
         with self._database.reading() as connection:
-            known = _known(connection, arrivals)
+            self._database.backend.hold_inbox(connection)
+            known = self._known(connection, arrivals)
         return [
             _compare(known[arrival.key], arrival.record) if arrival.key in known else None
             for arrival in arrivals
@@ -183,7 +184,7 @@ class ReportStore:
             _spend(connection, [arrivals[new[key]] for key in stored])
             known_before = [place for key, place in new.items() if key not in stored]
             unclear += known_before
-            known = _known(connection, [arrivals[place] for place in unclear])
+            known = self._known(connection, [arrivals[place] for place in unclear])
             refused = []
             for place in unclear:
                 arrival = arrivals[place]
@@ -201,31 +202,29 @@ class ReportStore:
         rows = sorted((*arrival.key, arrival.record) for arrival in arrivals)
         return self._database.backend.insert_new(connection, rows) if rows else set()
 
+    def _known(
+        self, connection: Connection, arrivals: Iterable[Arrival]
+    ) -> dict[Key, bytes | None]:
+        """Return the records of known ids; None where only the id is kept, of a sealed report."""
+        by_version: dict[int, list[bytes]] = {}
+        for arrival in arrivals:
+            by_version.setdefault(arrival.version_id, []).append(arrival.report_id)
+        known: dict[Key, bytes | None] = {}
+        for version_id, ids in by_version.items():
+            for some in _slices(ids):
+                for report_id in self._database.backend.sealed(connection, version_id, some):
+                    known[version_id, report_id] = None
+                waiting = select(inbox.c.report_id, inbox.c.record).where(
+                    inbox.c.version_id == version_id, inbox.c.report_id.in_(some)
+                )
+                for report_id, record in connection.execute(waiting):
+                    known[version_id, report_id] = record
+        return known
+
 
 def _rows(array: npt.NDArray[np.uint8]) -> list[bytes]:
     row = np.dtype((np.void, array.shape[1]))
     return cast("list[bytes]", np.ascontiguousarray(array).view(row).ravel().tolist())
-
-
-def _known(connection: Connection, arrivals: Iterable[Arrival]) -> dict[Key, bytes | None]:
-    """Return the records of known ids; None where only the id is kept, of a sealed report."""
-    by_version: dict[int, list[bytes]] = {}
-    for arrival in arrivals:
-        by_version.setdefault(arrival.version_id, []).append(arrival.report_id)
-    known: dict[Key, bytes | None] = {}
-    for version_id, ids in by_version.items():
-        for some in _slices(ids):
-            sealed = select(seen_ids.c.report_id).where(
-                seen_ids.c.version_id == version_id, seen_ids.c.report_id.in_(some)
-            )
-            for report_id in connection.execute(sealed).scalars():
-                known[version_id, report_id] = None
-            waiting = select(inbox.c.report_id, inbox.c.record).where(
-                inbox.c.version_id == version_id, inbox.c.report_id.in_(some)
-            )
-            for report_id, record in connection.execute(waiting):
-                known[version_id, report_id] = record
-    return known
 
 
 def _slices(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -67,21 +67,25 @@ versions = Table(
     UniqueConstraint("survey_id", "version"),
 )
 
+# Without a foreign key, which both databases look up for every row; versions are never deleted. And
+# where a table has one, SQLite deletes its rows one by one.
 inbox = Table(
     "inbox",
     metadata,
-    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("version_id", Integer, primary_key=True, autoincrement=False),
     Column("report_id", Bytes(16), primary_key=True),
     Column("record", Bytes, nullable=False),
     sqlite_with_rowid=False,
 )
 
-# Of sealed reports; those that wait have theirs in the inbox.
-seen_ids = Table(
-    "seen_ids",
+# Of sealed reports, in chunks; those that wait have theirs in the inbox. See ``sealed_ids``.
+sealed_ids = Table(
+    "sealed_ids",
     metadata,
-    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
-    Column("report_id", Bytes(16), primary_key=True),
+    Column("version_id", Integer, primary_key=True, autoincrement=False),
+    Column("age", Integer, primary_key=True, autoincrement=False),
+    Column("first", Bytes(16), primary_key=True),
+    Column("ids", Bytes, nullable=False),
     sqlite_with_rowid=False,
 )
 

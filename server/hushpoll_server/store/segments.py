@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, literal, select
 
 from hushpoll_server.mixing import Mixed
-from hushpoll_server.store import counts
+from hushpoll_server.store import counts, sealed_ids
 from hushpoll_server.store.counts import Folded, Sealed, Tally
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import folded_counts, inbox, seen_ids, segments
+from hushpoll_server.store.schema import folded_counts, inbox, segments
 
 Rows = npt.NDArray[np.uint8]
 
@@ -68,15 +69,20 @@ class SegmentStore:
             Reports moved.
         """
         with self._database.writing(folding=version_id) as connection:
-            waiting = _inbox_count(connection, version_id)
-            moves = waiting > 0 and (waiting >= minimum or last)
+            moves = _waits(connection, version_id, 1 if last else max(1, minimum))
             held = counts.read(connection, version_id)
-            mixes = last and (moves or held is None or not held.mixed)
-            if not moves and not mixes:
+            if not moves and not (last and (held is None or not held.mixed)):
                 return 0
-            gathered = self._database.backend.gathered
-            rows = _take_inbox(connection, version_id, record_size, gathered) if moves else None
-            total = self._count(connection, version_id, record_size, held, rows)
+            rows, fresh = None, None
+            if moves:
+                known = 0 if held is None else held.folded.reports
+                rows, fresh = self._take_inbox(
+                    connection, version_id, record_size, known=known, last=last
+                )
+            else:
+                none = np.empty((0, sealed_ids.ID_SIZE), np.uint8)
+                self._seal_ids(connection, version_id, none, known=0, last=True)
+            total = self._total(connection, version_id, record_size, held, fresh)
             if total is None:
                 return 0
             counts.write(connection, version_id, total)
@@ -86,6 +92,8 @@ class SegmentStore:
             elif rows is not None:
                 together = [rows, *_withdraw(connection, version_id, record_size)]
                 _seal(connection, version_id, self._shuffle(np.concatenate(together)))
+            if rows is not None and not self._database.backend.EMPTIES_FIRST:
+                self._database.backend.empty_inbox(connection, version_id)
         self._database.tidy()
         return 0 if rows is None else len(rows)
 
@@ -141,6 +149,7 @@ class SegmentStore:
     def counts(self, version_id: int) -> tuple[int, int]:
         """Return the numbers of reports in the inbox and sealed, those of deleted records too."""
         with self._database.reading() as connection:
+            self._database.backend.hold_inbox(connection)
             kept = select(folded_counts.c.reports).where(folded_counts.c.version_id == version_id)
             sealed = connection.execute(kept).scalar_one_or_none()
             if sealed is None:
@@ -167,16 +176,37 @@ class SegmentStore:
         with self._database.reading() as connection:
             yield from _blocks(connection, version_id, record_size)
 
-    def _count(
+    def _take_inbox(
+        self, connection: Connection, version_id: int, record_size: int, *, known: int, last: bool
+    ) -> tuple[Rows, Folded]:
+        """Seal the ids of the reports that wait; return their records, and the counts of these."""
+        backend = self._database.backend
+        ids, rows = backend.gathered(connection, version_id, record_size)
+        # Counting needs a processor, and moving the ids mostly the database.
+        with ThreadPoolExecutor(1, thread_name_prefix="hushpoll-count") as beside:
+            counting = beside.submit(self._tally, version_id, [rows])
+            if backend.EMPTIES_FIRST:
+                backend.empty_inbox(connection, version_id)
+            # The ids only now, all at once and in their own order: a page keeps its rows where they
+            # were inserted, and ids inserted one by one would tell in which order they came.
+            self._seal_ids(connection, version_id, ids, known=known, last=last)
+            return rows, counting.result()
+
+    def _seal_ids(
+        self, connection: Connection, version_id: int, ids: Rows, *, known: int, last: bool
+    ) -> None:
+        insert = self._database.backend.insert_chunks
+        sealed_ids.add(connection, version_id, ids, known=known, last=last, insert=insert)
+
+    def _total(
         self,
         connection: Connection,
         version_id: int,
         record_size: int,
         held: Sealed | None,
-        rows: Rows | None,
+        fresh: Folded | None,
     ) -> Folded | None:
-        """Return the counts of what is sealed and of `rows`; None if there is nothing."""
-        fresh = None if rows is None else self._tally(version_id, [rows])
+        """Return the counts of what is sealed with `fresh` added; None if there is nothing."""
         if held is not None:
             total = held.folded if fresh is None else held.folded.plus(fresh)
             if total is not None:
@@ -186,27 +216,6 @@ class SegmentStore:
         # Segments older than the counts, or counts of a release that kept others.
         total = self._tally(version_id, _blocks(connection, version_id, record_size))
         return total if fresh is None else total.plus(fresh)
-
-
-def _take_inbox(
-    connection: Connection,
-    version_id: int,
-    record_size: int,
-    gathered: Callable[[Connection, int, int], bytes],
-) -> Rows:
-    # The ids only now, all at once and in their own order: a page keeps its rows where they were
-    # inserted, so ids inserted one by one would tell in which order their reports arrived.
-    ids = select(inbox.c.version_id, inbox.c.report_id).where(inbox.c.version_id == version_id)
-    connection.execute(
-        insert(seen_ids).from_select(["version_id", "report_id"], ids.order_by(inbox.c.report_id))
-    )
-    rows = _rows(gathered(connection, version_id, record_size), record_size)
-    gone = connection.execute(delete(inbox).where(inbox.c.version_id == version_id))
-    if gone.rowcount != len(rows):
-        raise RuntimeError(
-            f"{len(rows)} records were read from the inbox, and {gone.rowcount} left it"
-        )
-    return rows
 
 
 def _rows(data: bytes, record_size: int) -> Rows:
@@ -297,6 +306,12 @@ def _blocks(connection: Connection, version_id: int, record_size: int) -> Iterat
             parts, size = [], 0
     if parts:
         yield _rows(b"".join(parts), record_size)
+
+
+def _waits(connection: Connection, version_id: int, least: int) -> bool:
+    """Return whether at least so many reports of a version wait, without counting all."""
+    some = select(literal(1)).where(inbox.c.version_id == version_id).limit(least).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) >= least
 
 
 def _inbox_count(connection: Connection, version_id: int) -> int:

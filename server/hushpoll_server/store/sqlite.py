@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -18,13 +18,17 @@ from sqlalchemy.engine import URL
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
+from hushpoll_server.store.backend import Waiting
+from hushpoll_server.store.sealed_ids import CHUNK_IDS, ID_SIZE, OLD, YOUNG
 
-# Records that are handed over as one value.
+# Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536
 GATHERED_BYTES: Final = 64 * 2**20
 FOLD_CACHE_KIB: Final = 64 * 1024
 # One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
 ONE_WRITER: Final = True
+# The pages that this frees are written to next, so that each goes through the log once.
+EMPTIES_FIRST: Final = True
 WRITING = "hushpoll_writing"
 FULL = 2
 BUSY_MILLISECONDS = 30_000
@@ -168,10 +172,28 @@ def insert_new(
         cursor.close()
 
 
-_INSERT_NEW: Final = """
+# Whether {id} is in one of the two chunks that can hold it. Found anywhere, it is looked for at the
+# places where ids begin: the end of one and the beginning of the next can make up a third.
+_IN_LIST: Final = """EXISTS (
+  SELECT 1 FROM (
+    SELECT ids FROM sealed_ids WHERE version_id = {version} AND age = {age} AND first <= {id}
+    ORDER BY first DESC LIMIT 1
+  ) WHERE instr(ids, {id}) AND {id} IN (
+    WITH RECURSIVE place(i) AS (SELECT 1 UNION ALL SELECT i + 16 FROM place LIMIT 16)
+    SELECT substr(ids, i, 16) FROM place
+  )
+)"""
+
+
+def _is_sealed(version: str, report_id: str) -> str:
+    lists = [_IN_LIST.format(version=version, age=age, id=report_id) for age in (YOUNG, OLD)]
+    return f"({' OR '.join(lists)})"
+
+
+_INSERT_NEW: Final = f"""
 INSERT OR IGNORE INTO inbox (version_id, report_id, record) SELECT ?1, ?2, ?3
-WHERE NOT EXISTS (SELECT 1 FROM seen_ids WHERE version_id = ?1 AND report_id = ?2)
-"""
+WHERE NOT {_is_sealed("?1", "?2")}
+"""  # of this module's own text
 
 
 def insert_batch(
@@ -194,7 +216,8 @@ def insert_batch(
     }
     with connection.begin_nested() as attempt:
         inserted = connection.exec_driver_sql(_INSERT_BATCH, parameters).rowcount
-        if inserted != len(ids):
+        known = {"version": version_id, "last": len(ids) - 1, "ids": parameters["ids"]}
+        if inserted != len(ids) or connection.exec_driver_sql(_ANY_SEALED, known).scalar_one():
             attempt.rollback()
             return False
     return True
@@ -205,28 +228,121 @@ INSERT OR IGNORE INTO inbox (version_id, report_id, record)
 WITH RECURSIVE place(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i < :last)
 SELECT :version, substr(:ids, 1 + 16 * i, 16), substr(:records, 1 + :size * i, :size)
 FROM place
-WHERE NOT EXISTS (
-  SELECT 1 FROM seen_ids
-  WHERE version_id = :version AND report_id = substr(:ids, 1 + 16 * i, 16)
+"""
+
+# The ids are cut out once: each time would be a copy of all.
+_ANY_SEALED: Final = f"""
+WITH RECURSIVE place(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i < :last),
+new(report_id) AS MATERIALIZED (SELECT substr(:ids, 1 + 16 * i, 16) FROM place)
+SELECT EXISTS (SELECT 1 FROM sealed_ids WHERE version_id = :version)
+  AND EXISTS (SELECT 1 FROM new WHERE {_is_sealed(":version", "report_id")})
+"""  # noqa: S608  # of this module's own text
+
+
+def gathered(connection: Connection, version_id: int, record_size: int) -> Waiting:
+    """Return the reports that wait of a version, in the order of their ids.
+
+    Many as one value, which is read several times as fast as a row for each.
+    """
+    rows = max(1, min(GATHERED_ROWS, GATHERED_BYTES // record_size))
+    ids: list[bytes] = []
+    records: list[bytes] = []
+    found = rows
+    while found == rows:
+        parameters = {
+            "version": version_id,
+            "after": ids[-1][-ID_SIZE:] if ids else b"",
+            "rows": rows,
+        }
+        found, some, their = connection.execute(_GATHERED, parameters).one()
+        if len(some or b"") != ID_SIZE * found or len(their or b"") != record_size * found:
+            # Some releases of SQLite end such a value at its first zero.
+            _, some, their = connection.execute(_GATHERED_IN_HEX, parameters).one()
+            some, their = bytes.fromhex(some), bytes.fromhex(their)
+        ids.append(some or b"")
+        records.append(their or b"")
+    return Waiting.of(b"".join(ids), b"".join(records), record_size)
+
+
+# Nothing joins blobs, but texts are joined, and taken for what they are, byte by byte.
+_GATHERED: Final = text("""
+SELECT count(*),
+  CAST(group_concat(CAST(report_id AS TEXT), '') AS BLOB),
+  CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)
+FROM (
+  SELECT report_id, record FROM inbox WHERE version_id = :version AND report_id > :after
+  ORDER BY report_id LIMIT :rows
 )
+""")
+
+_GATHERED_IN_HEX: Final = text("""
+SELECT count(*), group_concat(hex(report_id), ''), group_concat(hex(record), '')
+FROM (
+  SELECT report_id, record FROM inbox WHERE version_id = :version AND report_id > :after
+  ORDER BY report_id LIMIT :rows
+)
+""")
+
+
+def empty_inbox(connection: Connection, version_id: int) -> None:
+    """Delete the reports that wait of a version: by the page where no others wait."""
+    others = connection.execute(_OTHERS_WAIT, {"version": version_id}).scalar_one()
+    if others:
+        connection.execute(_EMPTY_OF, {"version": version_id})
+    else:
+        connection.exec_driver_sql("DELETE FROM inbox")
+
+
+_OTHERS_WAIT: Final = text("""
+SELECT EXISTS (SELECT 1 FROM inbox WHERE version_id < :version)
+  OR EXISTS (SELECT 1 FROM inbox WHERE version_id > :version)
+""")
+_EMPTY_OF: Final = text("DELETE FROM inbox WHERE version_id = :version")
+
+
+def hold_inbox(_connection: Connection) -> None:
+    """Do nothing: what a transaction has begun to read stays as it is."""
+
+
+def insert_chunks(
+    connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes
+) -> None:
+    """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
+    parameters = {
+        "version": version_id,
+        "age": age,
+        "first": first,
+        "ids": ids,
+        "size": CHUNK_IDS * ID_SIZE,
+    }
+    connection.exec_driver_sql(_INSERT_CHUNKS, parameters)
+
+
+_INSERT_CHUNKS: Final = """
+INSERT INTO sealed_ids (version_id, age, first, ids)
+WITH RECURSIVE place(i) AS (
+  SELECT 1 UNION ALL SELECT i + :size FROM place WHERE i + :size <= length(:ids)
+)
+SELECT :version, :age,
+  CASE i WHEN 1 THEN :first ELSE substr(:ids, i, 16) END, substr(:ids, i, :size)
+FROM place
 """
 
 
-def gathered(connection: Connection, version_id: int, record_size: int) -> bytes:
-    """Return the records that wait of a version, one after the other.
+def sealed(connection: Connection, version_id: int, report_ids: Sequence[bytes]) -> set[bytes]:
+    """Return those of the ids that are sealed."""
+    cursor = connection.connection.cursor()
+    try:
+        return {
+            one
+            for one in report_ids
+            if cast("Any", cursor.execute(_SEALED, (version_id, one))).fetchone()[0]
+        }
+    finally:
+        cursor.close()
 
-    Many as one hexadecimal text, for nothing joins blobs: that is read several times as fast as a
-    row for each.
-    """
-    rows = max(1, min(GATHERED_ROWS, GATHERED_BYTES // record_size))
-    parts: list[bytes] = []
-    after: bytes | None = b""
-    while after is not None:
-        found, after = connection.execute(
-            _GATHERED, {"version": version_id, "after": after, "rows": rows}
-        ).one()
-        parts.append(bytes.fromhex(found or ""))
-    return b"".join(parts)
+
+_SEALED: Final = "SELECT " + _is_sealed("?1", "?2")
 
 
 def forget(engine: Engine, *, folded: bool) -> bool:  # noqa: ARG001  # the log holds all kinds
@@ -251,9 +367,3 @@ def forget(engine: Engine, *, folded: bool) -> bool:  # noqa: ARG001  # the log 
     finally:
         raw.close()
     return answer is not None and answer[0] == 0
-
-
-_GATHERED: Final = text(
-    "SELECT group_concat(record, ''), max(report_id) FROM (SELECT hex(record) AS record, report_id "
-    "FROM inbox WHERE version_id = :version AND report_id > :after ORDER BY report_id LIMIT :rows)"
-)

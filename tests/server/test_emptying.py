@@ -1,0 +1,129 @@
+"""Reading the inbox as a whole, and emptying it at once where nothing stands against it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from hushpoll_server.store import migrate
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.segments import SegmentStore
+
+SIZE = 37
+
+
+@pytest.fixture
+def database(database_url):
+    opened = Database(database_url)
+    migrate.upgrade(opened)
+    yield opened
+    opened.close()
+
+
+def fill(database, version, n, *, seed=0):
+    """Put n reports into the inbox; records of zeros among them."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, 256, (n, 16), dtype=np.uint8)
+    records = rng.integers(0, 2, (n, SIZE), dtype=np.uint8)
+    records[::3] = 0
+    ids[0] = 0
+    with database.writing() as connection:
+        assert database.backend.insert_batch(connection, version, ids, records)
+    return {(bytes(one), bytes(record)) for one, record in zip(ids, records, strict=True)}
+
+
+def gathered(database, version):
+    with database.reading() as connection:
+        ids, records = database.backend.gathered(connection, version, SIZE)
+    return [(bytes(one), bytes(record)) for one, record in zip(ids, records, strict=True)]
+
+
+def count(connection):
+    return connection.scalar(text("SELECT count(*) FROM inbox"))
+
+
+@pytest.mark.parametrize("rows", [1, 7, 20, 65_536])
+def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
+    monkeypatch.setattr(database.backend, "GATHERED_ROWS", rows)
+    if database.engine.dialect.name == "postgresql":
+        monkeypatch.setattr(database.backend, "SMALL_RECORD", 0 if rows < 100 else 1024)
+    assert gathered(database, 1) == []
+    expected = fill(database, 1, 20)
+    fill(database, 2, 5)
+    found = gathered(database, 1)
+    assert len(found) == 20
+    assert set(found) == expected
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
+    expected = fill(database, 1, 20)
+    cut = str(database.backend._GATHERED).replace(
+        "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)", "CAST('x' AS BLOB)"
+    )
+    assert "'x'" in cut
+    monkeypatch.setattr(database.backend, "_GATHERED", text(cut))
+    assert set(gathered(database, 1)) == expected
+
+
+def test_only_one_version_is_emptied(database):
+    fill(database, 1, 20)
+    others = fill(database, 2, 5)
+    for version, left in ((3, 25), (1, 5)):
+        with database.writing(folding=version) as connection:
+            database.backend.empty_inbox(connection, version)
+            assert count(connection) == left
+    assert set(gathered(database, 2)) == others
+    with database.writing(folding=2) as connection:
+        database.backend.empty_inbox(connection, 2)
+    assert gathered(database, 2) == []
+
+
+def test_emptying_is_undone_with_its_transaction(database):
+    expected = fill(database, 1, 20)
+
+    def fold():
+        with database.writing(folding=1) as connection:
+            database.backend.empty_inbox(connection, 1)
+            assert count(connection) == 0
+            raise OSError("power")
+
+    with pytest.raises(OSError, match="power"):
+        fold()
+    assert set(gathered(database, 1)) == expected
+
+
+def test_a_reader_does_not_stop_a_fold_and_sees_what_it_saw(database):
+    fill(database, 1, 20)
+    with database.reading() as reader:
+        assert count(reader) == 20
+        with database.writing(folding=1) as connection:
+            database.backend.empty_inbox(connection, 1)
+        assert count(reader) == 20
+    assert gathered(database, 1) == []
+
+
+def test_counts_that_are_asked_for_while_a_fold_ends_are_of_one_moment(site, database_url):
+    """On PostgreSQL, an emptied table would be empty for those that had begun before, too."""
+    published = site.publish()
+    site.fill(published, 50)
+    version = site.collector.surveys.latest("work").id
+    store: SegmentStore = site.collector.segments
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(store.counts(version)))
+    with site.collector.database.writing(folding=version) as connection:
+        connection.execute(
+            text(
+                "INSERT INTO folded_counts (version_id, reports, support, joint, mixed) "
+                "VALUES (:version, 50, :none, :none, :mixed)"
+            ),
+            {"version": version, "none": b"", "mixed": False},
+        )
+        site.collector.database.backend.empty_inbox(connection, version)
+        asking.start()
+        asking.join(0.3)
+    asking.join(30)
+    assert answers in ([(50, 0)], [(0, 50)])
