@@ -10,7 +10,7 @@ from hushpoll_server.metrics import Metrics
 from hushpoll_server.store.reports import Outcome
 
 _Upload = TypeVar("_Upload")
-_Commit = Callable[[Sequence[_Upload]], Sequence[Sequence[Outcome]]]
+_Commit = Callable[[Sequence[_Upload]], Sequence[Sequence[Outcome] | None]]
 
 
 def measured(commit: _Commit[_Upload], metrics: Metrics) -> _Commit[_Upload]:
@@ -19,11 +19,12 @@ def measured(commit: _Commit[_Upload], metrics: Metrics) -> _Commit[_Upload]:
     What was not accepted is counted where it is tallied; see ``TallyStore``.
     """
 
-    def measure(uploads: Sequence[_Upload]) -> Sequence[Sequence[Outcome]]:
+    def measure(uploads: Sequence[_Upload]) -> Sequence[Sequence[Outcome] | None]:
         started = time.perf_counter()
         outcomes = commit(uploads)
-        metrics.committed(sum(map(len, outcomes)), time.perf_counter() - started)
-        accepted = sum(one.count(Outcome.ACCEPTED) for one in outcomes)
+        known = [one for one in outcomes if one is not None]
+        metrics.committed(sum(map(len, known)), time.perf_counter() - started)
+        accepted = sum(one.count(Outcome.ACCEPTED) for one in known)
         if accepted:
             metrics.reports(Outcome.ACCEPTED.value, accepted)
         return outcomes

@@ -78,7 +78,8 @@ class Writer:
     Parameters
     ----------
     commit : callable
-        Stores a group of uploads durably and returns an outcome for each report of each.
+        Stores a group of uploads durably and returns an outcome for each report of each, or None
+        for an upload whose outcomes it does not know.
     after : callable
         Told how many reports of which version each committed group has brought, after the
         acknowledgements.
@@ -94,7 +95,7 @@ class Writer:
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Upload]], Sequence[Sequence[Outcome]]],
+        commit: Callable[[Sequence[Upload]], Sequence[Sequence[Outcome] | None]],
         *,
         after: Callable[[Counter[int]], None],
         idle: Callable[[], None],
@@ -251,10 +252,12 @@ class Writer:
             self._failure = None
 
 
-def _accepted(uploads: Sequence[Upload], found: Sequence[Sequence[Outcome]]) -> Counter[int]:
+def _accepted(uploads: Sequence[Upload], found: Sequence[Sequence[Outcome] | None]) -> Counter[int]:
     """Return the number of accepted reports by version."""
     accepted: Counter[int] = Counter()
     for upload, outcomes in zip(uploads, found, strict=True):
+        if outcomes is None:
+            continue
         if isinstance(upload, Batch):
             accepted[upload.version_id] += outcomes.count(Outcome.ACCEPTED)
         else:

@@ -106,6 +106,15 @@ class Backend(Protocol):
         An id that is sealed is not new, nor one that another process has stored meanwhile.
         """
 
+    def insert_at_once(
+        self, engine: Engine, rows: Sequence[tuple[int, bytes, bytes]]
+    ) -> set[tuple[int, bytes]] | None:
+        """Do as `insert_new` with rows of one version, as a durable transaction of its own.
+
+        `engine` is one on which each statement is such a transaction.
+        None if the database has no faster way for it than a transaction of several statements.
+        """
+
     def insert_batch(
         self,
         connection: Connection,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -48,6 +48,7 @@ class Database:
         self.engine = _open(parsed, self.backend, pool_size)
         self._reading = self.backend.for_reading(self.engine)
         self._writing = self.backend.for_writing(self.engine)
+        self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         # Where there is one writer at a time, it polls for its turn; threads of one process queue
         # here instead, which wakes them at once.
         self._turn = threading.Lock()
@@ -99,6 +100,26 @@ class Database:
             yield connection
             self._written = True
             self._folded |= folding is not None
+
+    def insert_at_once(
+        self, rows: Sequence[tuple[int, bytes, bytes]]
+    ) -> set[tuple[int, bytes]] | None:
+        """Put rows (version, id, record) of one version into the inbox, durably.
+
+        Returns
+        -------
+        set of (int, bytes) or None
+            The keys of those whose id is new; None if nothing was done, since a transaction is as
+            fast.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``, as ``writing``.
+        """
+        with _available():
+            self._written = True
+            return self.backend.insert_at_once(self._at_once, rows)
 
     def share_version(self, connection: Connection, version_id: int) -> None:
         """Keep a version from being folded until the transaction ends; to take reports of it.

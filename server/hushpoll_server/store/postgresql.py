@@ -11,10 +11,10 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 from psycopg import Connection as DriverConnection
-from psycopg.errors import UniqueViolation
+from psycopg.errors import InsufficientPrivilege, UniqueViolation
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
@@ -188,6 +188,15 @@ def _is_sealed(version: str, report_id: str) -> str:
     return f"({' OR '.join(lists)})"
 
 
+_ROWS: Final = "unnest(%s::integer[], %s::bytea[], %s::bytea[])"
+_CUT_ROWS: Final = """(
+  SELECT
+    a_version,
+    substring(some_ids FROM 16 * i + 1 FOR 16),
+    substring(some_records FROM a_size * i + 1 FOR a_size)
+  FROM generate_series(0, octet_length(some_ids) / 16 - 1) AS place (i)
+)"""
+
 _INSERT_NEW: Final = f"""
 INSERT INTO inbox (version_id, report_id, record)
 SELECT * FROM unnest(%s::integer[], %s::bytea[], %s::bytea[]) AS new (version_id, report_id, record)
@@ -195,6 +204,60 @@ WHERE NOT {_is_sealed("new.version_id", "new.report_id")}
 ON CONFLICT DO NOTHING
 RETURNING version_id, report_id
 """  # noqa: S608  # of this module's own text
+
+
+def insert_at_once(
+    engine: Engine, rows: Sequence[tuple[int, bytes, bytes]]
+) -> set[tuple[int, bytes]] | None:
+    """Put rows of one version into the inbox in a transaction of one exchange; see `insert_new`.
+
+    `engine` commits each statement. None if the role may make no temporary functions.
+    """
+    version_id, size = rows[0][0], len(rows[0][2])
+    ids = b"".join([row[1] for row in rows])
+    with engine.connect() as connection:
+        if not _has_function(connection):
+            return None
+        parameters = (version_id, ids, size, b"".join([row[2] for row in rows]))
+        stored = connection.exec_driver_sql(_CALL, parameters).scalar_one() or b""
+    if len(stored) == len(ids):
+        return {row[:2] for row in rows}
+    return {(version_id, bytes(stored[at : at + 16])) for at in range(0, len(stored), 16)}
+
+
+def _has_function(connection: Connection) -> bool:
+    found: bool | None = connection.info.get(_CALL)
+    if found is None:
+        try:
+            connection.exec_driver_sql(_FUNCTION)
+        except ProgrammingError as error:
+            if not isinstance(error.orig, InsufficientPrivilege):
+                raise
+            found = False
+        else:
+            found = True
+        connection.info[_CALL] = found
+    return found
+
+
+# BEGIN, lock, INSERT and COMMIT would be four exchanges, and after each the thread waits for its
+# turn behind the requests. One statement alone cannot do it: what it sees was committed before it
+# began to wait for the lock. Each statement of a function sees what was committed before itself.
+# The reports are parameters, since PostgreSQL logs the text of a statement that fails.
+_FUNCTION: Final = f"""
+CREATE FUNCTION pg_temp.hushpoll_insert(
+  a_version integer, some_ids bytea, a_size integer, some_records bytea
+) RETURNS bytea LANGUAGE plpgsql AS $$
+DECLARE stored_ids bytea;
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared({VERSION_LOCKS}, a_version);
+  WITH stored AS ({_INSERT_NEW.replace(_ROWS, _CUT_ROWS)})
+  SELECT string_agg(stored.report_id, '') INTO stored_ids FROM stored;
+  RETURN stored_ids;
+END
+$$
+"""  # noqa: S608  # of this module's own text
+_CALL: Final = "SELECT pg_temp.hushpoll_insert(%s::integer, %s::bytea, %s::integer, %s::bytea)"
 
 
 def insert_batch(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, select
 
+from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, respondent_tokens
 
@@ -109,7 +110,7 @@ class ReportStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def take(self, uploads: Sequence[Upload]) -> list[Sequence[Outcome]]:
+    def take(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None]:
         """Store the new ones among the reports of `uploads` in one durable transaction.
 
         An id that is known decides before any token is looked at, so that a retry is never
@@ -117,9 +118,13 @@ class ReportStore:
 
         Returns
         -------
-        list of sequences of Outcome
-            For each upload, in their order, one for each report, in their order.
+        sequence of sequences of Outcome
+            For each upload, in their order, one for each report, in their order. None for an
+            upload of ids that were known, if the database went away before they could be compared.
         """
+        at_once = self._take_at_once(uploads)
+        if at_once is not None:
+            return at_once
         single = [upload for upload in uploads if not isinstance(upload, Batch)]
         arrivals = [arrival for upload in single for arrival in upload]
         versions = {arrival.version_id for arrival in arrivals}
@@ -153,6 +158,46 @@ class ReportStore:
             return {
                 int(version_id): int(count) for version_id, count in connection.execute(statement)
             }
+
+    def _take_at_once(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None] | None:
+        """Do as ``take`` what is nearly always asked for, if the database has a fast way for it.
+
+        That is: reports of one version, and no tokens.
+        """
+        single = [upload for upload in uploads if not isinstance(upload, Batch)]
+        if len(single) < len(uploads):
+            return None
+        arrivals = [arrival for upload in single for arrival in upload]
+        versions = {arrival.version_id for arrival in arrivals}
+        if len(versions) != 1 or any(arrival.survey_id is not None for arrival in arrivals):
+            return None
+        first: dict[Key, Arrival] = {}
+        for arrival in arrivals:
+            first.setdefault(arrival.key, arrival)
+        stored = self._database.insert_at_once(_in_key_order(first.values()))
+        if stored is None:
+            return None
+        if len(stored) == len(arrivals):
+            return [ALL_ACCEPTED * len(upload) for upload in uploads]
+        accepted = {id(arrival) for key, arrival in first.items() if key in stored}
+        known = self._compared([one for one in arrivals if id(one) not in accepted])
+        found: list[Sequence[Outcome] | None] = []
+        for upload in single:
+            outcomes = [
+                Outcome.ACCEPTED if id(one) in accepted else known.get(id(one)) for one in upload
+            ]
+            whole = [outcome for outcome in outcomes if outcome is not None]
+            found.append(whole if len(whole) == len(outcomes) else None)
+        return found
+
+    def _compared(self, arrivals: Sequence[Arrival]) -> dict[int, Outcome | None]:
+        """Return what is known of reports, by their ``id()``; nothing if the database is gone."""
+        try:
+            found = self.look_up(arrivals)
+        except Refused:
+            # The others are stored. To call the whole group failed would count them as repeats.
+            return {}
+        return {id(arrival): outcome for arrival, outcome in zip(arrivals, found, strict=True)}
 
     def _take_batch(self, connection: Connection, batch: Batch) -> Sequence[Outcome]:
         if not len(batch):
@@ -198,8 +243,7 @@ class ReportStore:
         return outcomes
 
     def _store(self, connection: Connection, arrivals: Iterable[Arrival]) -> set[Key]:
-        # In key order: neighbours on a page, and nothing of the order of arrival within a group.
-        rows = sorted((*arrival.key, arrival.record) for arrival in arrivals)
+        rows = _in_key_order(arrivals)
         return self._database.backend.insert_new(connection, rows) if rows else set()
 
     def _known(
@@ -220,6 +264,11 @@ class ReportStore:
                 for report_id, record in connection.execute(waiting):
                     known[version_id, report_id] = record
         return known
+
+
+def _in_key_order(arrivals: Iterable[Arrival]) -> list[tuple[int, bytes, bytes]]:
+    # Neighbours on a page, and nothing of the order of arrival within a group.
+    return sorted((*arrival.key, arrival.record) for arrival in arrivals)
 
 
 def _rows(array: npt.NDArray[np.uint8]) -> list[bytes]:
