@@ -9,6 +9,7 @@ import pytest
 
 from hushpoll_analysis.scale import ParquetRecords
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.manifest import Manifest
 from hushpoll_training.distributed import connected
 from hushpoll_training.distributed_learner import fit_parquet
 from hushpoll_training.encoding import priors_for
@@ -66,6 +67,32 @@ def test_metrics_lie_within_the_spread_over_seeds(collected, client, people):
         error = spread * np.sqrt(1 / len(THERE) + 1 / len(HERE))
         assert abs(ours.mean() - theirs.mean()) < 4.5 * error, name
         assert np.all(np.abs(ours - theirs.mean()) < 5 * spread), name
+
+
+def test_no_worker_drops_a_rare_category(client, draft, people, perturbed, write_parquet, tmp_path):
+    """30 categories of some 67 rows each: a half of them is below the least leaf, all are not."""
+    job = {"name": "job", "role": "plain", "categories": [f"job {at}" for at in range(30)]}
+    given = draft(protocol="OUE", epsilon="6")
+    given["attributes"] = [job if one["name"] == "job" else one for one in given["attributes"]]
+    published = Manifest.from_dict(given).resolve()
+    codes = people(2000, 7)
+    codes["job"] = np.arange(2000) % 30
+    records = perturbed(published, codes)
+    path = write_parquet(tmp_path / "rare", published, records, 500)
+    parameters = {"n_estimators": 2, "min_child_samples": 50}
+    there = fit_parquet(ParquetRecords.of([path]), parameters, client=client, seed=1)
+    here = fit_records(published, records, parameters, seed=1)
+    assert unused(there) <= unused(here)
+    assert not any("job" in name for name in unused(there))
+
+
+def unused(model):
+    """Return the names of the columns that LightGBM has left out."""
+    lines = dict(
+        line.split("=", 1) for line in model.booster.model_to_string().splitlines() if "=" in line
+    )
+    names, kinds = lines["feature_names"].split(), lines["feature_infos"].split()
+    return {name for name, kind in zip(names, kinds, strict=True) if kind == "none"}
 
 
 def test_posteriors_have_the_priors_of_one_machine_and_the_model_is_saved(
