@@ -76,7 +76,11 @@ def _finish(answer: Response) -> Response:
     methods = RESPONDENT_METHODS.get(request.endpoint or "")
     if methods is None:
         return answer
-    answer.vary.add("Origin")
+    # With every report, so not by way of the library's set of names, unless there is one already.
+    if "Vary" in answer.headers:
+        answer.vary.add("Origin")
+    else:
+        answer.headers["Vary"] = "Origin"
     origin = request.headers.get("Origin")
     if origin is None or not _allowed((request.view_args or {}).get("name", ""), origin):
         return answer
