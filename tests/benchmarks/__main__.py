@@ -8,7 +8,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import answering, cells, device, fleet, folding, kernels, million, paper, training
+from benchmarks import (
+    answering,
+    cells,
+    cluster,
+    device,
+    fleet,
+    folding,
+    kernels,
+    million,
+    paper,
+    training,
+)
 from benchmarks.harness import Figure, report
 
 
@@ -34,6 +45,7 @@ def main() -> int:
         "grid": lambda: cells.grid(options.data, max(1, round(3 * options.scale))),
         "paper": lambda: paper.reproducing(options.data),
         "million": lambda: million.reading(options.data, options.scale),
+        "cluster": lambda: cluster.agreeing(options.data, options.scale),
         "training": lambda: training.remembering(options.data, options.scale),
         "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
         "fleet-wire": lambda: fleet.wire(options.data, options.scale),

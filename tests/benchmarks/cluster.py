@@ -1,0 +1,105 @@
+"""Adult's models of a Dask cluster on this machine beside those of one process, over seeds."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.adult import load_codes, resolve
+from benchmarks.harness import Figure, against, announced
+
+PARAMETERS = {"n_estimators": 100, "subsample": 0.8, "subsample_freq": 1, "colsample_bytree": 0.8}
+METRICS = ("accuracy", "f1", "roc_auc", "DI", "SPD", "EOD", "OAD")
+LIMIT = 3.0
+
+
+def agreeing(data: Path, scale: float) -> list[Figure]:
+    """Return how far the two means of any metric lie apart, in standard errors."""
+    import distributed
+
+    from hushpoll_analysis.scale import ParquetRecords
+    from hushpoll_shared.batch import encode_many
+    from hushpoll_training.distributed import connected
+    from hushpoll_training.distributed_learner import fit_parquet
+    from hushpoll_training.evaluation import evaluate
+    from hushpoll_training.model import fit_records
+
+    codes = load_codes(data / "adult_26k.csv")
+    published = resolve(codes, protocol="OUE", split="uniform")
+    rng = np.random.default_rng(1)
+    order = rng.permutation(len(codes))
+    parts = np.split(order, [int(0.8 * len(codes))])
+    train, test = ({name: codes[name].to_numpy()[rows] for name in codes} for rows in parts)
+    records = encode_many(published, train, rng)
+    seeds = max(3, round(12 * scale))
+
+    def measured(model):
+        found = evaluate(model, test).metrics
+        return [found[name].value for name in METRICS]
+
+    with announced(f"{seeds} models of Adult in one process, OUE, epsilon 4, uniform split"):
+        here = np.array(
+            [measured(fit_records(published, records, PARAMETERS, seed=s)) for s in range(seeds)]
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "adult.parquet"
+        write(path, published, records)
+        with (
+            announced(f"{seeds} models of it on a cluster of two workers"),
+            distributed.LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+            ) as cluster,
+            connected(cluster.scheduler_address) as client,
+        ):
+            found = ParquetRecords.of([path])
+            there = np.array(
+                [
+                    measured(fit_parquet(found, PARAMETERS, client=client, seed=100 + s))
+                    for s in range(seeds)
+                ]
+            )
+    error = np.sqrt((here.var(axis=0, ddof=1) + there.var(axis=0, ddof=1)) / seeds)
+    distance = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
+    for name, one, other, far in zip(
+        METRICS, here.mean(axis=0), there.mean(axis=0), distance, strict=True
+    ):
+        print(f"  {name}: {one:.4f} in one process, {other:.4f} on the cluster, {far:.1f} s.e.")
+    return [
+        against(
+            f"Adult on a cluster and in one process, {seeds} seeds each: farthest of "
+            f"{len(METRICS)} metrics",
+            unit="standard errors",
+            ours=float(distance.max()),
+            peer=LIMIT,
+            peer_name="limit",
+            goal=1,
+            repeats=seeds,
+        )
+    ]
+
+
+def write(path: Path, published, records) -> None:
+    """Write records as an export to Parquet does, in row groups of 4,000."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from hushpoll_shared.batch import column
+
+    columns = {}
+    for one in published.attributes:
+        part = np.ascontiguousarray(column(published.layout, records, one.name))
+        if one.oracle is None:
+            codes = part.view(f"<u{part.shape[1]}").ravel()
+            columns[one.name] = pa.array([one.domain[code] for code in codes])
+        else:
+            rows = [row.tobytes() for row in part]
+            columns[one.name] = pa.array(rows, pa.binary(one.oracle.record_size))
+    described = {"hushpoll.content": "records", "hushpoll.manifest": published.canonical}
+    table = pa.table(columns).replace_schema_metadata(described)
+    parquet.write_table(table, path, row_group_size=4000)
