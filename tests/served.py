@@ -8,6 +8,7 @@ import os
 import re
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +20,12 @@ from hushpoll_shared import wire
 from hushpoll_shared.published import Published
 
 SERVE = [sys.executable, "-c", "from hushpoll_server.commands import serve; serve()"]
+
+
+# Status and length of an answer, up to the end of its head.
+ANSWER = re.compile(
+    rb"HTTP/1\.1 (\d{3}) .*?\r\nContent-Length: (\d+)\r\n.*?\r\n\r\n", re.DOTALL | re.IGNORECASE
+)
 
 
 class Process:
@@ -82,6 +89,30 @@ def send(server, published, report):
     return server.request(
         "/api/v1/surveys/work/reports", body, **{"Content-Type": "application/json"}
     )
+
+
+def send_all(url, bodies):
+    """Send reports over one connection; return the status of each answer.
+
+    A full-grown client would take longer than the server, and the test is about the server.
+    """
+    host = url.removeprefix("http://")
+    head = (
+        f"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: {host}\r\n"
+        "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    )
+    name, port = host.split(":")
+    statuses = []
+    with socket.create_connection((name, int(port)), timeout=60) as connection:
+        for body in bodies:
+            connection.sendall((head % len(body)).encode() + body)
+            answer = b""
+            while not (whole := ANSWER.match(answer)) or len(answer) < whole.end() + int(whole[2]):
+                piece = connection.recv(65_536)
+                assert piece, answer
+                answer += piece
+            statuses.append(int(whole[1]))
+    return statuses
 
 
 class Load:

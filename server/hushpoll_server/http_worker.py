@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import selectors
+import socket
+from functools import partial
 from typing import Any, Final
 
 from gunicorn import util  # type: ignore[import-untyped]  # none exist
@@ -13,25 +15,77 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
 )
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # none exist
 
+from hushpoll_server.crowding import CROWDED, LARGEST, whole_report
 from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
-from hushpoll_server.http.headers import SECURITY
-from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document
+from hushpoll_server.plain_answer import answer
 
 # How long a refused client may take to read its answer before the connection is cut.
 LINGER_SECONDS: Final = 1.0
-_PHRASES: Final = {400: "Bad Request", 408: "Request Timeout", 500: "Internal Server Error"}
 
 
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
-    """One worker process of ``hushpoll serve``."""
+    """One worker process of ``hushpoll serve``.
+
+    Where as many requests wait for a thread as may, further reports are refused on the thread that
+    accepts, at a small part of what taking one costs: otherwise the refusals would use up what is
+    needed to take the others, and whoever is not refused would wait ever longer.
+    """
+
+    # Connections that a thread works on, or that wait for one. Only the main thread counts.
+    _handed_over = 0
 
     def enqueue_req(self, conn: Any) -> None:
         """Hand a connection that has, or will have, a request to a thread."""
         if not isinstance(conn.sock, DeadlineSocket):
             conn.sock = DeadlineSocket.of(conn.sock)
+            if self._crowded():  # it may bring a report, and is looked at as soon as it has one
+                self._await_request(conn)
+                return
+        self._handed_over += 1
         super().enqueue_req(conn)
+
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        """Take a connection back from its thread."""
+        self._handed_over -= 1
+        super().finish_request(conn, fs)
+
+    def on_client_socket_readable(self, conn: Any, client: Any) -> None:
+        """Hand over a request on a connection that was kept, or refuse it for now."""
+        if not (self._crowded() and self._refused(conn, client)):
+            super().on_client_socket_readable(conn, client)
+
+    def _crowded(self) -> bool:
+        return bool(self._handed_over >= self.cfg.threads + self.app.queue_requests)
+
+    def _await_request(self, conn: Any) -> None:
+        conn.sock.setblocking(False)
+        conn.set_timeout()
+        self.keepalived_conns.append(conn)
+        self.poller.register(
+            conn.sock, selectors.EVENT_READ, partial(self.on_client_socket_readable, conn)
+        )
+
+    def _refused(self, conn: Any, client: Any) -> bool:
+        """Answer a report with 503; False if it is something else, or not all there yet."""
+        try:
+            report = whole_report(client.recv(LARGEST, socket.MSG_PEEK))
+            if report is None:
+                return False
+            client.recv(report.size)
+            left = CROWDED[client.send(CROWDED) :]
+        except OSError:
+            return False  # a thread finds out as well, and knows what to do
+        self.keepalived_conns.remove(conn)
+        if left or report.last:
+            self.poller.unregister(client)
+            self.nr_conns -= 1
+            conn.close()
+        else:
+            conn.set_timeout()
+            self.keepalived_conns.append(conn)
+        return True
 
     def handle(self, conn: Any) -> Any:
         """Answer one request, in a thread."""
@@ -65,20 +119,6 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             self.log.error("Error handling request")
             refusal = Refused("internal", "the server failed before it could answer")
         try:
-            client.sendall(_answer(refusal))
+            client.sendall(answer(refusal, Connection="close"))
         except OSError:
             self.log.debug("the client is gone")
-
-
-def _answer(refusal: Refused) -> bytes:
-    document = problem_document(refusal.code, detail=refusal.detail)
-    body = json.dumps(document).encode()
-    status = document["status"]
-    headers = {
-        **SECURITY,
-        "Content-Type": PROBLEM_MEDIA_TYPE,
-        "Content-Length": str(len(body)),
-        "Connection": "close",
-    }
-    lines = [f"HTTP/1.1 {status} {_PHRASES[status]}", *(f"{k}: {v}" for k, v in headers.items())]
-    return "\r\n".join([*lines, "", ""]).encode("ascii") + body

@@ -58,6 +58,11 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         self._app: Flask | None = None
         super().__init__()
 
+    @property
+    def queue_requests(self) -> int:
+        """Requests that may wait for a thread."""
+        return self._settings.queue_requests
+
     def load_config(self) -> None:
         """Give gunicorn its settings; no file, environment or command line is read."""
         for name, value in {

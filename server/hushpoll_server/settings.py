@@ -47,6 +47,13 @@ class Settings:
     host: str = text("127.0.0.1", "Address to listen on.")
     port: int = whole(8000, 0, 65_535, "Port to listen on; 0 takes a free one.")
     threads: int = whole(32, 1, 500, "Requests worked on at a time.")
+    queue_requests: int = whole(
+        256,
+        0,
+        100_000,
+        "Requests of one process that may wait for a thread; past it a report is answered 503 with "
+        "Retry-After, without one.",
+    )
     workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
     admin_token_file: str | None = text(
         None,

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import signal
-import socket
 import threading
 from collections import Counter
 
 import pytest
 
 from hushpoll_shared import wire
-from served import Process, admin_token, publish
+from served import Process, admin_token, publish, send_all
 
 REPORTS = 400
 THREADS = 8
 REPORTS_IN_FULL = 100_000
 THREADS_IN_FULL = 16
 UNLIMITED = ("--rate-limit-submit", "0", "--log-level", "warning")
-# Status and length of an answer, up to the end of its head.
-ANSWER = re.compile(
-    rb"HTTP/1\.1 (\d{3}) .*?\r\nContent-Length: (\d+)\r\n.*?\r\n\r\n", re.DOTALL | re.IGNORECASE
-)
 
 
 def run(threads):
@@ -75,7 +69,7 @@ def counted_once(server, token, draft, make_report, reports, threads):
     statuses = []
 
     def send(share):
-        statuses.extend(sent(server.url, share))
+        statuses.extend(send_all(server.url, share))
 
     run(threading.Thread(target=send, args=(sendings[i::threads],)) for i in range(threads))
     assert Counter(statuses) == {201: reports, 200: len(sendings) - reports}
@@ -88,30 +82,6 @@ def counted_once(server, token, draft, make_report, reports, threads):
     assert counts["duplicate"] == len(sendings) - reports
     assert counts["rejected"] == {}
     assert counts["sealed"] >= 60
-
-
-def sent(url, bodies):
-    """Send reports over one connection; return the status of each answer.
-
-    A full-grown client would take longer than the server, and the test is about the server.
-    """
-    host = url.removeprefix("http://")
-    head = (
-        f"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: {host}\r\n"
-        "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    )
-    name, port = host.split(":")
-    statuses = []
-    with socket.create_connection((name, int(port)), timeout=60) as connection:
-        for body in bodies:
-            connection.sendall((head % len(body)).encode() + body)
-            answer = b""
-            while not (whole := ANSWER.match(answer)) or len(answer) < whole.end() + int(whole[2]):
-                piece = connection.recv(65_536)
-                assert piece, answer
-                answer += piece
-            statuses.append(int(whole[1]))
-    return statuses
 
 
 def test_batches_and_single_reports_of_two_versions_do_not_mix(make_site, make_report):

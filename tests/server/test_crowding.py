@@ -1,0 +1,109 @@
+"""A report that finds too many others waiting is refused at once, and can be sent again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections import Counter
+
+import pytest
+
+from hushpoll_server.crowding import CROWDED, LARGEST, whole_report
+from hushpoll_shared import wire
+from served import Process, admin_token, publish, send_all
+
+HEAD = b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
+CLIENTS = 24
+REPORTS_EACH = 15
+
+
+def test_a_whole_report_is_recognised():
+    request = HEAD + b"Content-Length: 2\r\n\r\n{}"
+    assert whole_report(request) == (len(request), False)
+    closing = HEAD + b"content-length:2 \r\nConnection: keep-alive, Close\r\n\r\n{}"
+    assert whole_report(closing) == (len(closing), True)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"",
+        HEAD,
+        HEAD + b"\r\n",
+        HEAD + b"Content-Length: 2\r\n\r\n{",
+        HEAD + b"Content-Length: 2\r\n\r\n{}{",
+        HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\nContent-Length : 9\r\n\r\n{}",
+        HEAD + b"Content-Length: 2, 2\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\n folded\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\nX: a\nY: b\r\n\r\n{}",
+        HEAD.replace(b"POST", b"GET") + b"Content-Length: 2\r\n\r\n{}",
+        HEAD.replace(b"1.1", b"1.0") + b"Content-Length: 2\r\n\r\n{}",
+        HEAD.replace(b"/reports", b"/close") + b"Content-Length: 2\r\n\r\n{}",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+def test_what_is_no_whole_report_is_left_to_a_thread(request_bytes):
+    assert whole_report(request_bytes) is None
+
+
+def test_the_refusal_is_a_problem_that_says_when_to_come_again():
+    head, body = CROWDED.split(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "HTTP/1.1 503 Service Unavailable"
+    headers = dict(line.split(": ", 1) for line in lines[1:])
+    assert headers["Retry-After"] == "1"
+    assert headers["Content-Type"] == "application/problem+json"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert int(headers["Content-Length"]) == len(body)
+    assert json.loads(body)["code"] == "unavailable"
+    assert len(CROWDED) < LARGEST
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_crowd_is_refused_in_part_and_nothing_acknowledged_is_lost(
+    tmp_path, database_url, make_draft, make_report
+):
+    server = Process(
+        tmp_path,
+        *("--threads", "1", "--queue-requests", "1", "--rate-limit-submit", "0"),
+        database_url=database_url,
+    )
+    try:
+        (token,) = admin_token(tmp_path)
+        published = publish(server, token, make_draft())
+        shares = [
+            [
+                json.dumps(
+                    wire.encode_report_json(published.digest, make_report(published))
+                ).encode()
+                for _ in range(REPORTS_EACH)
+            ]
+            for _ in range(CLIENTS)
+        ]
+        statuses = []
+        threads = [
+            threading.Thread(
+                target=lambda share=share: statuses.extend(send_all(server.url, share))
+            )
+            for share in shares
+        ]
+        for thread in threads:
+            thread.start()
+        # Only reports are refused: whoever looks after the server still gets through.
+        assert server.request("/health")[0] == 200
+        for thread in threads:
+            thread.join()
+        found = Counter(statuses)
+        assert found.keys() == {201, 503}
+        assert found.total() == CLIENTS * REPORTS_EACH
+        bearer = {"Authorization": f"Bearer {token}"}
+        counts = json.loads(server.request("/api/v1/surveys/work/versions/1/counts", **bearer)[1])
+        assert counts["accepted"] == found[201]
+        assert send_all(server.url, shares[0][:1])[0] in (200, 201)
+    finally:
+        server.kill(signal.SIGTERM)
+        server.wait()
