@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
@@ -171,33 +172,28 @@ class ReportStore:
         versions = {arrival.version_id for arrival in arrivals}
         if len(versions) != 1 or any(arrival.survey_id is not None for arrival in arrivals):
             return None
-        first: dict[Key, Arrival] = {}
-        for arrival in arrivals:
-            first.setdefault(arrival.key, arrival)
-        stored = self._database.insert_at_once(_in_key_order(first.values()))
+        first: dict[Key, int] = {}
+        for place, arrival in enumerate(arrivals):
+            first.setdefault(arrival.key, place)
+        stored = self._database.insert_at_once(
+            _in_key_order(map(arrivals.__getitem__, first.values()))
+        )
         if stored is None:
             return None
         if len(stored) == len(arrivals):
-            return [ALL_ACCEPTED * len(upload) for upload in uploads]
-        accepted = {id(arrival) for key, arrival in first.items() if key in stored}
-        known = self._compared([one for one in arrivals if id(one) not in accepted])
-        found: list[Sequence[Outcome] | None] = []
-        for upload in single:
-            outcomes = [
-                Outcome.ACCEPTED if id(one) in accepted else known.get(id(one)) for one in upload
-            ]
-            whole = [outcome for outcome in outcomes if outcome is not None]
-            found.append(whole if len(whole) == len(outcomes) else None)
-        return found
-
-    def _compared(self, arrivals: Sequence[Arrival]) -> dict[int, Outcome | None]:
-        """Return what is known of reports, by their ``id()``; nothing if the database is gone."""
-        try:
-            found = self.look_up(arrivals)
-        except Refused:
-            # The others are stored. To call the whole group failed would count them as repeats.
-            return {}
-        return {id(arrival): outcome for arrival, outcome in zip(arrivals, found, strict=True)}
+            return [ALL_ACCEPTED * len(upload) for upload in single]
+        outcomes: list[Outcome | None] = [None] * len(arrivals)
+        for key in stored:
+            outcomes[first[key]] = Outcome.ACCEPTED
+        unclear = [place for place, outcome in enumerate(outcomes) if outcome is None]
+        # If they cannot be compared, the others are stored nevertheless: to call the whole group
+        # failed would have them tried again, and counted as repeats.
+        with suppress(Refused):
+            known = self.look_up([arrivals[place] for place in unclear])
+            for place, outcome in zip(unclear, known, strict=True):
+                outcomes[place] = outcome
+        rest = iter(outcomes)
+        return [_all_or_none([next(rest) for _ in upload]) for upload in single]
 
     def _take_batch(self, connection: Connection, batch: Batch) -> Sequence[Outcome]:
         if not len(batch):
@@ -264,6 +260,11 @@ class ReportStore:
                 for report_id, record in connection.execute(waiting):
                     known[version_id, report_id] = record
         return known
+
+
+def _all_or_none(outcomes: Sequence[Outcome | None]) -> Sequence[Outcome] | None:
+    known = [outcome for outcome in outcomes if outcome is not None]
+    return known if len(known) == len(outcomes) else None
 
 
 def _in_key_order(arrivals: Iterable[Arrival]) -> list[tuple[int, bytes, bytes]]:
