@@ -1,0 +1,97 @@
+"""A group of reports that PostgreSQL stores in one exchange, and what becomes of its repeats."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import make_url, text
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+
+
+@pytest.fixture
+def group(site, make_report):
+    """A store of the site's database, and what makes arrivals of its survey."""
+    published = site.publish()
+    version = site.collector.surveys.latest("work").id
+
+    def arrive():
+        report = make_report(published)
+        return Arrival(version, report.id, report.record)
+
+    return site.collector.reports, arrive
+
+
+def changed(arrival):
+    return arrival._replace(record=bytes(arrival.record[:-1]) + b"\x01")
+
+
+def test_new_reports_repeats_and_conflicts_of_one_group(group):
+    store, arrive = group
+    old, new, other = arrive(), arrive(), arrive()
+    other = other._replace(record=other.record[:-1] + b"\x00")
+    assert store.take([[old], [other]]) == [(Outcome.ACCEPTED,), (Outcome.ACCEPTED,)]
+    assert store.take([[new], [old], [changed(other)], [new, new]]) == [
+        [Outcome.ACCEPTED],
+        [Outcome.DUPLICATE],
+        [Outcome.CONFLICT],
+        [Outcome.DUPLICATE, Outcome.DUPLICATE],
+    ]
+    assert sum(store.waiting().values()) == 3
+
+
+def test_what_is_stored_is_acknowledged_though_the_repeats_cannot_be_compared(group, monkeypatch):
+    store, arrive = group
+    old, new = arrive(), arrive()
+    store.take([[old]])
+
+    def away(_upload):
+        raise Refused("unavailable", "away", retry_after=1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "look_up", away)
+        assert store.take([[new], [old]]) == [[Outcome.ACCEPTED], None]
+    assert store.take([[new], [old]]) == [[Outcome.DUPLICATE], [Outcome.DUPLICATE]]
+
+
+def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monkeypatch):
+    store, arrive = group
+    old = arrive()
+    store.take([[old]])
+
+    def away(_upload):
+        raise Refused("unavailable", "away", retry_after=1)
+
+    monkeypatch.setattr(store, "look_up", away)
+    with pytest.raises(Refused) as refusal:
+        site.collector.writer.submit([old])
+    assert (refusal.value.code, refusal.value.retry_after) == ("unavailable", 1)
+
+
+def test_a_role_without_temporary_functions_stores_reports_as_well(database_url, group, postgres):
+    _, arrive = group
+    name = make_url(database_url).database
+    postgres.run("DROP ROLE IF EXISTS plain")
+    postgres.run("CREATE ROLE plain LOGIN")
+    database = None
+    try:
+        postgres.run(f'REVOKE TEMPORARY ON DATABASE "{name}" FROM PUBLIC')
+        postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO plain", database=name)
+        database = Database(database_url.replace("postgres@", "plain@"))
+        with database.reading() as connection:
+            assert connection.execute(text("SELECT current_user")).scalar_one() == "plain"
+        new = arrive()
+        assert database.insert_at_once([(*new.key, new.record)]) is None
+        assert ReportStore(database).take([[new], [new]]) == [
+            [Outcome.ACCEPTED],
+            [Outcome.DUPLICATE],
+        ]
+    finally:
+        if database is not None:
+            database.close()
+        postgres.run(f'GRANT TEMPORARY ON DATABASE "{name}" TO PUBLIC')
+        postgres.run("DROP OWNED BY plain", database=name)
+        postgres.run("DROP ROLE plain")
