@@ -79,16 +79,17 @@ def overload(url: str, seconds: int, peak: float, report: tuple[str, ...]) -> tu
 
     A connection pauses for a random time before each request. A refusal comes at once, so those
     that are refused go on offering; a taken report holds its connection for a while, so the pause
-    is shortened until three times the peak were offered. The generator has the server's own
+    is corrected until three times the peak are offered. The generator has the server's own
     processors, at the peak as well as here.
     """
-    pause = 1000 * OFFERING_CONNECTIONS / (TIMES_CAPACITY * peak)
+    wanted = 1.05 * TIMES_CAPACITY * peak
+    pause = 700 * OFFERING_CONNECTIONS / wanted
     for _ in range(6):
-        pause *= 0.75
-        over = run(url, OFFERING_CONNECTIONS, seconds, *report, str(round(pause)))
+        over = run(url, OFFERING_CONNECTIONS, seconds, *report, str(max(1, round(pause))))
         offered = sum(over.statuses.values()) / over.seconds
-        if offered >= TIMES_CAPACITY * peak:
+        if TIMES_CAPACITY * peak <= offered <= 1.1 * wanted:
             break
+        pause += 1000 * OFFERING_CONNECTIONS * (1 / wanted - 1 / offered)
     return over, offered
 
 
