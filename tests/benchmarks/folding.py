@@ -32,7 +32,7 @@ QUESTIONS = 300
 VERSION = "/api/v1/surveys/adult/versions/1"
 READ = "SELECT report_id, record FROM inbox WHERE version_id = 1"
 DISTINCT_ROWS = 100_000
-BATCH = 10_000
+BATCH = 100_000
 
 
 class Adult:
@@ -57,7 +57,7 @@ class Adult:
         self._rng = rng
 
     def fill(self, rows: int) -> None:
-        """Put reports with new ids into the inbox, in batches as they are sent in bulk."""
+        """Put reports with new ids into the inbox, as bulk uploads do, in larger batches."""
         for done in range(0, rows, BATCH):
             size = min(BATCH, rows - done)
             ids = self._rng.integers(0, 256, (size, 16), dtype=np.uint8)
