@@ -85,14 +85,14 @@ def _move(source: Any, target: Any, converted: Any) -> None:
             connection.execute(target.insert(), some)
 
 
-def _chunks(ids: Iterator[bytes]) -> Iterator[dict[str, bytes]]:
+def _chunks(ids: Iterator[bytes]) -> Iterator[dict[str, Any]]:
     first = b""  # of the first chunk; every id is above it
     while some := list(islice(ids, CHUNK_IDS)):
         yield {"age": OLD, "first": first and some[0], "ids": b"".join(some)}
         first = some[0]
 
 
-def _single(chunks: Iterator[bytes]) -> Iterator[dict[str, bytes]]:
+def _single(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
     for ids in chunks:
         for start in range(0, len(ids), ID_SIZE):
             yield {"report_id": ids[start : start + ID_SIZE]}
