@@ -10,19 +10,22 @@ import http.client
 import json
 import re
 import socket
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import pytest
 import requests
+import sqlalchemy as sa
 
 from hostile_clients import CLIENTS, REPORTS, Target, http_request, post, raw
 from hushpoll_fleet import processes
 from hushpoll_fleet.processes import Server
+from hushpoll_server.store.database import parse_url
 from hushpoll_shared import wire
 from hushpoll_shared.published import Published
 
@@ -37,10 +40,52 @@ serve(sys.argv[2:])
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("server"), options=("--log-level", "debug")) as running:
-        yield running
+@dataclass(frozen=True)
+class Watched:
+    """A server, and a connection to its database that is not the server's."""
+
+    running: Server
+    database: sa.Engine
+
+    @property
+    def url(self):
+        return self.running.url
+
+    @property
+    def token(self):
+        return self.running.token
+
+    @property
+    def log(self):
+        return (self.running._directory / "server.log").read_text()
+
+    @cached_property
+    def names(self):
+        """Every table but the tallies."""
+        names = set(sa.inspect(self.database).get_table_names())
+        assert {"inbox", "respondent_tokens", "api_tokens", "tallies"} <= names
+        return sorted(names - {"tallies"})
+
+    def contents(self):
+        """Every row of these."""
+        with self.database.connect() as connection:
+            return {
+                name: sorted(map(repr, connection.execute(sa.text(f"SELECT * FROM {name}"))))
+                for name in self.names
+            }
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(request, tmp_path_factory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("server")
+    if request.param == "sqlite":
+        url = f"sqlite:///{folder}/hushpoll.sqlite"
+    else:
+        url = request.getfixturevalue("postgres").create("hushpoll_hostile")
+    options = ("--database-url", url, "--log-level", "debug")
+    with Server(folder, options=options) as running:
+        database = sa.create_engine(parse_url(url), poolclass=sa.NullPool)
+        yield Watched(running, database)
 
 
 class Analyst:
@@ -103,21 +148,8 @@ def target(server, make_draft, make_report) -> Target:
     )
 
 
-def contents(server):
-    """Every row of every table but the tallies; and these, over all days."""
-    path = server._directory / "hushpoll.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        names = [row[0] for row in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]  # fmt: skip
-        assert {"inbox", "respondent_tokens", "api_tokens", "tallies"} <= set(names)
-        return {
-            name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}")))
-            for name in names
-            if name != "tallies"
-        }
-
-
 def refusals(server):
+    """How often what was refused, over all surveys and days."""
     analyst = Analyst(server)
     found = {}
     for one in requests.get(analyst.url + "/surveys", headers=analyst.headers, timeout=30).json()[
@@ -176,7 +208,7 @@ def test_a_hostile_client_gets_its_answer_and_changes_nothing(
     server, target, make, status, code, field, counted
 ):
     request = make(target)
-    rows, counts = contents(server), refusals(server)
+    rows, counts = server.contents(), refusals(server)
     answers = exchange(server, request)
     assert len(answers) == 1, answers
     found, headers, body = answers[0]
@@ -186,7 +218,7 @@ def test_a_hostile_client_gets_its_answer_and_changes_nothing(
     if field is not None:
         assert problem["field"] == field
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert contents(server) == rows
+    assert server.contents() == rows
     assert [reason for _, reason in added(counts, refusals(server))] == (
         [] if counted is None else [counted]
     )
@@ -198,11 +230,11 @@ def test_there_are_enough_of_them():
 
 def test_a_body_cut_off_by_its_client_stores_nothing(server, target):
     whole = post(target.body())
-    rows = contents(server)
+    rows = server.contents()
     for length in (len(whole) - 1, len(whole) - 100):
         for answer in exchange(server, whole[:length]):
             assert answer[0] in (400, 422)
-    assert contents(server) == rows
+    assert server.contents() == rows
 
 
 def test_a_request_within_a_body_is_part_of_the_body(server, target):
@@ -244,7 +276,7 @@ def test_after_all_of_them_an_honest_report_is_taken(server, target):
     """Last in this file: the server has seen everything above."""
     ((status, _, _),) = exchange(server, post(target.body()))
     assert status == 201
-    log = (server._directory / "server.log").read_text()
+    log = server.log
     assert "Traceback" not in log
     assert "internal-error" not in log
     assert "127.0.0.1" not in log
