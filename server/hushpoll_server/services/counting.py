@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
+
+import numpy as np
 
 from hushpoll_analysis.pair_counts import PairCounts, count_pairs
+from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.store.counts import Folded, Rows, Tally
+from hushpoll_shared.batch import malformed_many
+from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
 
 
@@ -28,10 +32,29 @@ def counted(published_of: Callable[[int], Published]) -> Tally:
 
 
 def prepare() -> None:
-    """Load what counting and batches need, so that the first of them does not wait for numba."""
-    import_module("hushpoll_analysis.pair_kernels")
-    for registration in PROTOCOLS.values():
-        import_module(registration.kernel)
+    """Count one record of every protocol, so that the first fold and batch are as fast as others.
+
+    They would otherwise load numba and its machine code while requests wait for them.
+    """
+    sensitive = [
+        {"name": name.lower(), "role": "sensitive", "protocol": name, "range": [1, 3]}
+        for name in PROTOCOLS
+    ]
+    published = Manifest.from_dict(
+        {
+            "name": "prepare",
+            "version": 1,
+            "title": "prepare",
+            "epsilon": str(len(PROTOCOLS)),
+            "attributes": [*sensitive, {"name": "clear", "role": "plain", "range": [1, 3]}],
+        }
+    ).resolve()
+    answers = {attribute.name: "2" for attribute in published.attributes}
+    codes = published.layout.code_answers(answers)
+    record = published.layout.encode(codes, SecureBits())
+    sent = np.frombuffer(record, dtype=np.uint8)[None]  # read-only, like a request's body
+    malformed_many(published, sent)
+    count_pairs(published, [sent.copy()])
 
 
 def unfolded(published: Published, folded: Folded) -> PairCounts:
