@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import selectors
-import socket
+import time
 from functools import partial
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
 )
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # none exist
 
+from hushpoll_server import brief_calls
 from hushpoll_server.crowding import CROWDED, LARGEST, whole_report
 from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
 from hushpoll_server.errors import Refused
@@ -23,18 +24,32 @@ from hushpoll_server.plain_answer import answer
 
 # How long a refused client may take to read its answer before the connection is cut.
 LINGER_SECONDS: Final = 1.0
+# Where the threads have enough to do, the main thread looks at the connections this seldom: to take
+# turns with them for each single refusal costs them more than the refusals.
+PAUSE_SECONDS: Final = 0.02
 
 
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     """One worker process of ``hushpoll serve``.
 
-    Where as many requests wait for a thread as may, further reports are refused on the thread that
+    Where as many requests wait as may, further reports are refused on the thread that
     accepts, at a small part of what taking one costs: otherwise the refusals would use up what is
     needed to take the others, and whoever is not refused would wait ever longer.
     """
 
     # Connections that a thread works on, or that wait for one. Only the main thread counts.
     _handed_over = 0
+    # What else was ready when the main thread last looked. Under load it gets to few of them at a
+    # time, so that requests wait for it and not for a thread.
+    _behind = 0
+    _reader: Final = brief_calls.Reader(LARGEST)
+
+    def accept(self, listener: Any) -> None:
+        """Accept all the connections that wait, so that none does for as many rounds as are."""
+        before = -1
+        while before < self.nr_conns < self.worker_connections:
+            before = self.nr_conns
+            super().accept(listener)
 
     def enqueue_req(self, conn: Any) -> None:
         """Hand a connection that has, or will have, a request to a thread."""
@@ -56,8 +71,21 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         if not (self._crowded() and self._refused(conn, client)):
             super().on_client_socket_readable(conn, client)
 
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Wait for connections and deal with each."""
+        if self._handed_over >= self.cfg.threads + self.app.queue_requests // 2:
+            time.sleep(PAUSE_SECONDS)
+        try:
+            events = self.poller.select(timeout)
+            for behind, (key, _) in zip(reversed(range(len(events))), events, strict=True):
+                self._behind = behind
+                key.data(key.fileobj)
+        except InterruptedError:
+            pass
+
     def _crowded(self) -> bool:
-        return bool(self._handed_over >= self.cfg.threads + self.app.queue_requests)
+        waiting = self._handed_over + self._behind
+        return bool(waiting >= self.cfg.threads + self.app.queue_requests)
 
     def _await_request(self, conn: Any) -> None:
         conn.sock.setblocking(False)
@@ -70,11 +98,11 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     def _refused(self, conn: Any, client: Any) -> bool:
         """Answer a report with 503; False if it is something else, or not all there yet."""
         try:
-            report = whole_report(client.recv(LARGEST, socket.MSG_PEEK))
+            report = whole_report(self._reader.peek(client.fileno()))
             if report is None:
                 return False
-            client.recv(report.size)
-            left = CROWDED[client.send(CROWDED) :]
+            self._reader.drop(client.fileno(), report.size)
+            left = CROWDED[brief_calls.send(client.fileno(), CROWDED) :]
         except OSError:
             return False  # a thread finds out as well, and knows what to do
         self.keepalived_conns.remove(conn)
