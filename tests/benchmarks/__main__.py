@@ -20,7 +20,8 @@ from benchmarks import (
     paper,
     training,
 )
-from benchmarks.harness import Figure, report
+from benchmarks.harness import Figure
+from benchmarks.results import Result, keep, page, show
 
 
 def main() -> int:
@@ -28,8 +29,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     data = Path(os.environ.get("HUSHPOLL_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=data, help="folder of adult_26k.csv")
-    parser.add_argument("--json", type=Path, default=None, help="also write the figures here")
-    parser.add_argument("--page", type=Path, default=None, help="also write a page of them here")
+    parser.add_argument(
+        "--json", type=Path, help="also keep the figures here, beside those of other benchmarks"
+    )
+    parser.add_argument("--page", type=Path, help="also write a page of that file's figures here")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
     )
@@ -55,10 +58,19 @@ def main() -> int:
     unknown = set(options.only or ()) - set(benchmarks)
     if unknown:
         parser.error(f"--only {', '.join(sorted(unknown))}: choose from {', '.join(benchmarks)}")
-    figures: list[Figure] = []
+    if options.page and not options.json:
+        parser.error("--page shows what --json keeps: name both")
+    results: dict[str, Result] = {}
     for name in options.only or benchmarks:
-        figures.extend(benchmarks[name]())
-    return 0 if report(figures, options.json, options.page) else 1
+        load = os.getloadavg()[0]
+        results[name] = Result(benchmarks[name](), load, options.scale)
+        if options.json:  # after each, since some of them take long
+            found = keep(options.json, list(benchmarks), results)
+            if options.page:
+                options.page.write_text(page(found), encoding="utf-8")
+    figures = [figure for result in results.values() for figure in result.figures]
+    show(figures)
+    return 0 if all(figure.reached for figure in figures) else 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""What the benchmarks found: printed, kept as JSON by benchmark, and shown as a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Figure
+
+VERSIONS = (
+    "hushpoll", "numpy", "numba", "lightgbm", "multi-freq-ldpy", "pure-ldp", "psycopg",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """The figures of one benchmark, with what they depend on.
+
+    Attributes
+    ----------
+    figures : list of Figure
+        What was measured.
+    load : float
+        Processes that wanted a processor when it began, this one not counted: the load average of
+        the minute before.
+    scale : float
+        Share of the full size.
+    """
+
+    figures: list[Figure]
+    load: float
+    scale: float
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON knows it."""
+        return {
+            "day": datetime.now(UTC).date().isoformat(),
+            "load": round(self.load, 1),
+            "scale": self.scale,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+            "versions": {name: metadata.version(name) for name in VERSIONS if _installed(name)},
+            "figures": [asdict(one) | {"reached": one.reached} for one in self.figures],
+        }
+
+
+def show(figures: Sequence[Figure]) -> None:
+    """Print a table of them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="hushpoll benchmarks (medians; ratio = peer / ours)")
+    for column in ("figure", "ours", "peer", "unit", "peer is", "ratio", "goal", ""):
+        table.add_column(column, overflow="fold")
+    for figure in figures:
+        table.add_row(
+            figure.name,
+            f"{figure.ours:.4g}",
+            f"{figure.peer:.4g}",
+            figure.unit,
+            figure.peer_name,
+            f"{figure.ratio:.3g}",
+            f"{figure.goal:g}",
+            "[green]reached[/]" if figure.reached else "[red]MISSED[/]",
+        )
+    Console(width=150).print(table)
+
+
+def keep(path: Path, names: Sequence[str], results: dict[str, Result]) -> dict[str, Any]:
+    """Write the results to a file, and return all that it then holds.
+
+    Parameters
+    ----------
+    path : Path
+        Benchmarks that did not run this time keep what it has of them.
+    names : sequence of str
+        All benchmarks, in order; others are dropped.
+    results : dict of str to Result
+        Those that ran.
+    """
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    new = {name: result.document() for name, result in results.items()}
+    found = {name: (old | new)[name] for name in names if name in old or name in new}
+    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return found
+
+
+def page(found: dict[str, Any]) -> str:
+    """Return what a file of results holds as a page in Markdown."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "```sh",
+        "scripts/bench --json docs/benchmarks.json --page docs/benchmarks.md",
+        "```",
+        "",
+        "With `--only NAME` it measures one benchmark and leaves the rows of the others alone.",
+        "Each row sets ours beside a peer, or a limit, measured in one run: medians of at least",
+        "five. The ratio is how many times better than the peer we are; the goal is what is asked",
+        "for. Absolute times are those of the machine; under its benchmark's name stands how busy",
+        "it was.",
+    ]
+    for name, run in found.items():
+        size = "" if run["scale"] == 1 else f", at {run['scale']:g} of the full size"
+        lines += [
+            "",
+            f"## {name}",
+            "",
+            f"{run['day']}, load {run['load']:g}{size}; Python {run['python']}, {run['machine']}, "
+            f"{run['processors']} processors; "
+            f"{', '.join(f'{name} {version}' for name, version in run['versions'].items())}.",
+            "",
+            "| figure | ours | peer | peer is | ratio | goal | |",
+            "|---|---|---|---|---|---|---|",
+            *(_row(figure) for figure in run["figures"]),
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _row(figure: dict[str, Any]) -> str:
+    return (
+        f"| {figure['name']} | {figure['ours']:.3g} {figure['unit']} "
+        f"| {figure['peer']:.3g} {figure['unit']} | {figure['peer_name']} "
+        f"| {figure['ratio']:.3g} | {figure['goal']:g} "
+        f"| {'reached' if figure['reached'] else '**missed**'} |"
+    )
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
