@@ -32,9 +32,9 @@ PAUSE_SECONDS: Final = 0.02
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     """One worker process of ``hushpoll serve``.
 
-    Where as many requests wait as may, further reports are refused on the thread that
-    accepts, at a small part of what taking one costs: otherwise the refusals would use up what is
-    needed to take the others, and whoever is not refused would wait ever longer.
+    Where as many requests wait as may, further reports are refused on the thread that accepts, at a
+    small part of what taking one costs: otherwise the refusals would use up what is needed to take
+    the others, and whoever is not refused would wait ever longer.
     """
 
     # Connections that a thread works on, or that wait for one. Only the main thread counts.
@@ -98,22 +98,33 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     def _refused(self, conn: Any, client: Any) -> bool:
         """Answer a report with 503; False if it is something else, or not all there yet."""
         try:
-            report = whole_report(self._reader.peek(client.fileno()))
-            if report is None:
-                return False
-            self._reader.drop(client.fileno(), report.size)
-            left = CROWDED[brief_calls.send(client.fileno(), CROWDED) :]
+            arrived = self._reader.peek(client.fileno())
         except OSError:
             return False  # a thread finds out as well, and knows what to do
-        self.keepalived_conns.remove(conn)
-        if left or report.last:
-            self.poller.unregister(client)
-            self.nr_conns -= 1
-            conn.close()
+        if not arrived:  # the client has hung up
+            self._hang_up(conn, client)
+            return True
+        report = whole_report(arrived)
+        if report is None:
+            return False
+        try:
+            self._reader.drop(client.fileno(), report.size)
+            sent = brief_calls.send(client.fileno(), CROWDED)
+        except OSError:
+            sent = 0  # the request is gone, so no thread may wait for it
+        if sent < len(CROWDED) or report.last:
+            self._hang_up(conn, client)
         else:
+            self.keepalived_conns.remove(conn)
             conn.set_timeout()
             self.keepalived_conns.append(conn)
         return True
+
+    def _hang_up(self, conn: Any, client: Any) -> None:
+        self.keepalived_conns.remove(conn)
+        self.poller.unregister(client)
+        self.nr_conns -= 1
+        conn.close()
 
     def handle(self, conn: Any) -> Any:
         """Answer one request, in a thread."""
