@@ -91,13 +91,19 @@ def strategies(site, ids, database_url, tmp_path):
     with site.collector.database.reading() as connection:
         if database_url.startswith("sqlite"):
             content = (tmp_path / "hushpoll.sqlite").read_bytes()
-            placed = sorted(ids, key=content.index)
+            placed = sorted(ids, key=lambda one: place(content, one))
         else:
             statement = "SELECT ids FROM sealed_ids ORDER BY xmin::text::bigint, ctid"
             placed = list(unpack(connection.exec_driver_sql(statement).scalars()))
     guesses["where the ids stand"] = [turn_of[one] for one in placed]
     guesses["where the ids stand, last first"] = guesses["where the ids stand"][::-1]
     return guesses
+
+
+def place(content, report_id):
+    """Where an id stands in a file; the end of a page can be in the middle of it."""
+    parts = (report_id, report_id[:8], report_id[8:])
+    return next(found for part in parts if (found := content.find(part)) >= 0)
 
 
 def best(truth, guesses):
@@ -205,8 +211,8 @@ def test_of_a_spent_token_nothing_is_left_to_join(
             assert tuple(rows) == (1, 5)
     if not database_url.startswith("sqlite"):
         server = request.getfixturevalue("postgres")
-        # 120 ids are in eight old chunks, and the last fold's 40 in three young ones.
-        expected = {"respondent_tokens": 5, "inbox": 0, "segments": 1, "sealed_ids": 11}
+        # 120 ids are in two old chunks, and the last fold's 40 in a young one.
+        expected = {"respondent_tokens": 5, "inbox": 0, "segments": 1, "sealed_ids": 3}
         for table, rows in expected.items():
             assert stored_rows(server, site, table) == [0] * rows
     if database_url.startswith("sqlite"):

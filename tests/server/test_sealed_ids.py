@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from hushpoll_server.store import migrate, sealed_ids
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.sealed_ids import CHUNK_IDS, OLD, YOUNG, unpack
+from hushpoll_server.store.sealed_ids import OLD, TAG_SIZE, YOUNG, unpack
 from hushpoll_shared import wire
 
 VERSION = 7
@@ -38,13 +38,20 @@ def found(database, ids, version=VERSION):
 
 
 def lists(database):
-    statement = "SELECT age, first, ids FROM sealed_ids WHERE version_id = 7 ORDER BY age, first"
+    statement = "SELECT * FROM sealed_ids WHERE version_id = 7 ORDER BY age, first"
     with database.reading() as connection:
         rows = connection.execute(text(statement)).all()
+    for row in rows:
+        assert bytes(row.tags) == b"".join(one[-TAG_SIZE:] for one in unpack([bytes(row.ids)]))
     return {
-        age: [(bytes(first), list(unpack([bytes(ids)]))) for a, first, ids in rows if a == age]
+        age: [(bytes(row.first), list(unpack([bytes(row.ids)]))) for row in rows if row.age == age]
         for age in (YOUNG, OLD)
     }
+
+
+def stored_chunks(database):
+    with database.reading() as connection:
+        return connection.execute(text("SELECT count(*) FROM sealed_ids")).scalar_one()
 
 
 def random_ids(rng, n):
@@ -60,7 +67,7 @@ def test_every_id_is_found_and_its_neighbours_are_not(database, monkeypatch, at_
     monkeypatch.setattr(sealed_ids, "CHUNKS_AT_ONCE", at_once)
     rng = np.random.default_rng(5)
     edges = [bytes(16), b"\xff" * 16, b"\x01" + bytes(15), bytes(15) + b"\x01"]
-    parts = [random_ids(rng, n) for n in (300, 70, 90, 1, 200, 56)]
+    parts = [random_ids(rng, n) for n in (900, 210, 270, 1, 600, 168)]
     parts[1] += edges
     known = 0
     for part in parts:
@@ -69,14 +76,14 @@ def test_every_id_is_found_and_its_neighbours_are_not(database, monkeypatch, at_
         for chunks in lists(database).values():
             held = [one for _, ids in chunks for one in ids]
             assert held == sorted(held)
-            assert all(len(ids) <= CHUNK_IDS for _, ids in chunks)
+            assert all(len(ids) <= database.backend.CHUNK_IDS for _, ids in chunks)
             assert [first for first, _ in chunks] == [
                 ids[0] if place else b"" for place, (_, ids) in enumerate(chunks)
             ]
     everything = {one for part in parts for one in part}
     assert found(database, everything) == everything
     near = {one[:15] + bytes([one[15] ^ 1]) for one in everything} - everything
-    assert len(near) > 700
+    assert len(near) > 2100
     assert found(database, near) == set()
     assert found(database, everything, version=8) == set()
 
@@ -84,12 +91,19 @@ def test_every_id_is_found_and_its_neighbours_are_not(database, monkeypatch, at_
 def test_the_end_of_one_id_and_the_beginning_of_the_next_are_no_id(database):
     one, two = b"A" * 8 + b"B" * 8, b"A" * 8 + b"C" * 8
     between = b"B" * 8 + b"A" * 8
-    put(database, [one, two])
+    same_tag = b"D" * 14 + between[-TAG_SIZE:]  # without which it would not be looked for
+    put(database, [one, two, same_tag])
     assert found(database, [between]) == set()
     # And where it is one all the same, it is found behind the place where it is none.
-    put(database, [between], known=2, last=True)
-    assert lists(database)[OLD] == [(b"", [one, two, between])]
+    put(database, [between], known=3, last=True)
+    assert lists(database)[OLD] == [(b"", [one, two, between, same_tag])]
     assert found(database, [between]) == {between}
+
+
+def test_ids_that_share_their_tag_are_told_apart(database):
+    ids = [int(number).to_bytes(14, "big") + b"\0\0" for number in range(600)]
+    put(database, ids[::2])
+    assert found(database, ids) == set(ids[::2])
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -130,12 +144,17 @@ def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
     published = site.publish()
     row = site.collector.surveys.latest("work")
     reports = []
-    for number in (150, 10):
+    for number in (1300, 10):
         reports += site.fill(published, number)
         site.collector.upkeep.fold(row)
     waiting = site.fill(published, 3)
     database = site.collector.database
     site.collector.writer.stop()
+    chunks = stored_chunks(database)
+    migrate.downgrade(database, "0007")
+    assert stored_chunks(database) > chunks
+    migrate.upgrade(database)
+    assert stored_chunks(database) == chunks
     migrate.downgrade(database, "0006")
     with database.reading() as connection:
         ids = connection.execute(text("SELECT report_id FROM seen_ids ORDER BY report_id"))
@@ -146,4 +165,4 @@ def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
         body = wire.encode_report_json(published.digest, report)
         assert again.send("work", body).json == {"status": "duplicate"}
     again.collector.upkeep.fold(row)
-    assert again.counts(published)["sealed"] == 163
+    assert again.counts(published)["sealed"] == 1313

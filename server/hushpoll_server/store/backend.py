@@ -46,6 +46,12 @@ class Backend(Protocol):
     ONE_WRITER: bool
     """Whether the database takes one writing transaction at a time."""
 
+    CHUNK_IDS: int
+    """Sealed ids in one row, at most."""
+
+    BULK_FOLDS: int
+    """While reports arrive in bulk, an inbox is folded at so many times ``fold_at``."""
+
     EMPTIES_FIRST: bool
     """Whether a fold empties the inbox before it writes anything, or as the last thing it does."""
 
@@ -86,7 +92,14 @@ class Backend(Protocol):
         """Keep the inbox as this reading transaction, which has not begun to read, will see it."""
 
     def insert_chunks(
-        self, connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes
+        self,
+        connection: Connection,
+        version_id: int,
+        age: int,
+        *,
+        first: bytes,
+        ids: bytes,
+        tags: bytes,
     ) -> None:
         """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
 

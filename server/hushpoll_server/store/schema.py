@@ -78,15 +78,17 @@ inbox = Table(
     sqlite_with_rowid=False,
 )
 
-# Of sealed reports, in chunks; those that wait have theirs in the inbox. See ``sealed_ids``.
+# Of sealed reports, in chunks; those that wait have theirs in the inbox. See ``sealed_ids``. With
+# row ids, which say what the order of the ids says: without them SQLite would look through whole
+# rows on its way to one, and those that are longer than a quarter of a page it would copy.
 sealed_ids = Table(
     "sealed_ids",
     metadata,
     Column("version_id", Integer, primary_key=True, autoincrement=False),
     Column("age", Integer, primary_key=True, autoincrement=False),
     Column("first", Bytes(16), primary_key=True),
+    Column("tags", Bytes, nullable=False),
     Column("ids", Bytes, nullable=False),
-    sqlite_with_rowid=False,
 )
 
 segments = Table(

@@ -43,6 +43,11 @@ class SegmentStore:
         self._shuffle = shuffle
         self._tally = tally
 
+    @property
+    def bulk_folds(self) -> int:
+        """At how many times ``fold_at`` to fold while reports arrive in bulk."""
+        return self._database.backend.BULK_FOLDS
+
     def fold(self, version_id: int, record_size: int, *, minimum: int, last: bool = False) -> int:
         """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
 
@@ -73,10 +78,10 @@ class SegmentStore:
             held = counts.read(connection, version_id)
             if not moves and not (last and (held is None or not held.mixed)):
                 return 0
-            rows, fresh = None, None
+            rows, fresh, moved = None, None, 0
             if moves:
                 known = 0 if held is None else held.folded.reports
-                rows, fresh = self._take_inbox(
+                moved, fresh, rows = self._take_inbox(
                     connection, version_id, record_size, known=known, last=last
                 )
             else:
@@ -90,12 +95,11 @@ class SegmentStore:
                 _mix(connection, version_id, record_size, rows)
                 counts.mark_mixed(connection, version_id)
             elif rows is not None:
-                together = [rows, *_withdraw(connection, version_id, record_size)]
-                _seal(connection, version_id, self._shuffle(np.concatenate(together)))
+                _seal(connection, version_id, rows)
             if rows is not None and not self._database.backend.EMPTIES_FIRST:
                 self._database.backend.empty_inbox(connection, version_id)
         self._database.tidy()
-        return 0 if rows is None else len(rows)
+        return moved
 
     def recount(self, version_id: int, record_size: int) -> tuple[Folded | None, Folded]:
         """Return the counts that are kept and those of the segments, of one state."""
@@ -178,19 +182,32 @@ class SegmentStore:
 
     def _take_inbox(
         self, connection: Connection, version_id: int, record_size: int, *, known: int, last: bool
-    ) -> tuple[Rows, Folded]:
-        """Seal the ids of the reports that wait; return their records, and the counts of these."""
+    ) -> tuple[int, Folded, Rows]:
+        """Seal the ids of the reports that wait.
+
+        Returns
+        -------
+        tuple of int, Folded and ndarray of uint8
+            The number of these reports, their counts, and what is to be sealed: their records,
+            shuffled together with those of unfilled segments unless all will be.
+        """
         backend = self._database.backend
         ids, rows = backend.gathered(connection, version_id, record_size)
-        # Counting needs a processor, and moving the ids mostly the database.
+        taken = [] if last else _withdraw(connection, version_id, record_size)
+
+        def work() -> tuple[Folded, Rows]:
+            fresh = self._tally(version_id, [rows])
+            return fresh, rows if last else self._shuffle(np.concatenate([rows, *taken]))
+
+        # This needs a processor, and moving the ids mostly the database.
         with ThreadPoolExecutor(1, thread_name_prefix="hushpoll-count") as beside:
-            counting = beside.submit(self._tally, version_id, [rows])
+            working = beside.submit(work)
             if backend.EMPTIES_FIRST:
                 backend.empty_inbox(connection, version_id)
             # The ids only now, all at once and in their own order: a page keeps its rows where they
             # were inserted, and ids inserted one by one would tell in which order they came.
             self._seal_ids(connection, version_id, ids, known=known, last=last)
-            return rows, counting.result()
+            return len(rows), *working.result()
 
     def _seal_ids(
         self, connection: Connection, version_id: int, ids: Rows, *, known: int, last: bool
@@ -310,7 +327,9 @@ def _blocks(connection: Connection, version_id: int, record_size: int) -> Iterat
 
 def _waits(connection: Connection, version_id: int, least: int) -> bool:
     """Return whether at least so many reports of a version wait, without counting all."""
-    some = select(literal(1)).where(inbox.c.version_id == version_id).limit(least).subquery()
+    # In the order of the index: PostgreSQL would otherwise note all that wait before it counts.
+    waiting = select(literal(1)).where(inbox.c.version_id == version_id)
+    some = waiting.order_by(inbox.c.report_id).limit(least).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) >= least
 
 

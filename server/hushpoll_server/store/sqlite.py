@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 from hushpoll_server.store.backend import Waiting
-from hushpoll_server.store.sealed_ids import CHUNK_IDS, ID_SIZE, OLD, YOUNG
+from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
 
 # Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536
@@ -27,6 +27,10 @@ GATHERED_BYTES: Final = 64 * 2**20
 FOLD_CACHE_KIB: Final = 64 * 1024
 # One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
 ONE_WRITER: Final = True
+# Such a row fills a page.
+CHUNK_IDS: Final = 220
+# Ids are in no order, so that a batch writes to every page of an inbox: the smaller, the faster.
+BULK_FOLDS: Final = 1
 # The pages that this frees are written to next, so that each goes through the log once.
 EMPTIES_FIRST: Final = True
 WRITING = "hushpoll_writing"
@@ -173,20 +177,25 @@ def insert_new(
 
 
 # Whether {id} is in one of the two chunks that can hold it. Found anywhere, it is looked for at the
-# places where ids begin: the end of one and the beginning of the next can make up a third.
+# places where ids begin: the end of one and the beginning of the next can make up a third. The ids
+# are not read unless the tag is there.
 _IN_LIST: Final = """EXISTS (
   SELECT 1 FROM (
-    SELECT ids FROM sealed_ids WHERE version_id = {version} AND age = {age} AND first <= {id}
+    SELECT CASE WHEN instr(tags, substr({id}, -{tag})) THEN ids END AS ids FROM sealed_ids
+    WHERE version_id = {version} AND age = {age} AND first <= {id}
     ORDER BY first DESC LIMIT 1
   ) WHERE instr(ids, {id}) AND {id} IN (
-    WITH RECURSIVE place(i) AS (SELECT 1 UNION ALL SELECT i + 16 FROM place LIMIT 16)
+    WITH RECURSIVE place(i) AS (SELECT 1 UNION ALL SELECT i + 16 FROM place LIMIT {most})
     SELECT substr(ids, i, 16) FROM place
   )
 )"""
 
 
 def _is_sealed(version: str, report_id: str) -> str:
-    lists = [_IN_LIST.format(version=version, age=age, id=report_id) for age in (YOUNG, OLD)]
+    lists = [
+        _IN_LIST.format(version=version, age=age, id=report_id, tag=TAG_SIZE, most=CHUNK_IDS)
+        for age in (YOUNG, OLD)
+    ]
     return f"({' OR '.join(lists)})"
 
 
@@ -312,28 +321,32 @@ def hold_inbox(_connection: Connection) -> None:
 
 
 def insert_chunks(
-    connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes
+    connection: Connection, version_id: int, age: int, *, first: bytes, ids: bytes, tags: bytes
 ) -> None:
     """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
     parameters = {
         "version": version_id,
         "age": age,
         "first": first,
+        "tags": tags,
         "ids": ids,
-        "size": CHUNK_IDS * ID_SIZE,
+        "count": len(ids) // ID_SIZE,
+        "most": CHUNK_IDS,
     }
     connection.exec_driver_sql(_INSERT_CHUNKS, parameters)
 
 
-_INSERT_CHUNKS: Final = """
-INSERT INTO sealed_ids (version_id, age, first, ids)
+_INSERT_CHUNKS: Final = f"""
+INSERT INTO sealed_ids (version_id, age, first, tags, ids)
 WITH RECURSIVE place(i) AS (
-  SELECT 1 UNION ALL SELECT i + :size FROM place WHERE i + :size <= length(:ids)
+  SELECT 0 UNION ALL SELECT i + :most FROM place WHERE i + :most < :count
 )
 SELECT :version, :age,
-  CASE i WHEN 1 THEN :first ELSE substr(:ids, i, 16) END, substr(:ids, i, :size)
+  CASE i WHEN 0 THEN :first ELSE substr(:ids, {ID_SIZE} * i + 1, {ID_SIZE}) END,
+  substr(:tags, {TAG_SIZE} * i + 1, {TAG_SIZE} * :most),
+  substr(:ids, {ID_SIZE} * i + 1, {ID_SIZE} * :most)
 FROM place
-"""
+"""  # noqa: S608  # of this module's own text
 
 
 def sealed(connection: Connection, version_id: int, report_ids: Sequence[bytes]) -> set[bytes]:
