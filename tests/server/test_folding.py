@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hushpoll_server.services.upkeep import Upkeep
+from hushpoll_server.services.upkeep import Upkeep, most_waiting
 from hushpoll_server.shuffle import permutation, shuffled
 from hushpoll_shared import wire
 
@@ -117,11 +117,12 @@ def test_closing_folds_and_the_end_of_the_grace_period_folds_the_rest(make_site,
     assert site.counts(published)["sealed"] == 14
 
 
-def test_an_inbox_is_folded_when_it_is_full_or_the_server_is_quiet(make_site, monkeypatch):
-    site = make_site(FOLD_AT=50)
-    published = site.publish()
+@pytest.fixture
+def upkeep(make_site, monkeypatch):
+    """One that folds from five reports on, or after a minute, told of every group."""
+    site = make_site(FOLD_AT=5)
     now = [0.0]
-    upkeep = Upkeep(
+    made = Upkeep(
         site.collector.settings,
         surveys=site.collector.surveys,
         reports=site.collector.reports,
@@ -129,21 +130,64 @@ def test_an_inbox_is_folded_when_it_is_full_or_the_server_is_quiet(make_site, mo
         tallies=site.collector.tallies,
         monotonic=lambda: now[0],
     )
-    monkeypatch.setattr(site.collector.writer, "_after", upkeep.after_group)
+    made.site, made.now = site, now
+    monkeypatch.setattr(site.collector.writer, "_after", made.after_group)
+    monkeypatch.setattr(site.collector.writer, "_idle", lambda: None)  # the tests say when
+    return made
+
+
+def test_an_inbox_is_folded_when_the_server_is_quiet(upkeep):
+    site = upkeep.site
+    published = site.publish(minimum_batch=1)
+    site.fill(published, 4)
+    for now, sealed in ((0, 0), (59.9, 0), (60, 4)):
+        upkeep.now[0] = now
+        upkeep.idle()
+        assert site.counts(published)["sealed"] == sealed
+    site.fill(published, 5)  # as many as are folded in any pause
+    assert site.counts(published)["sealed"] == 4
+    upkeep.idle()
+    assert site.counts(published)["sealed"] == 9
+
+
+def test_while_reports_arrive_it_is_folded_when_ten_times_as_many_wait(upkeep):
+    site = upkeep.site
+    published = site.publish(minimum_batch=1)
     site.fill(published, 49)
-    upkeep.idle()
-    assert site.counts(published)["inbox"] == 49
-    now[0] = 59.9
-    upkeep.idle()
-    assert site.counts(published)["inbox"] == 49
-    now[0] = 60.0
-    upkeep.idle()
-    assert site.counts(published)["sealed"] == 49
-    site.fill(published, 30)
-    site.fill(published, 30)
+    assert site.counts(published)["sealed"] == 0
+    site.fill(published, 3)
     site.collector.writer.stop()  # the fold follows the acknowledgement
-    counts = site.counts(published)
-    assert (counts["inbox"], counts["sealed"]) == (0, 109)
+    assert site.counts(published)["sealed"] >= 50
+
+
+def test_while_they_arrive_in_bulk_as_many_times_as_suits_the_database(
+    upkeep, make_report, database_url
+):
+    site = upkeep.site
+    published = site.publish(minimum_batch=1)
+    fold_at = {"sqlite": 5, "postgresql": 500}[database_url.partition(":")[0].partition("+")[0]]
+
+    def upload(count):
+        reports = [make_report(published) for _ in range(count)]
+        body = wire.pack_reports(published.digest, reports)
+        assert site.send_batch("work", body).json["accepted"] == count
+
+    stored = 0
+    for count in (101, 390, 101):
+        upload(count)
+        stored += count
+        if stored < fold_at:
+            assert site.counts(published)["sealed"] == 0
+    site.collector.writer.stop()
+    assert site.counts(published)["sealed"] == stored == 592
+
+
+def test_large_records_are_folded_sooner():
+    assert most_waiting(5, 100, 10) == 50
+    assert most_waiting(5, 100, 100) == 500
+    assert most_waiting(5, 2**20, 100) == 64
+    assert most_waiting(5, 2**26, 100) == 5
+    assert most_waiting(5, 0, 10) == 50
 
 
 def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report):

@@ -46,7 +46,7 @@ def served(tmp_path, database_url):
 
 def test_reports_sent_one_to_five_times_are_counted_once(served, make_draft, make_report):
     # Folded again and again while reports and their repeats arrive.
-    server, token = served("--fold-at", "60")
+    server, token = served("--fold-at", "6")
     counted_once(server, token, make_draft(), make_report, REPORTS, THREADS)
 
 
@@ -85,7 +85,7 @@ def counted_once(server, token, draft, make_report, reports, threads):
 
 
 def test_batches_and_single_reports_of_two_versions_do_not_mix(make_site, make_report):
-    site = make_site(FOLD_AT=40)
+    site = make_site(FOLD_AT=4)
     versions = [site.publish(), site.publish(version=2)]
     accepted = {published.version: 0 for published in versions}
     lock = threading.Lock()

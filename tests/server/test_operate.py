@@ -197,7 +197,7 @@ def test_a_backup_of_postgresql_restores_to_the_same_counts(
 ):
     dump, restore = blocks("console postgresql")
     url = postgres.create("hushpoll")
-    server = Process(tmp_path, "--fold-at", "20", database_url=url)
+    server = Process(tmp_path, "--fold-at", "2", database_url=url)
     try:
         (token,) = admin_token(tmp_path)
         published = publish(server, token, make_draft())

@@ -203,6 +203,7 @@ def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):
     now[0] = 59.9
     assert sealed() == 0
     site.fill(published, 1)
+    assert sealed() == 0  # more may come
     assert sealed() == 50
     site.fill(published, 10)
     assert sealed() == 50
@@ -213,6 +214,10 @@ def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):
     assert sealed() == 50
     now[0] = 160.0
     assert sealed() == 61
+    for count, expected in ((90, 61), (90, 61), (320, 561)):  # while they keep coming
+        for _ in range(count // 10):
+            site.fill(published, 10)
+        assert sealed() == expected
 
 
 def test_counts_are_checked_against_the_segments_and_repaired(make_site, database_url):

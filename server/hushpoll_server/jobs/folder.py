@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from hushpoll_server.services.collector import Collector
-from hushpoll_server.services.upkeep import SWEEP_SECONDS
+from hushpoll_server.services.upkeep import SWEEP_SECONDS, UNDER_LOAD, most_waiting
 
 
 class Folder:
@@ -36,9 +36,16 @@ class Folder:
             before, since = self._seen.get(version_id, (-1, now))
             if before != count:
                 since = now
+            row = self._parts.surveys.by_id(version_id)
+            arrived = count - max(before, 0)
+            full = settings.fold_at
+            if arrived:
+                in_bulk = arrived >= settings.max_bulk_reports
+                times = self._parts.segments.bulk_folds if in_bulk else UNDER_LOAD
+                full = most_waiting(full, row.record_size, times)
             quiet = now - since >= settings.fold_idle_seconds
-            if count >= settings.fold_at or quiet:
-                self._parts.upkeep.fold(self._parts.surveys.by_id(version_id))
+            if count >= full or quiet:
+                self._parts.upkeep.fold(row)
                 since = now
             self._seen[version_id] = count, since
         self._seen = {one: self._seen[one] for one in waiting}

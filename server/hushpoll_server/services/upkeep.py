@@ -2,8 +2,8 @@
 
 An inbox is folded
 
-- when it holds ``fold_at`` reports (and at least the survey's minimum batch), right after the
-  group that brought it there;
+- when it holds ``fold_at`` reports (and at least the survey's minimum batch) and none has arrived
+  for half a second; while more arrive, as soon as ``most_waiting`` of them wait;
 - when nothing has arrived for ``fold_idle_seconds`` and it holds at least the minimum batch;
 - when an analyst asks for what is sealed and it holds at least the minimum batch;
 - when the version is closed and its grace period is over, whatever it holds: no more will come.
@@ -19,6 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Final
 
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys import State, SurveyService
@@ -31,6 +32,26 @@ from hushpoll_server.store.tallies import TallyStore
 log = get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
+# A fold takes less for each report the more there are, and whoever sends reports waits for it. So
+# while they arrive one by one it waits until there are so many times `fold_at`.
+UNDER_LOAD: Final = 10
+# A fold holds the records that it moves in memory, up to four times.
+FOLDED_BYTES: Final = 64 * 2**20
+
+
+def most_waiting(fold_at: int, record_size: int, times: int) -> int:
+    """Return the number of reports at which an inbox is folded while more arrive.
+
+    Parameters
+    ----------
+    fold_at : int
+        The setting.
+    record_size : int
+        L of the version, in bytes.
+    times : int
+        ``UNDER_LOAD``, or the database's ``BULK_FOLDS`` where the last did not come one by one.
+    """
+    return max(fold_at, min(times * fold_at, FOLDED_BYTES // max(1, record_size)))
 
 
 class Upkeep:
@@ -65,6 +86,8 @@ class Upkeep:
         # An estimate of what each inbox holds, so that no group has to count rows.
         self._lock = threading.Lock()
         self._waiting: Counter[int] | None = None
+        # They never change, and asking for one costs a group a statement.
+        self._record_sizes: dict[int, int] = {}
         self._last_arrival = monotonic()
         self._last_sweep = -SWEEP_SECONDS
         self._folded_since_arrival = False
@@ -75,7 +98,7 @@ class Upkeep:
         return self._settings.folding == "server"
 
     def after_group(self, accepted: Counter[int]) -> None:
-        """Fold the inboxes that a committed group has filled: reports accepted, by version."""
+        """Fold the inboxes that a committed group has overfilled: reports accepted, by version."""
         if not self.folds:
             return
         self._last_arrival = self._monotonic()
@@ -85,9 +108,13 @@ class Upkeep:
                 self._waiting = Counter(self._reports.waiting())
             else:
                 self._waiting.update(accepted)
-            full = [one for one in accepted if self._waiting[one] >= self._settings.fold_at]
-        for version_id in full:
-            self.fold(self._surveys.by_id(version_id))
+            waiting = {one: self._waiting[one] for one in accepted}
+        for version_id, count in waiting.items():
+            in_bulk = accepted[version_id] > self._settings.group_commit_reports
+            times = self._segments.bulk_folds if in_bulk else UNDER_LOAD
+            size = self._record_size(version_id)
+            if count >= most_waiting(self._settings.fold_at, size, times):
+                self.fold(self._surveys.by_id(version_id))
 
     def idle(self) -> None:
         """Write the counts, clear the log; fold what a quiet moment or a survey's end allows."""
@@ -99,6 +126,11 @@ class Upkeep:
         if now - self._last_sweep >= SWEEP_SECONDS:
             self._last_sweep = now
             self.fold_ended()
+        with self._lock:
+            waiting = dict(self._waiting or {})
+        for version_id, count in waiting.items():
+            if count >= self._settings.fold_at:
+                self.fold(self._surveys.by_id(version_id))
         quiet = now - self._last_arrival >= self._settings.fold_idle_seconds
         if quiet and not self._folded_since_arrival:
             for version_id in self._reports.waiting():
@@ -123,12 +155,18 @@ class Upkeep:
             if self._surveys.state(row) is State.CLOSED:
                 self.fold(row, last=True)
 
+    def _record_size(self, version_id: int) -> int:
+        if version_id not in self._record_sizes:
+            self._record_sizes[version_id] = self._surveys.by_id(version_id).record_size
+        return self._record_sizes[version_id]
+
     def fold(self, row: VersionRow, *, last: bool = False) -> int:
         """Fold one version's inbox; return the number of reports moved."""
         moved = self._segments.fold(row.id, row.record_size, minimum=row.minimum_batch, last=last)
         if moved:
             log.info("folded", survey=row.name, version=row.version, reports=moved)
-            with self._lock:
-                if self._waiting is not None:
-                    self._waiting[row.id] -= moved
+        with self._lock:
+            if self._waiting is not None:
+                # Nothing to move: too few, or another process has; not to be tried with each group.
+                self._waiting[row.id] = self._waiting[row.id] - moved if moved else 0
         return moved
