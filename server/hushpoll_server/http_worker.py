@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import selectors
 import time
+from collections import OrderedDict
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -29,6 +31,41 @@ LINGER_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 0.02
 
 
+class KeptConnections:
+    """Connections that wait for a request, in the order in which they time out.
+
+    As much of a deque as gunicorn uses, but one that does not look for a connection among all of
+    them to remove it.
+    """
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Any, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._held)
+
+    def __getitem__(self, place: int) -> Any:
+        if place != 0:
+            raise IndexError(f"connection {place} was asked for, and only the first is known")
+        return next(iter(self._held))
+
+    def append(self, conn: Any) -> None:
+        """Add a connection that times out after all others."""
+        self._held[conn] = None
+        self._held.move_to_end(conn)
+
+    def remove(self, conn: Any) -> None:
+        """Remove a connection; raises KeyError if it is not there."""
+        del self._held[conn]
+
+    def popleft(self) -> Any:
+        """Remove and return the connection that times out first."""
+        return self._held.popitem(last=False)[0]
+
+
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     """One worker process of ``hushpoll serve``.
 
@@ -42,7 +79,13 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     # What else was ready when the main thread last looked. Under load it gets to few of them at a
     # time, so that requests wait for it and not for a thread.
     _behind = 0
+    # Since they were last counted.
+    _refusals = 0
     _reader: Final = brief_calls.Reader(LARGEST)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.keepalived_conns = KeptConnections()
 
     def accept(self, listener: Any) -> None:
         """Accept all the connections that wait, so that none does for as many rounds as are."""
@@ -82,6 +125,9 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
                 key.data(key.fileobj)
         except InterruptedError:
             pass
+        if self._refusals:
+            self.app.count_crowded(self._refusals)
+            self._refusals = 0
 
     def _crowded(self) -> bool:
         waiting = self._handed_over + self._behind
@@ -112,10 +158,10 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             sent = brief_calls.send(client.fileno(), CROWDED)
         except OSError:
             sent = 0  # the request is gone, so no thread may wait for it
+        self._refusals += sent > 0
         if sent < len(CROWDED) or report.last:
             self._hang_up(conn, client)
         else:
-            self.keepalived_conns.remove(conn)
             conn.set_timeout()
             self.keepalived_conns.append(conn)
         return True

@@ -142,6 +142,10 @@ class Metrics:
         if status == 429:
             self._rate_limited.inc()
 
+    def requests(self, method: str, route: str, status: int, count: int) -> None:
+        """Count requests that were answered without being worked on, and took no time."""
+        self._requests.labels(method, route, str(status)).inc(count)
+
     def committed(self, reports: int, seconds: float) -> None:
         """Count a transaction that stored a group."""
         self._group_reports.observe(reports)

@@ -14,6 +14,7 @@ from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  #
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import metrics
+from hushpoll_server.crowding import ROUTE
 from hushpoll_server.gunicorn_log import PrivateLogger
 from hushpoll_server.http.application import build
 from hushpoll_server.http.rate_limits import RateLimits, storage_of
@@ -62,6 +63,11 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
     def queue_requests(self) -> int:
         """Requests that may wait for a thread."""
         return self._settings.queue_requests
+
+    def count_crowded(self, refusals: int) -> None:
+        """Count reports that were refused because too many requests waited."""
+        if (found := self._collector().metrics) is not None:
+            found.requests("POST", ROUTE, 503, refusals)
 
     def load_config(self) -> None:
         """Give gunicorn its settings; no file, environment or command line is read."""
