@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -79,15 +80,18 @@ class SegmentStore:
             if not moves and not (last and (held is None or not held.mixed)):
                 return 0
             rows, fresh, moved = None, None, 0
+            taken: list[Rows] = []
             if moves:
                 known = 0 if held is None else held.folded.reports
+                if not last:
+                    taken = _withdraw(connection, version_id, record_size)
                 moved, fresh, rows = self._take_inbox(
-                    connection, version_id, record_size, known=known, last=last
+                    connection, version_id, record_size, taken, known=known, last=last
                 )
             else:
                 none = np.empty((0, sealed_ids.ID_SIZE), np.uint8)
                 self._seal_ids(connection, version_id, none, known=0, last=True)
-            total = self._total(connection, version_id, record_size, held, fresh)
+            total = self._total(connection, version_id, record_size, held, fresh, taken)
             if total is None:
                 return 0
             counts.write(connection, version_id, total)
@@ -181,7 +185,14 @@ class SegmentStore:
             yield from _blocks(connection, version_id, record_size)
 
     def _take_inbox(
-        self, connection: Connection, version_id: int, record_size: int, *, known: int, last: bool
+        self,
+        connection: Connection,
+        version_id: int,
+        record_size: int,
+        taken: list[Rows],
+        *,
+        known: int,
+        last: bool,
     ) -> tuple[int, Folded, Rows]:
         """Seal the ids of the reports that wait.
 
@@ -189,11 +200,10 @@ class SegmentStore:
         -------
         tuple of int, Folded and ndarray of uint8
             The number of these reports, their counts, and what is to be sealed: their records,
-            shuffled together with those of unfilled segments unless all will be.
+            shuffled together with those `taken` from segments unless all will be.
         """
         backend = self._database.backend
         ids, rows = backend.gathered(connection, version_id, record_size)
-        taken = [] if last else _withdraw(connection, version_id, record_size)
 
         def work() -> tuple[Folded, Rows]:
             fresh = self._tally(version_id, [rows])
@@ -222,16 +232,21 @@ class SegmentStore:
         record_size: int,
         held: Sealed | None,
         fresh: Folded | None,
+        taken: list[Rows],
     ) -> Folded | None:
-        """Return the counts of what is sealed with `fresh` added; None if there is nothing."""
+        """Return the counts of what is sealed with `fresh` added; None if there is nothing.
+
+        What was `taken` from segments was sealed before.
+        """
         if held is not None:
             total = held.folded if fresh is None else held.folded.plus(fresh)
             if total is not None:
                 return total
-        elif not _sealed_count(connection, version_id):
+        elif not taken and not _sealed_count(connection, version_id):
             return fresh
         # Segments older than the counts, or counts of a release that kept others.
-        total = self._tally(version_id, _blocks(connection, version_id, record_size))
+        sealed = chain(taken, _blocks(connection, version_id, record_size))
+        total = self._tally(version_id, sealed)
         return total if fresh is None else total.plus(fresh)
 
 
