@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_server import brief_calls
-from hushpoll_server.crowding import CROWDED, LARGEST, whole_report
+from hushpoll_server.crowding import CROWDED, LARGEST, WholeReport, whole_report
 from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
@@ -79,13 +80,20 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     # What else was ready when the main thread last looked. Under load it gets to few of them at a
     # time, so that requests wait for it and not for a thread.
     _behind = 0
-    # Since they were last counted.
-    _refusals = 0
     _reader: Final = brief_calls.Reader(LARGEST)
+    _answerer: Final = brief_calls.Answerer(CROWDED)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.keepalived_conns = KeptConnections()
+        # Reports that are refused before the main thread waits again, with their connections.
+        self._refusals: list[tuple[Any, WholeReport]] = []
+
+    def init_process(self) -> None:
+        """Start, and be ready to refuse before there is a crowd: what does it is compiled."""
+        ready = partial(self._answerer.answer, [], [])
+        threading.Thread(target=ready, name="hushpoll-refusals", daemon=True).start()
+        super().init_process()
 
     def accept(self, listener: Any) -> None:
         """Accept all the connections that wait, so that none does for as many rounds as are."""
@@ -126,8 +134,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         except InterruptedError:
             pass
         if self._refusals:
-            self.app.count_crowded(self._refusals)
-            self._refusals = 0
+            self._refuse()
 
     def _crowded(self) -> bool:
         waiting = self._handed_over + self._behind
@@ -142,7 +149,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         )
 
     def _refused(self, conn: Any, client: Any) -> bool:
-        """Answer a report with 503; False if it is something else, or not all there yet."""
+        """Have a report answered with 503; False if it is something else, or not all there yet."""
         try:
             arrived = self._reader.peek(client.fileno())
         except OSError:
@@ -153,18 +160,22 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         report = whole_report(arrived)
         if report is None:
             return False
-        try:
-            self._reader.drop(client.fileno(), report.size)
-            sent = brief_calls.send(client.fileno(), CROWDED)
-        except OSError:
-            sent = 0  # the request is gone, so no thread may wait for it
-        self._refusals += sent > 0
-        if sent < len(CROWDED) or report.last:
-            self._hang_up(conn, client)
-        else:
-            conn.set_timeout()
-            self.keepalived_conns.append(conn)
+        self._refusals.append((conn, report))
         return True
+
+    def _refuse(self) -> None:
+        refusals, self._refusals = self._refusals, []
+        sent = self._answerer.answer(
+            [conn.sock.fileno() for conn, _ in refusals], [report.size for _, report in refusals]
+        )
+        for (conn, report), size in zip(refusals, sent, strict=True):
+            # Where it could not be sent the request is gone, so that no thread may wait for it.
+            if size < len(CROWDED) or report.last:
+                self._hang_up(conn, conn.sock)
+            else:
+                conn.set_timeout()
+                self.keepalived_conns.append(conn)
+        self.app.count_crowded(int((sent > 0).sum()))
 
     def _hang_up(self, conn: Any, client: Any) -> None:
         self.keepalived_conns.remove(conn)

@@ -9,7 +9,8 @@ import socket
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -141,7 +142,10 @@ def test_a_crowd_is_refused_in_part_and_nothing_acknowledged_is_lost(
 
 class Connection:
     def __init__(self, sock):
-        self.sock, self.close = sock, sock.close
+        self.sock, self.close, self.timeout = sock, sock.close, 0.0
+
+    def set_timeout(self):
+        self.timeout += 1.0
 
 
 def test_connections_are_kept_in_the_order_in_which_they_time_out():
@@ -159,33 +163,72 @@ def test_connections_are_kept_in_the_order_in_which_they_time_out():
         kept[1]
 
 
-def test_a_refusal_that_cannot_be_sent_closes_the_connection():
+@pytest.fixture
+def worker():
+    made = HttpWorker.__new__(HttpWorker)
+    made.poller, made.keepalived_conns, made.nr_conns = (
+        selectors.DefaultSelector(),
+        KeptConnections(),
+        0,
+    )
+    made._refusals, made.told = [], []
+    made.app = SimpleNamespace(count_crowded=made.told.append)
+    made.cfg = SimpleNamespace(threads=1)
+    yield made
+    made.poller.close()
+
+
+def keep(worker, sock):
+    conn = Connection(sock)
+    worker.poller.register(sock, selectors.EVENT_READ)
+    worker.keepalived_conns.append(conn)
+    worker.nr_conns += 1
+    return conn
+
+
+def test_many_are_refused_at_once_and_only_what_was_asked_for_is_kept(worker):
+    request = HEAD + b"Content-Length: 2\r\n\r\n{}"
+    closing = HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
+    pairs = [socket.socketpair() for _ in range(4)]
+    with ExitStack() as stack:
+        for pair in pairs:
+            for one in pair:
+                stack.enter_context(one)
+        conns = [keep(worker, ours) for ours, _ in pairs]
+        for (_, theirs), sent in zip(pairs, (request, closing, request), strict=False):
+            theirs.sendall(sent)
+        for conn in conns[:3]:
+            assert worker._refused(conn, conn.sock)
+        assert not worker._refused(conns[3], conns[3].sock)  # it has not asked for anything yet
+        worker._refuse()
+        for _, theirs in pairs[:3]:
+            assert theirs.recv(LARGEST) == CROWDED
+        assert list(worker.keepalived_conns) == [conns[3], conns[0], conns[2]]
+        assert (worker.nr_conns, conns[1].sock.fileno()) == (3, -1)
+        assert worker.told == [3]
+        with pytest.raises(BlockingIOError):  # nothing is left that would be answered again
+            pairs[0][0].recv(1, socket.MSG_DONTWAIT)
+
+
+def test_a_refusal_that_cannot_be_sent_closes_the_connection(worker):
     """Guards: the request was read off the socket, so a thread would wait for it in vain."""
     ours, theirs = socket.socketpair()
-    with ours, theirs, selectors.DefaultSelector() as poller:
+    with ours, theirs:
         ours.setblocking(False)
         with suppress(BlockingIOError):
             while True:
                 ours.send(bytes(65_536))
         theirs.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
-        conn = Connection(ours)
-        poller.register(ours, selectors.EVENT_READ)
-        worker = HttpWorker.__new__(HttpWorker)
-        worker.poller, worker.keepalived_conns, worker.nr_conns = poller, KeptConnections(), 1
-        worker.keepalived_conns.append(conn)
-        assert worker._refused(conn, ours)
+        assert worker._refused(keep(worker, ours), ours)
+        worker._refuse()
         assert (ours.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
-        assert not poller.get_map()
+        assert not worker.poller.get_map()
+        assert worker.told == [0]
 
 
-def test_a_client_that_hung_up_is_let_go_without_a_thread():
+def test_a_client_that_hung_up_is_let_go_without_a_thread(worker):
     ours, theirs = socket.socketpair()
-    with ours, selectors.DefaultSelector() as poller:
+    with ours:
         theirs.close()
-        conn = Connection(ours)
-        poller.register(ours, selectors.EVENT_READ)
-        worker = HttpWorker.__new__(HttpWorker)
-        worker.poller, worker.keepalived_conns, worker.nr_conns = poller, KeptConnections(), 1
-        worker.keepalived_conns.append(conn)
-        assert worker._refused(conn, ours)
+        assert worker._refused(keep(worker, ours), ours)
         assert (ours.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
