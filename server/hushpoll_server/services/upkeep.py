@@ -167,6 +167,7 @@ class Upkeep:
             log.info("folded", survey=row.name, version=row.version, reports=moved)
         with self._lock:
             if self._waiting is not None:
-                # Nothing to move: too few, or another process has; not to be tried with each group.
-                self._waiting[row.id] = self._waiting[row.id] - moved if moved else 0
+                # Also where nothing was moved, or what other processes took: too few wait, or
+                # another has folded, and that is not to be tried again with each group.
+                self._waiting[row.id] = 0
         return moved
