@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 _LIBC: Final = ctypes.PyDLL(None, use_errno=True)  # PyDLL, unlike CDLL, keeps the lock
 _FLAGS: Final = socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0)
@@ -26,12 +26,9 @@ _recv.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _recv.restype = ctypes.c_ssize_t
 # For compiled code, which holds no lock.
 _NATIVE: Final = ctypes.CDLL(None)
-_native_recv = _NATIVE.recv
-_native_recv.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-_native_recv.restype = ctypes.c_ssize_t
-_native_send = _NATIVE.send
-_native_send.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-_native_send.restype = ctypes.c_ssize_t
+for _native in (_NATIVE.recv, _NATIVE.send):
+    _native.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    _native.restype = ctypes.c_ssize_t
 
 
 class Reader:
@@ -94,7 +91,7 @@ class Answerer:
         """
         sent = np.empty(len(descriptors), dtype=np.int64)
         scratch = np.empty(max(sizes, default=0), dtype=np.uint8)
-        _answer(
+        _compiled()(
             np.array(descriptors, dtype=np.int32),
             np.array(sizes, dtype=np.int64),
             scratch,
@@ -105,17 +102,27 @@ class Answerer:
         return sent
 
 
-@njit(nogil=True)
-def _answer(
-    descriptors: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.int64],
-    scratch: npt.NDArray[np.uint8],
-    data: npt.NDArray[np.uint8],
-    flags: int,
-    sent: npt.NDArray[np.int64],
-) -> None:
-    for place in range(len(descriptors)):
-        sent[place] = -1
-        size = sizes[place]
-        if _native_recv(descriptors[place], scratch.ctypes, size, flags) == size:
-            sent[place] = _native_send(descriptors[place], data.ctypes, len(data), flags)
+@cache
+def _compiled() -> Callable[..., None]:
+    # Imported here: a server starts without it, see ``HttpWorker.init_process``.
+    from numba import njit
+
+    native_recv, native_send = _NATIVE.recv, _NATIVE.send
+
+    @njit(nogil=True)
+    def answer(
+        descriptors: npt.NDArray[np.int32],
+        sizes: npt.NDArray[np.int64],
+        scratch: npt.NDArray[np.uint8],
+        data: npt.NDArray[np.uint8],
+        flags: int,
+        sent: npt.NDArray[np.int64],
+    ) -> None:
+        for place in range(len(descriptors)):
+            sent[place] = -1
+            size = sizes[place]
+            if native_recv(descriptors[place], scratch.ctypes, size, flags) == size:
+                sent[place] = native_send(descriptors[place], data.ctypes, len(data), flags)
+
+    compiled: Callable[..., None] = answer
+    return compiled
