@@ -5,8 +5,6 @@ from __future__ import annotations
 import selectors
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -23,6 +21,7 @@ from hushpoll_server.crowding import CROWDED, LARGEST, WholeReport, whole_report
 from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
+from hushpoll_server.kept_connections import KeptConnections
 from hushpoll_server.plain_answer import answer
 
 # How long a refused client may take to read its answer before the connection is cut.
@@ -30,41 +29,6 @@ LINGER_SECONDS: Final = 1.0
 # Where the threads have enough to do, the main thread looks at the connections this seldom: to take
 # turns with them for each single refusal costs them more than the refusals.
 PAUSE_SECONDS: Final = 0.02
-
-
-class KeptConnections:
-    """Connections that wait for a request, in the order in which they time out.
-
-    As much of a deque as gunicorn uses, but one that does not look for a connection among all of
-    them to remove it.
-    """
-
-    def __init__(self) -> None:
-        self._held: OrderedDict[Any, None] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._held)
-
-    def __getitem__(self, place: int) -> Any:
-        if place != 0:
-            raise IndexError(f"connection {place} was asked for, and only the first is known")
-        return next(iter(self._held))
-
-    def append(self, conn: Any) -> None:
-        """Add a connection that times out after all others."""
-        self._held[conn] = None
-        self._held.move_to_end(conn)
-
-    def remove(self, conn: Any) -> None:
-        """Remove a connection; raises KeyError if it is not there."""
-        del self._held[conn]
-
-    def popleft(self) -> Any:
-        """Remove and return the connection that times out first."""
-        return self._held.popitem(last=False)[0]
 
 
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types

@@ -16,7 +16,8 @@ import pytest
 
 from hushpoll_server import create_app
 from hushpoll_server.crowding import CROWDED, LARGEST, ROUTE, whole_report
-from hushpoll_server.http_worker import HttpWorker, KeptConnections
+from hushpoll_server.http_worker import HttpWorker
+from hushpoll_server.kept_connections import KeptConnections
 from hushpoll_shared import wire
 from served import Process, admin_token, publish, send_all
 

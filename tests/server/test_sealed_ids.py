@@ -28,8 +28,8 @@ def rows_of(ids):
 
 def put(database, ids, *, known=0, last=False):
     with database.writing(folding=VERSION) as connection:
-        insert = database.backend.insert_chunks
-        sealed_ids.add(connection, VERSION, rows_of(ids), known=known, last=last, insert=insert)
+        backend = database.backend
+        sealed_ids.add(connection, VERSION, rows_of(ids), known=known, last=last, backend=backend)
 
 
 def found(database, ids, version=VERSION):

@@ -101,7 +101,10 @@ class Backend(Protocol):
         ids: bytes,
         tags: bytes,
     ) -> None:
-        """Insert ascending ids, one after the other, as chunks; see ``sealed_ids``."""
+        """Insert ascending ids, one after the other, and their tags, as chunks of a list.
+
+        See ``sealed_ids``; ``first`` is that of the first chunk.
+        """
 
     def sealed(
         self, connection: Connection, version_id: int, report_ids: Sequence[bytes]

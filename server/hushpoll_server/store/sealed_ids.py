@@ -14,12 +14,13 @@ takes to write them anew. How many ids a chunk holds at most is the database's t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, delete, select
 
+from hushpoll_server.store.backend import Backend
 from hushpoll_server.store.schema import sealed_ids
 
 ID_SIZE: Final = 16
@@ -33,22 +34,6 @@ Ids = npt.NDArray[np.uint8]
 Keys = npt.NDArray[np.bytes_]
 
 
-class InsertChunks(Protocol):
-    """Inserts ascending ids, one after the other, as chunks into a list of a version."""
-
-    def __call__(
-        self,
-        connection: Connection,
-        version_id: int,
-        age: int,
-        *,
-        first: bytes,
-        ids: bytes,
-        tags: bytes,
-    ) -> None:
-        """Insert them and, in the same order, their tags; ``first`` is that of the first chunk."""
-
-
 def add(
     connection: Connection,
     version_id: int,
@@ -56,7 +41,7 @@ def add(
     *,
     known: int,
     last: bool,
-    insert: InsertChunks,
+    backend: Backend,
 ) -> None:
     """Put the ids of reports that are being sealed among those of the version.
 
@@ -72,8 +57,8 @@ def add(
         How many it has, or about so many.
     last : bool
         No more will come: merge all into one list, so that nothing is left of when they came.
-    insert : callable
-        How the database inserts chunks.
+    backend : Backend
+        Inserts the chunks.
 
     Raises
     ------
@@ -89,9 +74,9 @@ def add(
     old = max(0, known - len(young))
     if last or (len(young) + len(new)) ** 2 > 2 * len(new) * old:
         connection.execute(delete(sealed_ids).where(*_of(version_id, YOUNG)))
-        _merge(connection, version_id, OLD, _ascending(np.concatenate([young, new])), insert)
+        _merge(connection, version_id, OLD, _ascending(np.concatenate([young, new])), backend)
     else:
-        _merge(connection, version_id, YOUNG, new, insert)
+        _merge(connection, version_id, YOUNG, new, backend)
 
 
 def unpack(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -101,9 +86,7 @@ def unpack(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield bytes(ids[start : start + ID_SIZE])
 
 
-def _merge(
-    connection: Connection, version_id: int, age: int, new: Keys, insert: InsertChunks
-) -> None:
+def _merge(connection: Connection, version_id: int, age: int, new: Keys, backend: Backend) -> None:
     """Merge ascending ids into a list, a range of it at a time."""
     if not len(new):
         return
@@ -122,7 +105,8 @@ def _merge(
             connection.execute(delete(sealed_ids).where(*here))
         merged = _ascending(np.concatenate([_keys(row.ids for row in rows), new[:count]]))
         tags = merged.view(np.uint8).reshape(-1, ID_SIZE)[:, -TAG_SIZE:].tobytes()
-        insert(connection, version_id, age, first=first, ids=merged.tobytes(), tags=tags)
+        ids = merged.tobytes()
+        backend.insert_chunks(connection, version_id, age, first=first, ids=ids, tags=tags)
         first, new = after, new[count:]
 
 

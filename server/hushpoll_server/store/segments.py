@@ -222,8 +222,8 @@ class SegmentStore:
     def _seal_ids(
         self, connection: Connection, version_id: int, ids: Rows, *, known: int, last: bool
     ) -> None:
-        insert = self._database.backend.insert_chunks
-        sealed_ids.add(connection, version_id, ids, known=known, last=last, insert=insert)
+        backend = self._database.backend
+        sealed_ids.add(connection, version_id, ids, known=known, last=last, backend=backend)
 
     def _total(
         self,
