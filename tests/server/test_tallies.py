@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 
@@ -46,6 +49,29 @@ def test_counts_survive_a_failed_write(site, tallies, monkeypatch):
             tallies.flush()
     tallies.add(1, "2026-03-01", "duplicate")
     assert tallies.totals(1) == {"duplicate": 2}
+
+
+def test_counts_that_are_being_written_are_not_missing(tallies, monkeypatch):
+    """Guards: the upkeep thread has taken them out of memory and has not committed them yet."""
+    taken, finish = threading.Event(), threading.Event()
+    write = tallies._write
+
+    def slowly(pending):
+        taken.set()
+        assert finish.wait(10)
+        write(pending)
+
+    monkeypatch.setattr(tallies, "_write", slowly)
+    tallies.add(1, "2026-03-01", "duplicate")
+    with ThreadPoolExecutor(2) as threads:
+        flushed = threads.submit(tallies.flush)
+        assert taken.wait(10)
+        totals = threads.submit(tallies.totals, 1)
+        with pytest.raises(TimeoutError):
+            totals.result(0.2)
+        finish.set()
+        assert totals.result(10) == {"duplicate": 1}
+        flushed.result(10)
 
 
 def test_stopping_writes_the_counts(make_site):

@@ -32,6 +32,8 @@ class TallyStore:
         self._database = database
         self._observe = observe
         self._lock = threading.Lock()
+        # Held until what was taken to be written is committed: meanwhile it is in neither place.
+        self._writing = threading.Lock()
         self._pending: Counter[tuple[int, str, str]] = Counter()
 
     def add(self, version_id: int, day: str, outcome: str, count: int = 1) -> None:
@@ -42,17 +44,18 @@ class TallyStore:
             self._observe(outcome, count)
 
     def flush(self) -> None:
-        """Write the counts that wait; they wait on if that fails."""
-        with self._lock:
-            pending, self._pending = self._pending, Counter()
-        if not pending:
-            return
-        try:
-            self._write(pending)
-        except BaseException:
+        """Write the counts that wait, and wait for those being written; they stay if that fails."""
+        with self._writing:
             with self._lock:
-                self._pending.update(pending)
-            raise
+                pending, self._pending = self._pending, Counter()
+            if not pending:
+                return
+            try:
+                self._write(pending)
+            except BaseException:
+                with self._lock:
+                    self._pending.update(pending)
+                raise
 
     def totals(self, version_id: int) -> dict[str, int]:
         """Return the counts of one version over all days, by outcome."""
