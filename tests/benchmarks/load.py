@@ -1,7 +1,8 @@
 """Single reports under load: beside an empty route of the same server, and past its capacity.
 
 Run by ``scripts/load``; needs wrk (``apt-get install wrk``). The rounds alternate between the empty
-route and the report, on one server, so that a machine that is busy meanwhile is so for both.
+route and the report, and then between the peak and three times it, on one server, so that a machine
+that is busy meanwhile is so for both.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ CONNECTIONS = 32
 # More than the server's threads and queue take, so that the rest can go on offering.
 OFFERING_CONNECTIONS = 900
 TIMES_CAPACITY = 3
+# In which the rate that is offered approaches it.
+LEARNING_ROUNDS = 3
 SHARE_OF_EMPTY_GOAL = 0.5
 P99_GOAL_MS = 250.0
 GOODPUT_GOAL = 0.8
@@ -33,64 +36,133 @@ REFUSALS = {"429", "503"}
 
 @dataclass(frozen=True)
 class Run:
-    """What wrk saw: answers a second that are not refusals, latency, and answers by status."""
+    """What wrk saw: answers by status, and latency."""
 
-    rate: float
-    p50_ms: float
-    p99_ms: float
     statuses: dict[str, int]
     seconds: float
+    p50_ms: float
+    p99_ms: float
+
+    @property
+    def rate(self) -> float:
+        """Answers a second that are not refusals."""
+        return (self.statuses.get("200", 0) + self.accepted) / self.seconds
+
+    @property
+    def offered(self) -> float:
+        """Requests a second."""
+        return sum(self.statuses.values()) / self.seconds
+
+    @property
+    def accepted(self) -> int:
+        return self.statuses.get("201", 0)
 
     @property
     def refused(self) -> int:
         return sum(count for status, count in self.statuses.items() if status in REFUSALS)
 
 
-def run(url: str, connections: int, seconds: int, *arguments: str) -> Run:
-    """Run wrk once; every answer must be a success, or a refusal with Retry-After."""
-    wrk = shutil.which("wrk")
-    assert wrk is not None, "wrk is missing; install it: apt-get install wrk"
-    done = subprocess.run(
-        [
-            *(wrk, "--threads", "2", "--connections", str(connections)),
-            *("--duration", f"{seconds}s", "--timeout", "30s", "--script", str(SCRIPT)),
-            *(url, "--", *arguments),
-        ],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    found = json.loads(done.stdout.splitlines()[-1])
-    good = sum(found["statuses"].get(status, 0) for status in ("200", "201"))
-    assert found["without_retry_after"] == 0, found
-    assert found["socket_errors"] == 0, found
-    assert found["statuses"].keys() <= {"200", "201"} | REFUSALS, found
-    return Run(
-        good / found["seconds"],
-        found["p50_ms"],
-        found["p99_ms"],
-        found["statuses"],
-        found["seconds"],
-    )
+class Generator:
+    """Runs wrk against one server, on the same processors.
+
+    Attributes
+    ----------
+    accepted : int
+        Reports that were acknowledged in all runs together.
+    """
+
+    def __init__(self, url: str, seconds: int, report: tuple[str, str, str]) -> None:
+        self._url = url
+        self._seconds = seconds
+        self._report = report
+        self.accepted = 0
+
+    def empty(self) -> Run:
+        """Ask for nothing, on a route that does nothing."""
+        return self._run(CONNECTIONS, "empty")
+
+    def peak(self) -> Run:
+        """Send reports as fast as they are taken."""
+        return self._run(CONNECTIONS, *self._report)
+
+    def offer(self, pause: float) -> Run:
+        """Send reports whatever becomes of them, after a pause each of so many ms on average."""
+        return self._run(OFFERING_CONNECTIONS, *self._report, str(max(1, round(pause))))
+
+    def _run(self, connections: int, *arguments: str) -> Run:
+        """Run wrk once; every answer must be a success, or a refusal with Retry-After."""
+        wrk = shutil.which("wrk")
+        assert wrk is not None, "wrk is missing; install it: apt-get install wrk"
+        done = subprocess.run(
+            [
+                *(wrk, "--threads", "2", "--connections", str(connections)),
+                *("--duration", f"{self._seconds}s", "--timeout", "30s", "--script", str(SCRIPT)),
+                *(self._url, "--", *arguments),
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+        assert found.pop("without_retry_after") == 0, found
+        assert found.pop("socket_errors") == 0, found
+        assert found["statuses"].keys() <= {"200", "201"} | REFUSALS, found
+        one = Run(**found)
+        self.accepted += one.accepted
+        return one
 
 
-def overload(url: str, seconds: int, peak: float, report: tuple[str, ...]) -> tuple[Run, float]:
-    """Offer three times the peak, whatever becomes of it; return the run and the rate offered.
+def beside_empty_route(wrk: Generator, rounds: int) -> tuple[str, bool]:
+    """Alternate between both routes; return the figures and whether they were reached."""
+    empty, posts = [], []
+    for _ in range(rounds):
+        empty.append(wrk.empty())
+        posts.append(wrk.peak())
+    nothing, peak = median_rate(empty), median_rate(posts)
+    p50, p99 = slowest(posts)
+    return (
+        f"{CONNECTIONS} connections: empty route {nothing:,.0f}/s, durable report {peak:,.0f}/s, "
+        f"share {peak / nothing:.2f} (goal {SHARE_OF_EMPTY_GOAL}); p50 {p50:.0f} ms, p99 "
+        f"{p99:.0f} ms (goal {P99_GOAL_MS:.0f})"
+    ), peak >= SHARE_OF_EMPTY_GOAL * nothing and p99 < P99_GOAL_MS
+
+
+def past_capacity(wrk: Generator, rounds: int) -> tuple[str, bool]:
+    """Alternate between the peak and three times it; return the figures and whether reached.
 
     A connection pauses for a random time before each request. A refusal comes at once, so those
-    that are refused go on offering; a taken report holds its connection for a while, so the pause
-    is corrected until three times the peak are offered. The generator has the server's own
-    processors, at the peak as well as here.
+    that are refused go on offering; a taken report holds its connection for a while. So after each
+    round the pause is corrected, towards three times the peak and a little more.
     """
-    wanted = 1.05 * TIMES_CAPACITY * peak
-    pause = 700 * OFFERING_CONNECTIONS / wanted
-    for _ in range(6):
-        over = run(url, OFFERING_CONNECTIONS, seconds, *report, str(max(1, round(pause))))
-        offered = sum(over.statuses.values()) / over.seconds
-        if TIMES_CAPACITY * peak <= offered <= 1.1 * wanted:
-            break
-        pause += 1000 * OFFERING_CONNECTIONS * (1 / wanted - 1 / offered)
-    return over, offered
+    peaks, overs = [], []
+    pause = 0.0
+    for number in range(LEARNING_ROUNDS + rounds):
+        peaks.append(wrk.peak())
+        wanted = 1.1 * TIMES_CAPACITY * peaks[-1].rate
+        if number == 0:
+            pause = 700 * OFFERING_CONNECTIONS / wanted
+        overs.append(wrk.offer(pause))
+        pause += 1000 * OFFERING_CONNECTIONS * (1 / wanted - 1 / overs[-1].offered)
+    peaks, overs = peaks[LEARNING_ROUNDS:], overs[LEARNING_ROUNDS:]
+    peak, taken = median_rate(peaks), median_rate(overs)
+    offered = statistics.median(one.offered for one in overs)
+    refused = sum(one.refused for one in overs)
+    assert refused, "nothing was refused"
+    p50, p99 = slowest(overs)
+    return (
+        f"peak {peak:,.0f}/s; {offered:,.0f}/s offered over {OFFERING_CONNECTIONS} connections, "
+        f"{offered / peak:.1f} times the peak (goal {TIMES_CAPACITY}): {taken:,.0f}/s taken, "
+        f"{taken / peak:.2f} of the peak (goal {GOODPUT_GOAL}), {refused:,} refused, all by 429 or "
+        f"503 with Retry-After; p50 {p50:.0f} ms, p99 {p99:.0f} ms"
+    ), taken >= GOODPUT_GOAL * peak and offered >= TIMES_CAPACITY * peak
+
+
+def median_rate(runs: list[Run]) -> float:
+    return statistics.median(one.rate for one in runs)
+
+
+def slowest(runs: list[Run]) -> tuple[float, float]:
+    return max(one.p50_ms for one in runs), max(one.p99_ms for one in runs)
 
 
 def measure(kind: str, rounds: int, seconds: int, options: list[str]) -> bool:
@@ -99,38 +171,18 @@ def measure(kind: str, rounds: int, seconds: int, options: list[str]) -> bool:
     with running(kind, *unlimited, *options) as (server, _, published):
         (record,) = records(published, 1, np.random.default_rng(1))
         report = (REPORTS, published.digest, wire.b64encode(record.tobytes()))
-        run(server.url, CONNECTIONS, 2, "empty")
-        run(server.url, CONNECTIONS, 2, *report)
-        empty, posts = [], []
-        for _ in range(rounds):
-            empty.append(run(server.url, CONNECTIONS, seconds, "empty"))
-            posts.append(run(server.url, CONNECTIONS, seconds, *report))
-        nothing, peak = (statistics.median(one.rate for one in runs) for runs in (empty, posts))
-        p50, p99 = (max(getattr(one, name) for one in posts) for name in ("p50_ms", "p99_ms"))
-        print(
-            f"{kind}: {CONNECTIONS} connections, {rounds} rounds of {seconds} s: empty route "
-            f"{nothing:,.0f}/s, durable report {peak:,.0f}/s, share {peak / nothing:.2f} (goal "
-            f"{SHARE_OF_EMPTY_GOAL}); p50 {p50:.0f} ms, p99 {p99:.0f} ms (goal {P99_GOAL_MS:.0f})",
-            flush=True,
-        )
-        reached = peak >= SHARE_OF_EMPTY_GOAL * nothing and p99 < P99_GOAL_MS
-        over, offered = overload(server.url, seconds, peak, report)
-        accepted = over.statuses.get("201", 0)
-        print(
-            f"{kind}: {offered:,.0f} reports/s offered over {OFFERING_CONNECTIONS} connections, "
-            f"{offered / peak:.1f} times the peak: {over.rate:,.0f}/s taken, "
-            f"{over.rate / peak:.2f} of the peak (goal {GOODPUT_GOAL}), {over.refused:,} "
-            f"refused, all by 429 or 503 with Retry-After; "
-            f"p50 {over.p50_ms:.0f} ms, p99 {over.p99_ms:.0f} ms",
-            flush=True,
-        )
-        assert over.refused, "nothing was refused"
-        reached &= over.rate >= GOODPUT_GOAL * peak and offered >= TIMES_CAPACITY * peak
+        wrk = Generator(server.url, seconds, report)
+        wrk.empty()
+        wrk.peak()
+        reached = []
+        for part in (beside_empty_route, past_capacity):
+            figures, good = part(wrk, rounds)
+            print(f"{kind}, {rounds} rounds of {seconds} s: {figures}", flush=True)
+            reached.append(good)
         _, counts = ask(server, "GET", f"/api/v1/surveys/{published.name}/versions/1/counts")
-        acknowledged = accepted + sum(one.statuses.get("201", 0) for one in posts)
         # wrk hangs up at the end: the last reports of each run are stored without its seeing it.
-        assert counts["accepted"] >= acknowledged, (counts, acknowledged)
-    return reached
+        assert counts["accepted"] >= wrk.accepted, (counts, wrk.accepted)
+    return all(reached)
 
 
 def main() -> int:
