@@ -1,15 +1,17 @@
-"""A group of reports that PostgreSQL stores in one exchange, and what becomes of its repeats."""
+"""A group of reports that is stored by one statement, and what becomes of its repeats."""
 
 from __future__ import annotations
 
 import pytest
 from sqlalchemy import make_url, text
+from sqlalchemy.exc import OperationalError
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
 
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+# Where it is one exchange as well, so that repeats are compared afterwards.
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
 @pytest.fixture
@@ -29,6 +31,52 @@ def changed(arrival):
     return arrival._replace(record=bytes(arrival.record[:-1]) + b"\x01")
 
 
+def test_new_reports_of_one_group_are_stored_at_once(site, group, monkeypatch):
+    store, arrive = group
+    monkeypatch.setattr(ReportStore, "_take_each", None)  # what is done otherwise
+    uploads = [[arrive()], [arrive(), arrive()], [arrive()]]
+    outcomes = store.take(uploads)
+    assert [list(some) for some in outcomes] == [[Outcome.ACCEPTED] * len(some) for some in uploads]
+    assert sum(store.waiting().values()) == 4
+    with site.collector.database.reading() as connection:
+        found = connection.execute(text("SELECT version_id, report_id, record FROM inbox"))
+        stored = {Arrival(row[0], bytes(row[1]), bytes(row[2])) for row in found}
+    assert stored == {arrival for upload in uploads for arrival in upload}
+
+
+def test_an_id_that_is_sealed_is_not_new(site, group):
+    store, arrive = group
+    arrivals = [arrive() for _ in range(12)]
+    store.take([arrivals])
+    row = site.collector.surveys.latest("work")
+    assert site.collector.segments.fold(row.id, row.record_size, minimum=1) == 12
+    new = arrive()
+    assert list(map(list, store.take([[new], [changed(arrivals[0])]]))) == [
+        [Outcome.ACCEPTED],
+        [Outcome.DUPLICATE],  # its record is not known any more
+    ]
+    assert sum(store.waiting().values()) == 1
+
+
+def test_a_connection_on_which_anything_fails_is_given_up(site, group):
+    _, arrive = group
+    new = arrive()
+    standing = site.collector.database._at_once
+    site.collector.reports.take([[new]])
+    with standing.use() as connection:
+        driven = connection.connection.driver_connection
+    with pytest.raises(OperationalError), standing.use() as connection:  # noqa: PT012
+        assert connection.connection.driver_connection is driven  # it has been kept
+        connection.exec_driver_sql("BEGIN")
+        connection.exec_driver_sql("DELETE FROM inbox")
+        raise OperationalError("COMMIT", None, OSError("disk full"))
+    assert connection.closed
+    assert not standing._unused
+    # What was deleted is back, and nobody is kept from writing.
+    assert sum(site.collector.reports.waiting().values()) == 1
+    assert list(site.collector.reports.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
+
+
 def test_new_reports_repeats_and_conflicts_of_one_group(group):
     store, arrive = group
     old, new, other = arrive(), arrive(), arrive()
@@ -43,6 +91,7 @@ def test_new_reports_repeats_and_conflicts_of_one_group(group):
     assert sum(store.waiting().values()) == 3
 
 
+@on_postgresql
 def test_what_is_stored_is_acknowledged_though_the_repeats_cannot_be_compared(group, monkeypatch):
     store, arrive = group
     old, new = arrive(), arrive()
@@ -57,6 +106,7 @@ def test_what_is_stored_is_acknowledged_though_the_repeats_cannot_be_compared(gr
     assert store.take([[new], [old]]) == [[Outcome.DUPLICATE], [Outcome.DUPLICATE]]
 
 
+@on_postgresql
 def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monkeypatch):
     store, arrive = group
     old = arrive()
@@ -71,6 +121,7 @@ def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monke
     assert (refusal.value.code, refusal.value.retry_after) == ("unavailable", 1)
 
 
+@on_postgresql
 def test_a_role_without_temporary_functions_stores_reports_as_well(database_url, group, postgres):
     _, arrive = group
     name = make_url(database_url).database

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.store.standing_connections import StandingConnections
 
 
 class Waiting(NamedTuple):
@@ -123,12 +124,12 @@ class Backend(Protocol):
         """
 
     def insert_at_once(
-        self, engine: Engine, rows: Sequence[tuple[int, bytes, bytes]]
+        self, connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
     ) -> set[tuple[int, bytes]] | None:
         """Do as `insert_new` with rows of one version, as a durable transaction of its own.
 
-        `engine` is one on which each statement is such a transaction.
-        None if the database has no faster way for it than a transaction of several statements.
+        On one of `connections` each statement is such a transaction, unless it opens one.
+        None if it did nothing, and a transaction of several statements is called for.
         """
 
     def insert_batch(

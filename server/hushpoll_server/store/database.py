@@ -17,6 +17,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.store import postgresql, sqlite
 from hushpoll_server.store.backend import Backend
+from hushpoll_server.store.standing_connections import StandingConnections
 
 LOGGING_NAME = "hushpoll"
 RETRY_AFTER_SECONDS = 2
@@ -48,7 +49,9 @@ class Database:
         self.engine = _open(parsed, self.backend, pool_size)
         self._reading = self.backend.for_reading(self.engine)
         self._writing = self.backend.for_writing(self.engine)
-        self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._at_once = StandingConnections(
+            self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        )
         # Where there is one writer at a time, it polls for its turn; threads of one process queue
         # here instead, which wakes them at once.
         self._turn = threading.Lock()
@@ -109,15 +112,18 @@ class Database:
         Returns
         -------
         set of (int, bytes) or None
-            The keys of those whose id is new; None if nothing was done, since a transaction is as
-            fast.
+            The keys of those whose id is new; None if nothing was done, and a transaction of
+            several statements is called for.
 
         Raises
         ------
         Refused
             ``unavailable``, as ``writing``.
         """
-        with _available():
+        with ExitStack() as stack:
+            stack.enter_context(_available())
+            if self.backend.ONE_WRITER:
+                stack.enter_context(self._turn)
             self._written = True
             return self.backend.insert_at_once(self._at_once, rows)
 
@@ -155,6 +161,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection."""
+        self._at_once.close()
         self.engine.dispose()
 
 

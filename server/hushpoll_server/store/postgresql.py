@@ -20,6 +20,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 from hushpoll_server.store.backend import Waiting
 from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
+from hushpoll_server.store.standing_connections import StandingConnections
 
 # Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536
@@ -218,15 +219,15 @@ RETURNING version_id, report_id
 
 
 def insert_at_once(
-    engine: Engine, rows: Sequence[tuple[int, bytes, bytes]]
+    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
 ) -> set[tuple[int, bytes]] | None:
     """Put rows of one version into the inbox in a transaction of one exchange; see `insert_new`.
 
-    `engine` commits each statement. None if the role may make no temporary functions.
+    None if the role may make no temporary functions.
     """
     version_id, size = rows[0][0], len(rows[0][2])
     ids = b"".join([row[1] for row in rows])
-    with engine.connect() as connection:
+    with connections.use() as connection:
         if not _has_function(connection):
             return None
         parameters = (version_id, ids, size, b"".join([row[2] for row in rows]))

@@ -20,6 +20,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 from hushpoll_server.store.backend import Waiting
 from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
+from hushpoll_server.store.standing_connections import StandingConnections
 
 # Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536
@@ -161,7 +162,10 @@ def prepare(connection: sqlite3.Connection, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     # A deferred transaction that first reads and then writes can fail when another writer came
     # between; writers therefore take the lock before they read.
-    writing = connection.get_execution_options().get(WRITING, False)
+    options = connection.get_execution_options()
+    if options.get("isolation_level") == "AUTOCOMMIT":
+        return  # whoever uses such a connection opens its transactions
+    writing = options.get(WRITING, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
@@ -206,10 +210,26 @@ WHERE NOT {_is_sealed("?1", "?2")}
 
 
 def insert_at_once(
-    _engine: Engine, _rows: Sequence[tuple[int, bytes, bytes]]
+    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
 ) -> set[tuple[int, bytes]] | None:
-    """Return None: a statement is a call of a function here, and several cost no more than one."""
-    return None
+    """Put rows of one version into the inbox by one statement, in a transaction of its own.
+
+    A statement for each row would have to wait for its turn behind other threads after each. None
+    if an id is not new: it is for those statements to tell which.
+    """
+    parameters = {
+        "last": len(rows) - 1,
+        "version": rows[0][0],
+        "size": len(rows[0][2]),
+        "ids": b"".join([row[1] for row in rows]),
+        "records": b"".join([row[2] for row in rows]),
+    }
+    with connections.use() as connection:
+        # Where anything fails the connection is given up, and what it has begun rolled back.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        all_new = connection.exec_driver_sql(_INSERT_AT_ONCE, parameters).rowcount == len(rows)
+        connection.exec_driver_sql("COMMIT" if all_new else "ROLLBACK")
+    return {row[:2] for row in rows} if all_new else None
 
 
 def insert_batch(
@@ -245,6 +265,15 @@ WITH RECURSIVE place(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i <
 SELECT :version, substr(:ids, 1 + 16 * i, 16), substr(:records, 1 + :size * i, :size)
 FROM place
 """
+
+_INSERT_AT_ONCE: Final = f"""
+INSERT OR IGNORE INTO inbox (version_id, report_id, record)
+WITH RECURSIVE place(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i < :last),
+new(report_id, record) AS MATERIALIZED (
+  SELECT substr(:ids, 1 + 16 * i, 16), substr(:records, 1 + :size * i, :size) FROM place
+)
+SELECT :version, report_id, record FROM new WHERE NOT {_is_sealed(":version", "report_id")}
+"""  # noqa: S608  # of this module's own text
 
 # The ids are cut out once: each time would be a copy of all.
 _ANY_SEALED: Final = f"""
