@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
@@ -21,42 +22,75 @@ import numpy.typing as npt
 _LIBC: Final = ctypes.PyDLL(None, use_errno=True)  # PyDLL, unlike CDLL, keeps the lock
 _FLAGS: Final = socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0)
 
-_recv = _LIBC.recv
-_recv.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-_recv.restype = ctypes.c_ssize_t
+_recv, _send = _LIBC.recv, _LIBC.send
 # For compiled code, which holds no lock.
 _NATIVE: Final = ctypes.CDLL(None)
-for _native in (_NATIVE.recv, _NATIVE.send):
-    _native.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    _native.restype = ctypes.c_ssize_t
+for _call in (_recv, _send, _NATIVE.recv, _NATIVE.send):
+    _call.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    _call.restype = ctypes.c_ssize_t
 
 
-class Reader:
-    """Reads what has arrived on a socket, at most so many bytes; for one thread.
+class _Scratch(threading.local):
+    """Where a thread receives: the lock may change hands before the bytes are copied."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.buffer = ctypes.create_string_buffer(0)
+
+    def sized(self, size: int) -> ctypes.Array[ctypes.c_char]:
+        if size > self.size:
+            self.size, self.buffer = size, ctypes.create_string_buffer(size)
+        return self.buffer
+
+
+_scratch: Final = _Scratch()
+
+
+def receive(descriptor: int, size: int, flags: int = 0) -> bytes:
+    """Return what has arrived on a socket, with the interpreter's lock held.
 
     Parameters
     ----------
-    most : int
-        Bytes.
+    descriptor : int
+        Of the socket.
+    size : int
+        Most bytes.
+    flags : int
+        As of ``recv``; with ``MSG_PEEK`` the bytes stay where they are.
+
+    Raises
+    ------
+    BlockingIOError
+        Nothing has arrived.
+    OSError
+        The connection failed.
     """
+    buffer = _scratch.sized(size)
+    arrived = _recv(descriptor, buffer, size, _FLAGS | flags)
+    if arrived < 0:
+        raise _failure()
+    return ctypes.string_at(buffer, arrived)
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._buffer = ctypes.create_string_buffer(most)
 
-    def peek(self, descriptor: int) -> bytes:
-        """Return what has arrived, and leave it there.
+def send(descriptor: int, data: bytes) -> int:
+    """Send what there is room for, with the interpreter's lock held; return how many bytes.
 
-        Raises
-        ------
-        OSError
-            Nothing has arrived, or the connection failed.
-        """
-        arrived = _recv(descriptor, self._buffer, self._most, _FLAGS | socket.MSG_PEEK)
-        if arrived < 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-        return ctypes.string_at(self._buffer, arrived)
+    Raises
+    ------
+    BlockingIOError
+        There is no room.
+    OSError
+        The connection failed.
+    """
+    sent: int = _send(descriptor, data, len(data), _FLAGS)
+    if sent < 0:
+        raise _failure()
+    return sent
+
+
+def _failure() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))  # of the subclass that stands for the number
 
 
 class Answerer:

@@ -1,14 +1,21 @@
-"""A connection on which one request may not take for ever.
+"""A connection on which one request may not take for ever, and few system calls are made.
 
 gunicorn's threads wait for a request's bytes without a limit, so a few clients that send a byte now
-and then could hold all of them.
+and then could hold all of them. And a socket of Python's that has a time limit costs four system
+calls where one is meant, around each of which the interpreter's lock is given away: where many
+threads work, to get it back takes longer than the call. So the system never waits on these sockets.
+What can be done at once is done with the lock held, and only who has to wait gives it away.
 """
 
 from __future__ import annotations
 
+import math
+import select
 import socket
 import time
-from typing import Final
+from typing import Any, Final
+
+from hushpoll_server import brief_calls
 
 # For the head of a request, or the next bytes of a body.
 READ_SECONDS: Final = 20.0
@@ -17,6 +24,8 @@ READ_BYTES_PER_SECOND: Final = 65_536
 # For each piece of an answer.
 SEND_SECONDS: Final = 30.0
 PIECE: Final = 65_536
+# The parts of an answer are gathered up to this; more is not copied with the lock held.
+BRIEF: Final = 16_384
 
 
 class SlowRequest(Exception):  # it is an outcome, rendered as 408
@@ -24,16 +33,22 @@ class SlowRequest(Exception):  # it is an outcome, rendered as 408
 
 
 class DeadlineSocket(socket.socket):
-    """A client's socket that raises `SlowRequest` where a request outlasts its time."""
+    """A client's socket that raises `SlowRequest` where a request outlasts its time.
 
+    The parts of an answer wait for each other, up to `BRIEF` bytes. They are sent by `flush`, and
+    before anything is read.
+    """
+
+    # The time limit that was set: None for none, 0 to wait for nothing. The system is told 0.
+    _timeout: float | None = None
     _deadline: float | None = None
+    _gathered: bytes = b""
 
     @classmethod
     def of(cls, other: socket.socket) -> DeadlineSocket:
         """Return the same connection with deadlines; `other` is used up."""
-        timeout = other.gettimeout()
         made = cls(fileno=other.detach())
-        made.settimeout(timeout)
+        socket.socket.settimeout(made, 0)
         return made
 
     def expect_request(self) -> None:
@@ -45,9 +60,16 @@ class DeadlineSocket(socket.socket):
         self._deadline = None
 
     def setblocking(self, flag: bool) -> None:
-        """Set the mode, if the connection is open still."""
-        if self.fileno() >= 0:
-            super().setblocking(flag)
+        """Set whether to wait at all."""
+        self._timeout = None if flag else 0
+
+    def settimeout(self, value: float | None) -> None:
+        """Set the seconds to wait at most; None: as long as it takes."""
+        self._timeout = value
+
+    def gettimeout(self) -> float | None:
+        """Return the seconds to wait at most; None: as long as it takes."""
+        return self._timeout
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         """Receive as a socket does, for no longer than the request may take.
@@ -57,41 +79,79 @@ class DeadlineSocket(socket.socket):
         SlowRequest
             The request's time is over.
         """
-        own = self.gettimeout()
-        if self._deadline is None or own == 0:
-            return super().recv(size, flags)
+        self.flush()
+        limit = self._timeout
+        if self._deadline is None or limit == 0:
+            return self._receive(size, flags, limit, TimeoutError)
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise SlowRequest
-        if own is not None and own <= left:
-            data = super().recv(size, flags)
+        if limit is not None and limit <= left:
+            data = self._receive(size, flags, limit, TimeoutError)
         else:
-            self.settimeout(left)
-            try:
-                data = super().recv(size, flags)
-            except TimeoutError:
-                raise SlowRequest from None
-            finally:
-                self.settimeout(own)
+            data = self._receive(size, flags, left, SlowRequest)
         self._deadline += len(data) / READ_BYTES_PER_SECOND
         return data
 
-    def sendall(self, data: bytes, flags: int = 0) -> None:  # type: ignore[override]  # bytes only
-        """Send piece by piece, none of which may take longer than `SEND_SECONDS`.
+    def sendall(self, data: bytes) -> None:  # type: ignore[override]  # nothing else is asked for
+        """Send, now or with what comes next; no piece of it may take longer than `SEND_SECONDS`.
 
         Raises
         ------
         TimeoutError
             The other side does not read.
         """
-        own = self.gettimeout()
-        if own == 0:
-            super().sendall(data, flags)
+        self._gathered = self._gathered + data if self._gathered else bytes(data)
+        if len(self._gathered) > BRIEF:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what has been gathered.
+
+        Raises
+        ------
+        TimeoutError
+            The other side does not read.
+        """
+        if not self._gathered:
             return
-        self.settimeout(SEND_SECONDS)
-        try:
-            view = memoryview(data)
-            for start in range(0, len(view), PIECE):
-                super().sendall(view[start : start + PIECE], flags)
-        finally:
-            self.settimeout(own)
+        data, self._gathered = memoryview(self._gathered), b""
+        for start in range(0, len(data), PIECE):
+            self._send(data[start : start + PIECE])
+
+    def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
+        """Send a file, after what has been gathered."""
+        self.flush()
+        return super().sendfile(file, offset, count)
+
+    def _receive(self, size: int, flags: int, limit: float | None, late: type[Exception]) -> bytes:
+        while True:
+            try:
+                if size > BRIEF:
+                    return super().recv(size, flags)
+                return brief_calls.receive(self.fileno(), size, flags)
+            except BlockingIOError:
+                if limit == 0:
+                    raise
+            if not self._ready(select.POLLIN, limit):
+                raise late
+
+    def _send(self, data: memoryview) -> None:
+        end = time.monotonic() + SEND_SECONDS
+        while data:
+            try:
+                if len(data) > BRIEF:
+                    sent = super().send(data)
+                else:
+                    sent = brief_calls.send(self.fileno(), bytes(data))
+            except BlockingIOError:
+                if not self._ready(select.POLLOUT, end - time.monotonic()):
+                    raise TimeoutError("the other side does not read") from None
+            else:
+                data = data[sent:]
+
+    def _ready(self, event: int, limit: float | None) -> bool:
+        """Wait, without the lock; False if the time is over first."""
+        waiting = select.poll()
+        waiting.register(self, event)
+        return bool(waiting.poll(None if limit is None else max(0, math.ceil(1000 * limit))))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import selectors
+import socket
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -23,12 +27,28 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
 from hushpoll_server.kept_connections import KeptConnections
 from hushpoll_server.plain_answer import answer
+from hushpoll_server.request_threads import Handback, RequestThreads
 
 # How long a refused client may take to read its answer before the connection is cut.
 LINGER_SECONDS: Final = 1.0
 # Where the threads have enough to do, the main thread looks at the connections this seldom: to take
 # turns with them for each single refusal costs them more than the refusals.
 PAUSE_SECONDS: Final = 0.02
+# The arbiter waits for thirty seconds.
+NOTIFY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Handled:
+    """As much of a future as gunicorn asks for."""
+
+    keep: Any
+
+    def cancelled(self) -> bool:
+        return False
+
+    def result(self) -> Any:
+        return self.keep
 
 
 class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
@@ -44,20 +64,39 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     # What else was ready when the main thread last looked. Under load it gets to few of them at a
     # time, so that requests wait for it and not for a thread.
     _behind = 0
-    _reader: Final = brief_calls.Reader(LARGEST)
+    _notified = -math.inf
     _answerer: Final = brief_calls.Answerer(CROWDED)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.keepalived_conns = KeptConnections()
+        self.method_queue = Handback()
         # Reports that are refused before the main thread waits again, with their connections.
         self._refusals: list[tuple[Any, WholeReport]] = []
 
-    def init_process(self) -> None:
-        """Start, and be ready to refuse before there is a crowd: what does it is compiled."""
-        ready = partial(self._answerer.answer, [], [])
-        threading.Thread(target=ready, name="hushpoll-refusals", daemon=True).start()
-        super().init_process()
+    def run(self) -> None:
+        """Serve until the process is told to stop."""
+        threading.Thread(target=self._prepare, name="hushpoll-prepare", daemon=True).start()
+        super().run()
+
+    def _prepare(self) -> None:
+        # What refuses is compiled before there is a crowd.
+        self._answerer.answer([], [])
+        # What is there by now stays. To look through all of it for garbage would hold up every
+        # request for a tenth of a second, again and again.
+        gc.collect()
+        gc.freeze()
+
+    def notify(self) -> None:
+        """Tell the arbiter that this process lives, which it wants to know in seconds."""
+        now = time.monotonic()
+        if now - self._notified >= NOTIFY_SECONDS:
+            self._notified = now
+            super().notify()
+
+    def get_thread_pool(self) -> RequestThreads:
+        """Return the threads that answer requests."""
+        return RequestThreads(self.cfg.threads)
 
     def accept(self, listener: Any) -> None:
         """Accept all the connections that wait, so that none does for as many rounds as are."""
@@ -70,11 +109,21 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         """Hand a connection that has, or will have, a request to a thread."""
         if not isinstance(conn.sock, DeadlineSocket):
             conn.sock = DeadlineSocket.of(conn.sock)
-            if self._crowded():  # it may bring a report, and is looked at as soon as it has one
+            conn.data_ready = True  # by the time a thread has it
+            # Where there is a crowd it may bring a report to refuse: the next round looks at it.
+            if self._crowded() or not _has_arrived(conn.sock):
                 self._await_request(conn)
                 return
         self._handed_over += 1
-        super().enqueue_req(conn)
+        self.tpool.submit(partial(self._answer, conn))
+
+    def _answer(self, conn: Any) -> None:
+        try:
+            keep = self.handle(conn)
+        except BaseException:  # the thread goes on to the next
+            self.log.error("Error handling request")
+            keep = False
+        self.method_queue.defer(self.finish_request, conn, _Handled(keep))
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Take a connection back from its thread."""
@@ -115,7 +164,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     def _refused(self, conn: Any, client: Any) -> bool:
         """Have a report answered with 503; False if it is something else, or not all there yet."""
         try:
-            arrived = self._reader.peek(client.fileno())
+            arrived = brief_calls.receive(client.fileno(), LARGEST, socket.MSG_PEEK)
         except OSError:
             return False  # a thread finds out as well, and knows what to do
         if not arrived:  # the client has hung up
@@ -152,6 +201,9 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         conn.sock.expect_request()
         try:
             result = super().handle(conn)
+            conn.sock.flush()
+        except OSError:  # the client does not read, or is gone
+            result = False
         finally:
             conn.sock.expect_nothing()
         if not result:
@@ -161,6 +213,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         return result
 
     def _keepalive_after(self, conn: Any, keepalive: bool) -> bool:
+        conn.sock.flush()
         try:
             return bool(super()._keepalive_after(conn, keepalive))
         except SlowRequest:
@@ -182,3 +235,14 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             client.sendall(answer(refusal, Connection="close"))
         except OSError:
             self.log.debug("the client is gone")
+
+
+def _has_arrived(client: socket.socket) -> bool:
+    """Return whether there is something to read, which a connection's end is as well."""
+    try:
+        brief_calls.receive(client.fileno(), 1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import selectors
 import signal
@@ -177,6 +178,15 @@ def worker():
     made.cfg = SimpleNamespace(threads=1)
     yield made
     made.poller.close()
+
+
+def test_what_is_there_at_the_start_is_not_looked_through_again(worker):
+    before = gc.get_freeze_count()
+    try:
+        worker._prepare()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
 
 
 def keep(worker, sock):

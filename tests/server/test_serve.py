@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -43,6 +44,22 @@ def test_the_admin_token_is_shown_at_the_first_start_alone(serve, tmp_path, make
     assert not (tmp_path / "token").exists()
     status, body = again.request("/api/v1/surveys", Authorization=f"Bearer {token}")
     assert (status, [one["reports"] for one in json.loads(body)["surveys"]]) == (200, [0])
+
+
+def test_connections_that_say_nothing_hold_no_thread(serve):
+    """Guards: gunicorn gives each new connection a thread, for five seconds of silence."""
+    server = serve("--threads", "2")
+    host, port = server.url.removeprefix("http://").split(":")
+    with ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(20)
+        ]
+        started = time.monotonic()
+        assert server.request("/health")[0] == 200
+        assert time.monotonic() - started < 4
+        # They may speak later.
+        silent[-1].sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert silent[-1].recv(100).startswith(b"HTTP/1.1 200 OK")
 
 
 def test_sigterm_ends_it_soon_with_everything_acknowledged_stored(
