@@ -239,13 +239,13 @@ def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -
 
 
 def unpack_rows(
-    body: bytes, record_size: int | Callable[[str], int]
+    body: bytes | bytearray, record_size: int | Callable[[str], int]
 ) -> tuple[str, NDArray[np.uint8], NDArray[np.uint8]]:
     """Unpack a bulk body into arrays, without copying; see `wire.unpack_reports`.
 
     Parameters
     ----------
-    body : bytes
+    body : bytes or bytearray
         The whole body.
     record_size : int or callable
         L, or what gives L for a digest; what the callable raises passes through.

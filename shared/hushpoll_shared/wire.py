@@ -143,7 +143,7 @@ def reports_header(digest: str) -> bytes:
     return REPORTS_MAGIC + bytes([REPORTS_VERSION]) + bytes.fromhex(check_digest(digest))
 
 
-def parse_reports_header(body: bytes) -> str:
+def parse_reports_header(body: bytes | bytearray) -> str:
     """Return the digest that a bulk body is for.
 
     Raises
@@ -166,7 +166,7 @@ def parse_reports_header(body: bytes) -> str:
     return body[5:REPORTS_HEADER_SIZE].hex()
 
 
-def count_reports(body: bytes, record_size: int) -> int:
+def count_reports(body: bytes | bytearray, record_size: int) -> int:
     """Return how many reports of `record_size` bytes follow a bulk body's header.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import time
 import tracemalloc
 import zlib
@@ -37,19 +38,55 @@ COMPRESS = {
 EACH = pytest.mark.parametrize(("coding", "compress"), COMPRESS.values(), ids=COMPRESS)
 
 
+def whole(coding, body, limit, cut=200_000):
+    """Expand a body that arrives in pieces of `cut` bytes."""
+    pieces = (body[start : start + cut] for start in range(0, len(body), cut))
+    return b"".join(expand(coding, pieces, limit))
+
+
 @EACH
 @pytest.mark.parametrize("size", [0, 1, 1000, 3 * MIB])
 def test_what_was_compressed_comes_back(coding, compress, size):
     data = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    assert expand(coding, compress(data), LIMIT) == data
+    assert whole(coding, compress(data), LIMIT) == data
+
+
+@EACH
+@pytest.mark.parametrize("cut", [1, 17, 18, 19, 127, 128, 129])
+def test_a_body_may_arrive_cut_anywhere(coding, compress, cut):
+    data = random.Random(cut).randbytes(3000) + bytes(200_000)
+    assert whole(coding, compress(data), LIMIT, cut) == data
+    with pytest.raises(Refused):
+        whole(coding, compress(data)[:-1], LIMIT, cut)
+    with pytest.raises(Refused):
+        whole(coding, compress(data) + b"x", LIMIT, cut)
+
+
+@EACH
+def test_no_piece_is_asked_for_before_it_is_needed(coding, compress):
+    body = compress(random.Random(1).randbytes(MIB))
+    asked = 0
+
+    def pieces():
+        nonlocal asked
+        for start in range(0, len(body), 1000):
+            asked += 1
+            yield body[start : start + 1000]
+
+    expanded = expand(coding, pieces(), LIMIT)
+    size = 0
+    while size < MIB // 2:
+        size += len(next(expanded))
+    # A block, at most 128 KiB, is expanded only when it is there.
+    assert 1000 * asked < MIB // 2 + 200_000
 
 
 @EACH
 def test_the_limit_is_exact(coding, compress):
     body = compress(bytes(MIB))
-    assert len(expand(coding, body, MIB)) == MIB
+    assert len(whole(coding, body, MIB)) == MIB
     with pytest.raises(TooLarge):
-        expand(coding, body, MIB - 1)
+        whole(coding, body, MIB - 1)
 
 
 @EACH
@@ -60,7 +97,7 @@ def test_a_bomb_is_not_expanded_beyond_its_limit(coding, compress):
     tracemalloc.start()
     try:
         with pytest.raises(TooLarge):
-            expand(coding, body, LIMIT)
+            whole(coding, body, LIMIT)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -73,7 +110,7 @@ def test_a_frame_that_lies_about_its_size_is_damaged():
     at = body.index(size.to_bytes(4, "little"))
     body[at : at + 4] = (1000).to_bytes(4, "little")
     with pytest.raises(Refused, match="zstd"):
-        expand("zstd", bytes(body), LIMIT)
+        whole("zstd", bytes(body), LIMIT)
 
 
 def test_a_frame_that_asks_for_much_memory_is_refused():
@@ -81,7 +118,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused():
         window_log=26, enable_ldm=True))  # fmt: skip
     assert zstandard.get_frame_parameters(body).window_size > ZSTD_WINDOW
     with pytest.raises(Refused, match="zstd"):
-        expand("zstd", body, LIMIT)
+        whole("zstd", body, LIMIT)
 
 
 @EACH
@@ -99,16 +136,16 @@ def test_a_frame_that_asks_for_much_memory_is_refused():
 )
 def test_what_is_no_whole_stream_is_refused(coding, compress, damage):
     with pytest.raises(Refused, match=coding) as refused:
-        expand(coding, damage(compress(b"reports" * 100)), LIMIT)
+        whole(coding, damage(compress(b"reports" * 100)), LIMIT)
     assert (refused.value.code, refused.value.field) == ("invalid-request", "body")
 
 
 def test_gzip_of_several_members_is_one_body():
     """RFC 1952, section 2.2."""
     body = b"".join(gzip.compress(part) for part in (b"one ", b"two ", b"three"))
-    assert expand("gzip", body, 13) == b"one two three"
+    assert whole("gzip", body, 13) == b"one two three"
     with pytest.raises(TooLarge):
-        expand("gzip", body, 12)
+        whole("gzip", body, 12)
 
 
 def test_a_crowd_of_empty_members_is_refused_at_once():
@@ -116,15 +153,15 @@ def test_a_crowd_of_empty_members_is_refused_at_once():
     body = gzip.compress(b"") * 500_000
     started = time.monotonic()
     with pytest.raises(Refused):
-        expand("gzip", body, LIMIT)
+        whole("gzip", body, LIMIT)
     assert time.monotonic() - started < 2
-    assert expand("gzip", gzip.compress(b"x") * 64, LIMIT) == b"x" * 64
+    assert whole("gzip", gzip.compress(b"x") * 64, LIMIT) == b"x" * 64
 
 
 def test_zlib_and_raw_deflate_are_not_gzip():
     for body in (zlib.compress(b"x" * 100), zlib.compress(b"x" * 100, wbits=-15)):
         with pytest.raises(Refused):
-            expand("gzip", body, LIMIT)
+            whole("gzip", body, LIMIT)
 
 
 def send(site, body, coding, media_type=wire.REPORTS_MEDIA_TYPE, headers=None):
@@ -167,7 +204,8 @@ def test_a_compressed_report_is_taken(site, make_report, coding, compress):
 def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, media_type):
     site = make_site(MAX_BODY_BYTES=100_000, MAX_JSON_BYTES=10_000)
     published = site.publish()
-    answer = send(site, compress(bytes(64 * MIB)), coding, media_type)
+    header = wire.reports_header(published.digest)
+    answer = send(site, compress(header + bytes(64 * MIB)), coding, media_type)
     assert site.problem(answer) == (413, "payload-too-large", "body")
     limit = 100_000 if media_type == wire.REPORTS_MEDIA_TYPE else 10_000
     assert f"larger than {limit} bytes" in answer.json["detail"]

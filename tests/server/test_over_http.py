@@ -102,6 +102,24 @@ def test_a_body_too_large_is_refused(connect, published, make_report, chunked):
     assert f"larger than {MIB} bytes" in document["detail"]
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_batch_that_is_refused_at_its_head_is_read_and_its_answer_seen(
+    server, ask, published, make_report, chunked
+):
+    """Guards: a connection that is cut while its client still sends loses the answer."""
+    headers = {
+        "Content-Type": wire.REPORTS_MEDIA_TYPE,
+        "Authorization": f"Bearer {server.token}",
+    }
+    unknown = wire.reports_header("0" * 64) + bytes(9 * MIB)
+    many = wire.pack_reports(published.digest, [make_report(published)] * 10_001)
+    for body, expected in ((unknown, (404, "unknown-digest")), (many, (413, "payload-too-large"))):
+        for _ in range(2):  # on one connection
+            sent = iter(pieces(body, MIB // 3)) if chunked else body
+            answer, document = ask("POST", REPORTS, sent, headers, encode_chunked=chunked)
+            assert (answer.status, json.loads(document)["code"]) == expected
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/nothing", 404), ("PATCH", REPORTS, 405), ("POST", REPORTS, 415)],

@@ -6,9 +6,10 @@ reads bodies leniently (duplicate keys, any media type) and before anything can 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
 from flask import Response, request
 from pydantic import BaseModel, ValidationError
@@ -21,6 +22,8 @@ from hushpoll_server.services.collector import collector
 from hushpoll_shared.canonical import InvalidJson, parse_json
 
 JSON_MEDIA_TYPE = "application/json"
+# Bytes of a body that are read at a time.
+PIECE: Final = 262_144
 
 View = Callable[..., Response]
 
@@ -83,7 +86,17 @@ def read_json(limit: int | None = None) -> Any:
 
 
 def read_body(limit: int | None = None) -> bytes:
-    """Return the request's body, whole.
+    """Return the request's body, whole; see ``arriving_body``."""
+    with arriving_body(limit) as pieces:
+        return b"".join(pieces)
+
+
+@contextmanager
+def arriving_body(limit: int | None = None) -> Iterator[Iterator[bytes]]:
+    """Give the request's body in pieces, expanded, each of which is read when it is asked for.
+
+    At the end of the block what is left is read and thrown away: whoever still sends would not see
+    an answer.
 
     Parameters
     ----------
@@ -100,27 +113,31 @@ def read_body(limit: int | None = None) -> bytes:
     """
     coding = _coding()
     most = collector().settings.max_body_bytes if limit is None else limit
-    body = _read_bytes(most)
-    if coding is None:
-        return body
+    pieces = _pieces(most)
     try:
-        return expand(coding, body, most)
+        yield pieces if coding is None else expand(coding, pieces, most)
     except TooLarge:
         raise RequestEntityTooLarge from None
+    finally:
+        for _ in pieces:
+            pass
 
 
-def _read_bytes(most: int) -> bytes:
-    if request.content_length is not None:
-        request.max_content_length = most
-        return request.get_data(cache=False)
-    # Werkzeug cuts a body of unknown length off at the limit without a word, so one byte more is
-    # read than is taken.
-    request.max_content_length = most + 1
-    body = request.get_data(cache=False)
+def _pieces(most: int) -> Iterator[bytes]:
     request.max_content_length = most
-    if len(body) > most:
+    if (request.content_length or 0) > most:
         raise RequestEntityTooLarge
-    return body
+    # At its limit Werkzeug takes a body for larger, or cuts it off without a word, so it is given
+    # one byte more than is taken.
+    request.max_content_length = most + 1
+    stream = request.stream
+    request.max_content_length = most
+    size = 0
+    while piece := stream.read(PIECE):
+        size += len(piece)
+        if size > most:
+            raise RequestEntityTooLarge
+        yield piece
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:

@@ -8,7 +8,7 @@ from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.endpoint import endpoint, read_body, read_json, unsupported
+from hushpoll_server.http.endpoint import arriving_body, endpoint, read_json, unsupported
 from hushpoll_server.http.openapi import REF, body_of, problems
 from hushpoll_server.services.collector import Collector, collector
 from hushpoll_server.store.reports import Outcome
@@ -68,7 +68,8 @@ def _one(parts: Collector, name: str) -> Response:
 
 def _batch(parts: Collector, name: str) -> Response:
     parts.access.require(request.headers.get("Authorization"), "submit")
-    outcome = parts.batches.take(name, read_body())
+    with arriving_body() as pieces:
+        outcome = parts.batches.take(name, pieces)
     rejected = [models.RejectedReport(**vars(one)) for one in outcome.rejected]
     return json_answer(
         models.BulkAnswer(accepted=outcome.accepted, duplicate=outcome.duplicate, rejected=rejected)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +16,12 @@ from hushpoll_server.services.writer import Writer
 from hushpoll_server.store.reports import Batch, Outcome, ReportStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.batch import malformed_many, unpack_rows
-from hushpoll_shared.wire import JSON_MEDIA_TYPE
+from hushpoll_shared.wire import (
+    ID_SIZE,
+    JSON_MEDIA_TYPE,
+    REPORTS_HEADER_SIZE,
+    parse_reports_header,
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -67,15 +73,18 @@ class BatchIngest:
         self._writer = writer
         self._max_reports = max_reports
 
-    def take(self, name: str, body: bytes) -> BatchOutcome:
+    def take(self, name: str, pieces: Iterable[bytes]) -> BatchOutcome:
         """Take a batch in its binary form, durably, as one group.
+
+        What is wrong with it as a whole is said as soon as it shows, and no further piece is asked
+        for.
 
         Parameters
         ----------
         name : str
             The survey.
-        body : bytes
-            Header and n rows of id and record; see ``hushpoll_shared.wire``.
+        pieces : iterable of bytes
+            Header and n rows of id and record, cut anywhere; see ``hushpoll_shared.wire``.
 
         Raises
         ------
@@ -86,11 +95,8 @@ class BatchIngest:
             ``payload-too-large``, ``survey-not-open`` and ``survey-closed`` (unless every report
             is in already), ``unavailable``.
         """
-        digest, ids, records = unpack_rows(
-            body, lambda digest: self._surveys.by_digest(name, digest).record_size
-        )
-        row = self._surveys.by_digest(name, digest)
-        self._check(row, len(records))
+        row, body = self._arrived(name, pieces)
+        _, ids, records = unpack_rows(body, row.record_size)
         bad, malformed = malformed_many(self._surveys.published(row), records)
         rejected = [
             Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
@@ -114,7 +120,13 @@ class BatchIngest:
             rejected=tuple(sorted(rejected, key=lambda one: one.index)),
         )
 
-    def _check(self, row: VersionRow, reports: int) -> None:
+    def _arrived(self, name: str, pieces: Iterable[bytes]) -> tuple[VersionRow, bytearray]:
+        """Return the version and the body; of a body that is refused no more than a piece."""
+        body = bytearray()
+        rest = iter(pieces)
+        while len(body) < REPORTS_HEADER_SIZE and (piece := next(rest, b"")):
+            body += piece
+        row = self._surveys.by_digest(name, parse_reports_header(body))
         if self._surveys.published(row).submission == "token":
             raise Refused(
                 "unsupported-media-type",
@@ -123,13 +135,17 @@ class BatchIngest:
                 "'Authorization: Bearer <token>'",
                 field="Content-Type",
             )
-        if reports > self._max_reports:
-            raise Refused(
-                "payload-too-large",
-                f"the batch has {reports} reports, more than {self._max_reports}; "
-                "split it into several requests",
-                field="body",
-            )
+        most = REPORTS_HEADER_SIZE + self._max_reports * (ID_SIZE + row.record_size)
+        for piece in chain([b""], rest):
+            body += piece
+            if len(body) > most:
+                raise Refused(
+                    "payload-too-large",
+                    f"the batch has more than {self._max_reports} reports; split it into several "
+                    "requests",
+                    field="body",
+                )
+        return row, body
 
     def _store(self, row: VersionRow, batch: Batch) -> Sequence[Outcome]:
         if self._ingest.takes(row):
