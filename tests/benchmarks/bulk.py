@@ -32,7 +32,8 @@ from benchmarks.collecting import (
 from hushpoll_fleet.processes import Server
 from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
-from hushpoll_server.store.postgresql import copy_rows
+from hushpoll_server.store.postgresql.taking import copy_rows
+from hushpoll_server.store.sqlite.session import prepare
 from hushpoll_shared.batch import pack_rows
 from hushpoll_shared.published import Published
 from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
@@ -69,7 +70,7 @@ def driver_alone(kind: str) -> Iterator[Insert]:
 @contextmanager
 def by_sqlite(url: str) -> Iterator[Insert]:
     connection = sqlite3.connect(sqlite.path_of(parse_url(url)))
-    sqlite.prepare(connection, None)
+    prepare(connection, None)
 
     def insert(some_ids: Bytes, some_records: Bytes) -> float:
         values = list(zip(repeat(1), map(bytes, some_ids), map(bytes, some_records), strict=False))

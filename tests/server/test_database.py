@@ -13,9 +13,10 @@ from sqlalchemy.exc import IntegrityError
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, SchemaRefused
-from hushpoll_server.store import migrate, sqlite
+from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
+from hushpoll_server.store.sqlite import session
 from hushpoll_shared import wire
 
 on_sqlite = pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
@@ -52,7 +53,7 @@ def test_the_promises_do_not_rest_on_how_sqlite_was_built(tmp_path, pragma, weak
     connection = sqlite3.connect(tmp_path / "weak.sqlite")
     connection.execute(f"PRAGMA {pragma} = {weak}")
     assert connection.execute(f"PRAGMA {pragma}").fetchone() != (expected,)
-    sqlite.prepare(connection, None)
+    session.prepare(connection, None)
     assert connection.execute(f"PRAGMA {pragma}").fetchone() == (expected,)
     connection.close()
 
@@ -60,8 +61,8 @@ def test_the_promises_do_not_rest_on_how_sqlite_was_built(tmp_path, pragma, weak
 @on_sqlite
 def test_a_database_that_would_not_be_durable_refuses_to_start(new_database_url, monkeypatch):
     weaker = tuple(("synchronous", "NORMAL", 2) if one[0] == "synchronous" else one
-                   for one in sqlite.PRAGMAS)  # fmt: skip
-    monkeypatch.setattr(sqlite, "PRAGMAS", weaker)
+                   for one in session.PRAGMAS)  # fmt: skip
+    monkeypatch.setattr(session, "PRAGMAS", weaker)
     with pytest.raises(NotDurable, match="synchronous = 1 where 2"):
         create_app({"DATABASE_URL": new_database_url})
 

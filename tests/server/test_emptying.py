@@ -47,9 +47,9 @@ def count(connection):
 
 @pytest.mark.parametrize("rows", [1, 7, 20, 65_536])
 def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
-    monkeypatch.setattr(database.backend, "GATHERED_ROWS", rows)
+    monkeypatch.setattr(database.backend.folding, "GATHERED_ROWS", rows)
     if database.engine.dialect.name == "postgresql":
-        monkeypatch.setattr(database.backend, "SMALL_RECORD", 0 if rows < 100 else 1024)
+        monkeypatch.setattr(database.backend.folding, "SMALL_RECORD", 0 if rows < 100 else 1024)
     assert gathered(database, 1) == []
     expected = fill(database, 1, 20)
     fill(database, 2, 5)
@@ -61,11 +61,11 @@ def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
     expected = fill(database, 1, 20)
-    cut = str(database.backend._GATHERED).replace(
+    cut = str(database.backend.folding._GATHERED).replace(
         "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)", "CAST('x' AS BLOB)"
     )
     assert "'x'" in cut
-    monkeypatch.setattr(database.backend, "_GATHERED", text(cut))
+    monkeypatch.setattr(database.backend.folding, "_GATHERED", text(cut))
     assert set(gathered(database, 1)) == expected
 
 

@@ -45,8 +45,7 @@ def test_the_database_of_another_program_is_refused(tmp_path, table):
     assert content(path) == before
 
 
-def test_a_locked_database_is_refused_in_words(tmp_path, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.sqlite.BUSY_MILLISECONDS", 10)
+def test_a_locked_database_is_refused_in_words(tmp_path):
     path = tmp_path / "locked.sqlite"
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")

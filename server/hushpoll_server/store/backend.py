@@ -1,4 +1,4 @@
-"""What a database has to offer to be served: one module each, ``sqlite`` and ``postgresql``."""
+"""What a database has to offer to be served: a package each, ``sqlite`` and ``postgresql``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
 
 
 class Backend(Protocol):
-    """The functions of such a module. No other module's SQL is for one database alone."""
+    """The names of such a package. No other module's SQL is for one database alone."""
 
     ONE_WRITER: bool
     """Whether the database takes one writing transaction at a time."""

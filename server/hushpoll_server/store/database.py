@@ -205,7 +205,7 @@ def parse_url(url: str) -> URL:
 
 
 def backend_of(url: URL) -> Backend:
-    """Return the module that serves the database of a URL."""
+    """Return the package that serves the database of a URL."""
     return BACKENDS[url.get_backend_name()]
 
 

@@ -1,0 +1,58 @@
+"""Everything that holds for PostgreSQL alone; together a ``Backend``.
+
+No other package but ``sqlite`` contains SQL that a second database would not accept.
+"""
+
+from hushpoll_server.store.postgresql.folding import (
+    BULK_FOLDS,
+    CHUNK_IDS,
+    EMPTIES_FIRST,
+    empty_inbox,
+    forget,
+    gathered,
+    insert_chunks,
+)
+from hushpoll_server.store.postgresql.session import (
+    ONE_WRITER,
+    check_url,
+    engine_options,
+    for_reading,
+    for_writing,
+    hold_catalogue,
+    hold_inbox,
+    hold_version,
+    install,
+    make_ready,
+    unusable,
+)
+from hushpoll_server.store.postgresql.taking import (
+    insert_at_once,
+    insert_batch,
+    insert_new,
+    sealed,
+)
+
+__all__ = [
+    "BULK_FOLDS",
+    "CHUNK_IDS",
+    "EMPTIES_FIRST",
+    "ONE_WRITER",
+    "check_url",
+    "empty_inbox",
+    "engine_options",
+    "for_reading",
+    "for_writing",
+    "forget",
+    "gathered",
+    "hold_catalogue",
+    "hold_inbox",
+    "hold_version",
+    "insert_at_once",
+    "insert_batch",
+    "insert_chunks",
+    "insert_new",
+    "install",
+    "make_ready",
+    "sealed",
+    "unusable",
+]

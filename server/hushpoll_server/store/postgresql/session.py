@@ -1,0 +1,149 @@
+"""PostgreSQL's sessions: their settings, what a transaction sees, and the locks it takes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from psycopg import Connection as DriverConnection
+from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.engine import URL
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import NotDurable
+
+ONE_WRITER: Final = False
+DRIVER: Final = "postgresql+psycopg"
+
+# synchronous_commit can be switched off for a role or a database, so each session switches it on.
+# A request gives up after 30 s; its statements should not outlive it by much, and a lock that a
+# dead peer holds must not stop the writer for good.
+SESSION: Final = {
+    "synchronous_commit": "on",
+    "lock_timeout": "25s",
+    "statement_timeout": "10min",
+    "idle_in_transaction_session_timeout": "10min",
+}
+# What only the server's own configuration can set, and what a power cut would otherwise cost.
+DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+
+# Advisory locks are numbers that only this program gives a meaning to, per database.
+VERSION_LOCKS: Final = 0x68757368
+CATALOGUE_LOCKS: Final = 0x68757369
+
+
+def check_url(url: URL) -> URL:
+    """Return the URL with psycopg 3 as its driver.
+
+    Raises
+    ------
+    InvalidParameter
+        The URL asks for another driver, or names no database.
+    """
+    if url.drivername not in ("postgresql", DRIVER):
+        raise InvalidParameter(
+            f"DATABASE_URL asks for {url.drivername!r}; PostgreSQL is reached through psycopg 3: "
+            "write postgresql://user@host/database",
+            field="DATABASE_URL",
+        )
+    if not url.database:
+        raise InvalidParameter(
+            f"DATABASE_URL is {url.render_as_string()!r} and names no database; "
+            "write postgresql://user@host/database",
+            field="DATABASE_URL",
+        )
+    return url.set(drivername=DRIVER)
+
+
+def make_ready(_url: URL) -> None:
+    """Do nothing: the database is made by whoever runs PostgreSQL."""
+
+
+def engine_options() -> dict[str, Any]:
+    """Return arguments of ``create_engine``."""
+    return {
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {"connect_timeout": 10, "application_name": "hushpoll"},
+        # hstore is not used, and looking for it costs every start a statement.
+        "use_native_hstore": False,
+    }
+
+
+def install(engine: Engine) -> None:
+    """Set each session's settings, and check that a commit is durable."""
+    event.listen(engine, "connect", prepare)
+
+
+def prepare(connection: DriverConnection[Any], _record: Any) -> None:
+    """Set the settings of a new session.
+
+    Raises
+    ------
+    NotDurable
+        The server would acknowledge a commit that a crash can undo.
+    """
+    connection.autocommit = True
+    try:
+        for name, value in SESSION.items():
+            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        for name, expected in DURABLE.items():
+            row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
+            found = None if row is None else row[0]
+            if found != expected:
+                raise NotDurable(
+                    f"PostgreSQL answers {name} = {found!r} where {expected!r} is needed for an "
+                    "acknowledged report to be durable; set it in postgresql.conf and reload"
+                )
+    finally:
+        connection.autocommit = False
+
+
+def unusable(url: URL, reason: str) -> InvalidParameter:
+    """Return the refusal of a database that cannot be connected to."""
+    return InvalidParameter(
+        f"DATABASE_URL is {url.render_as_string()!r}, where PostgreSQL cannot be used ({reason}); "
+        "check that it runs there, and the names of database and user",
+        field="DATABASE_URL",
+    )
+
+
+def for_reading(engine: Engine) -> Engine:
+    """Return `engine` with transactions that see one state and change nothing."""
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def for_writing(engine: Engine) -> Engine:
+    """Return `engine` as it is: each statement sees what was committed before it.
+
+    That is what the locks below are for: whoever has waited for one sees what its last holder did.
+    """
+    return engine
+
+
+def hold_version(connection: Connection, version_id: int, *, exclusive: bool) -> None:
+    """Take the lock of a version until the transaction ends.
+
+    Taking reports shares it and folding holds it alone. An id is in the inbox or among the seen
+    ids, never in both and never in neither, and no constraint spans two tables.
+    """
+    connection.exec_driver_sql(
+        "SELECT pg_advisory_xact_lock(%s, %s)"
+        if exclusive
+        else "SELECT pg_advisory_xact_lock_shared(%s, %s)",
+        (VERSION_LOCKS, version_id),
+    )
+
+
+def hold_catalogue(connection: Connection) -> None:
+    """Take the lock of rare changes that look before they write, however long that waits."""
+    connection.execute(text("SET LOCAL lock_timeout = 0"))
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    connection.execute(text("SELECT pg_advisory_xact_lock(:class, 0)"), {"class": CATALOGUE_LOCKS})
+
+
+def hold_inbox(connection: Connection) -> None:
+    """Take a lock that emptying the inbox waits for.
+
+    A table that is truncated looks empty to a transaction that began to read before; a LOCK is not
+    yet reading (PostgreSQL's documentation of LOCK and of TRUNCATE, "Notes").
+    """
+    connection.execute(text("LOCK TABLE inbox IN ACCESS SHARE MODE"))

@@ -1,0 +1,154 @@
+"""SQLite's connections: their pragmas, what a transaction sees, and when it locks the file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import URL
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import NotDurable
+
+FOLD_CACHE_KIB: Final = 64 * 1024
+# One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
+ONE_WRITER: Final = True
+WRITING = "hushpoll_writing"
+FULL = 2
+BUSY_MILLISECONDS = 30_000
+
+# secure_delete overwrites what leaves the inbox with zeros; temp_store keeps sort spills off the
+# disk. Both would otherwise leave reports lying in free pages and temporary files.
+PRAGMAS = (
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", FULL),
+    ("secure_delete", "ON", 1),
+    ("foreign_keys", "ON", 1),
+    ("temp_store", "MEMORY", 2),
+    ("busy_timeout", str(BUSY_MILLISECONDS), BUSY_MILLISECONDS),
+)
+
+
+def check_url(url: URL) -> URL:
+    """Return the URL as it is, and refuse databases that forget.
+
+    Raises
+    ------
+    InvalidParameter
+        The URL names an SQLite database in memory, or a temporary one.
+    """
+    database = url.database
+    if not database or ":memory:" in database or url.query.get("mode") == "memory":
+        raise InvalidParameter(
+            f"DATABASE_URL is {url.render_as_string()!r}, a database in memory, which cannot keep "
+            "the promise that an acknowledged report survives; name a file: sqlite:///path.sqlite",
+            field="DATABASE_URL",
+        )
+    return url
+
+
+def make_ready(url: URL) -> None:
+    """Create the database file readable by its owner only; the log inherits that.
+
+    Raises
+    ------
+    InvalidParameter
+        The file cannot be made or opened.
+    """
+    path = str(url.database)
+    if path.startswith("file:"):
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InvalidParameter(
+            f"DATABASE_URL names the file {path!r}, which cannot be opened for writing "
+            f"({error.strerror}); name a file in a directory that you may write to",
+            field="DATABASE_URL",
+        ) from error
+
+
+def path_of(url: URL) -> str:
+    """Return the path of the database file, also where it is given as a ``file:`` URI."""
+    database = str(url.database)
+    return unquote(urlsplit(database).path) if database.startswith("file:") else database
+
+
+def engine_options() -> dict[str, Any]:
+    """Return arguments of ``create_engine``."""
+    return {}
+
+
+def unusable(url: URL, reason: str) -> InvalidParameter:
+    """Return the refusal of a file that is no database."""
+    return InvalidParameter(
+        f"DATABASE_URL names the file {url.database!r}, which SQLite cannot use ({reason}); "
+        "name a new file, or one that hushpoll made",
+        field="DATABASE_URL",
+    )
+
+
+def for_reading(engine: Engine) -> Engine:
+    """Return `engine` as it is: a transaction sees the state that its first statement saw."""
+    return engine
+
+
+def for_writing(engine: Engine) -> Engine:
+    """Return `engine` with transactions that wait for their turn before they read."""
+    return engine.execution_options(**{WRITING: True})
+
+
+def hold_version(connection: Connection, _version_id: int, *, exclusive: bool) -> None:
+    """Make room for a fold: writing transactions run one after another, over all processes.
+
+    What does not fit into the cache is written to the log and read back within the transaction.
+    """
+    if exclusive:
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{FOLD_CACHE_KIB}")
+
+
+def hold_catalogue(_connection: Connection) -> None:
+    """Do nothing: writing transactions run one after another, over all processes."""
+
+
+def install(engine: Engine) -> None:
+    """Set and check the pragmas of each connection, and open transactions explicitly."""
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", _begin)
+
+
+def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    """Set the pragmas of a new connection.
+
+    Raises
+    ------
+    NotDurable
+        One of them did not take.
+    """
+    connection.isolation_level = None
+    for name, value, expected in PRAGMAS:
+        connection.execute(f"PRAGMA {name} = {value}").close()
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != expected:
+            raise NotDurable(
+                f"SQLite answers {name} = {found!r} where {expected!r} is needed for an "
+                "acknowledged report to be durable and a folded one to be gone; "
+                "put the database on a local file system that supports it"
+            )
+
+
+def _begin(connection: Connection) -> None:
+    # A deferred transaction that first reads and then writes can fail when another writer came
+    # between; writers therefore take the lock before they read.
+    options = connection.get_execution_options()
+    if options.get("isolation_level") == "AUTOCOMMIT":
+        return  # whoever uses such a connection opens its transactions
+    writing = options.get(WRITING, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def hold_inbox(_connection: Connection) -> None:
+    """Do nothing: what a transaction has begun to read stays as it is."""
