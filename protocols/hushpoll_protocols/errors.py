@@ -130,7 +130,7 @@ _SERVER: Final = "server"
 
 
 class MissingExtra(HushpollError, ImportError):
-    """A feature was used whose optional dependencies are not installed.
+    """A feature was used whose optional dependencies, or what they need, are not installed.
 
     Parameters
     ----------
@@ -139,9 +139,21 @@ class MissingExtra(HushpollError, ImportError):
         distribution ``hushpoll-server``; or an extra of the latter.
     feature : str
         What was asked for, in words.
+    library : tuple of two str or None
+        A library of the system that one of them needs, and what brings it on Debian, if that is
+        what is missing.
     """
 
-    def __init__(self, extra: str, feature: str) -> None:
+    def __init__(self, extra: str, feature: str, *, library: tuple[str, str] | None = None) -> None:
+        self.extra = extra
+        self.feature = feature
+        if library is not None:
+            file, package = library
+            super().__init__(
+                f"{feature} needs the system library {file}, which is not installed; install it, "
+                f"on Debian and Ubuntu with: apt-get install {package}"
+            )
+            return
         needed = f"the optional extra {extra!r}"
         if extra in _OF_THE_SDK:
             requirement = f"'hushpoll[{extra}]'"
@@ -153,5 +165,3 @@ class MissingExtra(HushpollError, ImportError):
             f"{feature} needs {needed}, which is not installed; "
             f"install it with: pip install {requirement}"
         )
-        self.extra = extra
-        self.feature = feature

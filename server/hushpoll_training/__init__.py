@@ -12,6 +12,11 @@ try:
     import sklearn
 except ImportError as error:
     raise MissingExtra("train", "training") from error
+except OSError as error:
+    # The smallest systems lack what LightGBM's threads are made of; its wheel does not bring it.
+    if "libgomp" not in str(error):
+        raise
+    raise MissingExtra("train", "training", library=("libgomp.so.1", "libgomp1")) from error
 
 from hushpoll_training.cell import Cell, baseline_cell, cell
 from hushpoll_training.classifier import LDPClassifier

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -206,6 +207,20 @@ def test_the_population_without_numpy_names_the_extra_kernels(module):
                           capture_output=True, text=True, timeout=60)  # fmt: skip
     assert "hushpoll_protocols.errors.MissingExtra: drawing respondents needs" in done.stderr
     assert "pip install 'hushpoll[kernels]'" in done.stderr
+
+
+def test_training_without_the_system_s_library_names_its_package(tmp_path):
+    """Guards: LightGBM's wheel does not bring libgomp, and the smallest systems have none."""
+    (tmp_path / "lightgbm.py").write_text(
+        "raise OSError('libgomp.so.1: cannot open shared object file: No such file or directory')"
+    )
+    done = subprocess.run([sys.executable, "-m", "hushpoll_client", "train", "--help"],
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)},
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 3
+    assert "training needs the system library libgomp.so.1" in done.stderr
+    assert "apt-get install libgomp1" in done.stderr
+    assert "pip install" not in done.stderr
 
 
 def test_yaml_without_its_library_names_the_extra_cli(tmp_path):

@@ -27,6 +27,7 @@ EXAMPLES = [
     BudgetExhausted("3 of 4 are spent"),
     TransportError("busy", retryable=True, status=503, problem={"title": "Busy", "n": [1]}),
     MissingExtra("server", "hushpoll serve"),
+    MissingExtra("train", "training", library=("libgomp.so.1", "libgomp1")),
 ]
 
 
