@@ -114,8 +114,8 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             if self._crowded() or not _has_arrived(conn.sock):
                 self._await_request(conn)
                 return
-        self._handed_over += 1
         self.tpool.submit(partial(self._answer, conn))
+        self._handed_over += 1
 
     def _answer(self, conn: Any) -> None:
         try:

@@ -40,14 +40,22 @@ class RequestThreads:
         with self._state:
             if self._idle:
                 self._idle.pop().give(task)
-            elif self._started < self._most:
+            elif self._started < self._most and self._start(task):
                 self._started += 1
-                _Thread(task, self._next).start()
             else:
                 self._waiting.append(task)
 
     def shutdown(self, wait: bool = True) -> None:
-        """Do nothing: the threads end with the process, and what they work on is never cut off."""
+        """Do nothing: the threads end with the process."""
+
+    def _start(self, task: Task) -> bool:
+        try:
+            _Thread(task, self._next).start()
+        except RuntimeError:  # the system has no more to give; those that are there take it on
+            if not self._started:
+                raise
+            return False
+        return True
 
     def _next(self, thread: _Thread) -> Task | None:
         with self._state:

@@ -77,6 +77,21 @@ def test_a_connection_on_which_anything_fails_is_given_up(site, group):
     assert list(site.collector.reports.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
 
 
+@on_postgresql
+def test_a_connection_older_than_a_hang_up_is_not_used_again(site, group):
+    """Guards: the next report would find out by failing."""
+    store, arrive = group
+    store.take([[arrive()]])
+    database = site.collector.database
+    with database._at_once.use() as connection:
+        (standing,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
+    with pytest.raises(Refused), database.reading() as connection:  # noqa: PT012
+        connection.exec_driver_sql("SELECT pg_terminate_backend(%s)", (standing,))
+        # As in a restart: somebody else has noticed.
+        connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+    assert list(store.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
+
+
 def test_new_reports_repeats_and_conflicts_of_one_group(group):
     store, arrive = group
     old, new, other = arrive(), arrive(), arrive()

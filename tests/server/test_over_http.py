@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -100,6 +101,25 @@ def test_a_body_too_large_is_refused(connect, published, make_report, chunked):
     status, document = send(body_of(published, make_report(published)) + padding + b" ")
     assert (status, document["code"], document["field"]) == (413, "payload-too-large", "body")
     assert f"larger than {MIB} bytes" in document["detail"]
+
+
+def test_a_batch_that_is_cut_off_is_not_taken_for_a_shorter_one(server, published, make_report):
+    """Guards: gunicorn takes a connection's end for the body's, here between two reports."""
+    body = wire.pack_reports(published.digest, [make_report(published) for _ in range(4)])
+    size = (len(body) - wire.REPORTS_HEADER_SIZE) // 4
+    host, port = server.url.removeprefix("http://").split(":")
+    head = (
+        f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
+        f"Content-Type: {wire.REPORTS_MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(head.encode() + body[: -2 * size])
+        client.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: client.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    document = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert document["code"] == "malformed-request"
+    assert f"{len(body) - 2 * size} of {len(body)} bytes" in document["detail"]
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -7,6 +7,8 @@ import select
 import threading
 import time
 
+import pytest
+
 from hushpoll_server.request_threads import Handback, RequestThreads
 
 SECONDS = 10
@@ -116,3 +118,24 @@ def test_stopping_cuts_nothing_off():
     threads.shutdown(wait=False)
     gate.set()
     assert done.wait(SECONDS)
+
+
+def test_a_thread_that_cannot_be_started_leaves_its_task_to_the_others(monkeypatch):
+    threads = RequestThreads(3)
+    gate, done = threading.Event(), []
+    start = threading.Thread.start
+
+    def refused(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError):
+        threads.submit(lambda: done.append(0))
+    monkeypatch.setattr(threading.Thread, "start", start)
+    threads.submit(lambda: (gate.wait(SECONDS), done.append(1)))
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    threads.submit(lambda: done.append(2))
+    gate.set()
+    wait_for(lambda: done == [1, 2])
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert threads._started == 1

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hushpoll_server.errors import Refused
+
 
 @pytest.fixture
 def tallies(site):
@@ -72,6 +74,15 @@ def test_counts_that_are_being_written_are_not_missing(tallies, monkeypatch):
         finish.set()
         assert totals.result(10) == {"duplicate": 1}
         flushed.result(10)
+
+
+def test_counts_that_the_database_does_not_take_are_not_waited_for(tallies, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.store.tallies.WAIT_SECONDS", 0.05)
+    tallies.add(1, "2026-03-01", "duplicate")
+    with tallies._writing, pytest.raises(Refused, match="latest counts") as refused:
+        tallies.totals(1)
+    assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
+    assert tallies.totals(1) == {"duplicate": 1}
 
 
 def test_stopping_writes_the_counts(make_site):

@@ -7,7 +7,7 @@ reads bodies leniently (duplicate keys, any media type) and before anything can 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, get_type_hints
 
@@ -110,17 +110,25 @@ def arriving_body(limit: int | None = None) -> Iterator[Iterator[bytes]]:
     Refused
         ``unsupported-media-type``: it is compressed in another way than gzip or zstd.
         ``invalid-request``: it is compressed and damaged.
+        ``malformed-request``: it ends before its length.
     """
     coding = _coding()
     most = collector().settings.max_body_bytes if limit is None else limit
     pieces = _pieces(most)
     try:
         yield pieces if coding is None else expand(coding, pieces, most)
-    except TooLarge:
-        raise RequestEntityTooLarge from None
-    finally:
-        for _ in pieces:
-            pass
+    except Exception as error:
+        with suppress(Exception):  # the first refusal is the one to tell
+            _read_to_end(pieces)
+        if isinstance(error, TooLarge):
+            raise RequestEntityTooLarge from None
+        raise
+    _read_to_end(pieces)
+
+
+def _read_to_end(pieces: Iterator[bytes]) -> None:
+    for _ in pieces:
+        pass
 
 
 def _pieces(most: int) -> Iterator[bytes]:
@@ -138,6 +146,13 @@ def _pieces(most: int) -> Iterator[bytes]:
         if size > most:
             raise RequestEntityTooLarge
         yield piece
+    # gunicorn and Werkzeug take a connection's end for the body's.
+    if size < (request.content_length or 0):
+        raise Refused(
+            "malformed-request",
+            f"the body ended after {size} of {request.content_length} bytes; send it again, whole",
+            field="body",
+        )
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:

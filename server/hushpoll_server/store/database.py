@@ -49,9 +49,7 @@ class Database:
         self.engine = _open(parsed, self.backend, pool_size)
         self._reading = self.backend.for_reading(self.engine)
         self._writing = self.backend.for_writing(self.engine)
-        self._at_once = StandingConnections(
-            self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        )
+        self._at_once = StandingConnections(self.engine)
         # Where there is one writer at a time, it polls for its turn; threads of one process queue
         # here instead, which wakes them at once.
         self._turn = threading.Lock()

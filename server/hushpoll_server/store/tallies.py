@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from typing import Final
 
 from sqlalchemy import func, insert, select, update
 
+from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import tallies
+
+# For another thread that writes; beyond it the database hangs.
+WAIT_SECONDS: Final = 2.0
+RETRY_AFTER_SECONDS: Final = 2
 
 
 class TallyStore:
@@ -44,8 +50,21 @@ class TallyStore:
             self._observe(outcome, count)
 
     def flush(self) -> None:
-        """Write the counts that wait, and wait for those being written; they stay if that fails."""
-        with self._writing:
+        """Write the counts that wait, and wait for those being written; they stay if that fails.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: the database is away, or does not take what is being written.
+        """
+        if not self._writing.acquire(timeout=WAIT_SECONDS):
+            raise Refused(
+                "unavailable",
+                "the database has not taken the latest counts yet; ask again after "
+                f"{RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
             with self._lock:
                 pending, self._pending = self._pending, Counter()
             if not pending:
@@ -56,6 +75,8 @@ class TallyStore:
                 with self._lock:
                     self._pending.update(pending)
                 raise
+        finally:
+            self._writing.release()
 
     def totals(self, version_id: int) -> dict[str, int]:
         """Return the counts of one version over all days, by outcome."""
