@@ -1,9 +1,9 @@
 """Socket calls for which the interpreter's lock is given away never, or once for many.
 
-Python gives the lock away around every call of a socket, also around one that cannot block. The
-thread that refuses reports while all others are busy would have to queue for it behind them after
-each. So it looks at what has arrived with the lock held, which takes microseconds; answering takes
-several times as long and is done for many at a time, by compiled code without the lock.
+Python gives the lock away around every call of a socket, also around one that cannot block, and
+whoever made it has to queue for it behind all other threads. So requests are received, and short
+answers sent, with the lock held, which takes microseconds. The thread that refuses reports while
+all others are busy answers many at a time, by compiled code without the lock.
 """
 
 from __future__ import annotations

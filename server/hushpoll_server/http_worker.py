@@ -76,7 +76,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
 
     def run(self) -> None:
         """Serve until the process is told to stop."""
-        threading.Thread(target=self._prepare, name="hushpoll-prepare", daemon=True).start()
+        threading.Thread(target=self._prepare, name="hushpoll-settle", daemon=True).start()
         super().run()
 
     def _prepare(self) -> None:
