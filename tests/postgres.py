@@ -99,7 +99,7 @@ class PostgreSQL:
         for process in family:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while any(map(_alive, family)):
             assert time.monotonic() < deadline, "PostgreSQL outlives SIGKILL"
             time.sleep(0.01)

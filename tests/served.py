@@ -54,7 +54,7 @@ class Process:
     def kill(self, how=signal.SIGKILL):
         os.killpg(self.process.pid, how)
 
-    def wait(self, timeout=20):
+    def wait(self, timeout=60):
         code = self.process.wait(timeout)
         self.process.stdout.close()
         self.errors.close()
@@ -63,7 +63,7 @@ class Process:
     def request(self, path, data=None, **headers):
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -73,7 +73,7 @@ class FaultyProxy:
     def __exit__(self, *_: object) -> None:
         # Closing alone does not wake a thread that waits in accept().
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(60)
         self._listener.close()
 
     def _accept(self) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import statistics
+import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
 import pytest
 
-from hushpoll_client import ClientConfig, InvalidParameter, StorageError, SurveyClient
-from hushpoll_shared.manifest import Manifest
+from hushpoll_client import ClientConfig, InvalidParameter, StorageError, SurveyClient, database
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -37,7 +37,7 @@ def make(server, tmp_path, published):
 
 
 def until(condition) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < give_up
         time.sleep(0.005)
@@ -261,26 +261,22 @@ def test_a_fault_shows_none_either(make, answers, monkeypatch):
     assert "Norway" not in locals_of(caught.value)
 
 
-# ---- how long it takes
+# ---- what it does not wait for (how long it takes, the benchmark "answer" measures)
 
 
-def test_answering_waits_neither_for_the_network_nor_for_the_disk(draft, answers, tmp_path):
-    # The figure of 5 ms at p99 is measured by tests/benchmarks; this machine may be busy, so the
-    # bound here is on the median, and on p99 far below any timeout of the network.
-    surveys = [Manifest.from_dict(draft | {"version": one + 1}).resolve() for one in range(100)]
-    options = {"storage": tmp_path / "ledger.sqlite", "config": STRICT}
-    times = []
-    clients = [
-        SurveyClient("http://127.0.0.1:9", SURVEY, published=survey, **options)
-        for survey in surveys
-    ]
-    clients[0].give_consent()
-    for client in clients:
-        began = time.perf_counter()
-        outcome = client.answer(answers)
-        times.append(time.perf_counter() - began)
-        assert outcome.status == "kept"
-    for client in clients:
-        client.close()
-    assert statistics.median(times) < 0.005
-    assert statistics.quantiles(times, n=100)[98] < 0.1
+def test_answering_waits_neither_for_the_network_nor_for_the_disk(make, answers, monkeypatch):
+    seen = {"network": set(), "disk": set()}
+
+    def watched(function, what):
+        def called(*arguments):
+            seen[what].add(threading.current_thread())
+            return function(*arguments)
+
+        return called
+
+    client = make(STRICT)
+    monkeypatch.setattr(socket.socket, "connect", watched(socket.socket.connect, "network"))
+    monkeypatch.setattr(database, "_await_disk", watched(database._await_disk, "disk"))
+    assert client.answer(answers).status == "kept"
+    until(lambda: all(seen.values()))
+    assert threading.current_thread() not in seen["network"] | seen["disk"]

@@ -68,7 +68,7 @@ def test_an_answer_that_is_not_json(server, steps, transport):
 
 def test_a_server_that_is_silent_is_a_retryable_fault(server, transport, fake_time):
     release = threading.Event()
-    server.play(lambda handler: release.wait(5))
+    server.play(lambda handler: release.wait(60))
     with pytest.raises(TransportError, match="did not answer in time") as caught:
         transport.get("surveys")
     release.set()

@@ -22,7 +22,7 @@ ACCEPTED = {"status": "accepted"}
 
 
 def until(condition) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < give_up
         time.sleep(0.002)
@@ -112,14 +112,14 @@ def test_a_server_that_hangs_does_not_keep_an_app_from_ending(server, steps, tmp
     server.play(lambda handler: over.wait(30))
     path = tmp_path / "ledger.sqlite"
     try:
-        assert ends(server.url, path, 0.5) < 15
+        assert ends(server.url, path, 0.5) < 28
     finally:
         over.set()
     assert Ledger.open(path).entries()[0].state == "waiting"
 
 
 def test_no_network_does_not_keep_an_app_from_ending(tmp_path):
-    assert ends("http://127.0.0.1:9", tmp_path / "ledger.sqlite", 30) < 15
+    assert ends("http://127.0.0.1:9", tmp_path / "ledger.sqlite", 30) < 28
 
 
 def test_answering_at_exit_is_kept_for_the_next_start(server, steps, tmp_path):

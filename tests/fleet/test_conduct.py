@@ -176,7 +176,7 @@ def test_an_agenda_waits_for_those_who_may_put_something_in():
     assert thread.is_alive()
     agenda.put(0, "b")
     agenda.done()
-    thread.join(5)
+    thread.join(60)
     assert found == ["b"]
 
 

@@ -37,7 +37,7 @@ def running_worker(folder):
             yield
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 @pytest.fixture(scope="module")

@@ -203,7 +203,7 @@ def test_a_server_that_is_not_there_shows_within_seconds(hushpoll, manifest_file
     )
     assert (code, out) == (4, "")
     assert "failed (2 times in" in err
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
 
 
 def test_the_truth_is_written_exactly(hushpoll, manifest_file, manifest, people, tmp_path):

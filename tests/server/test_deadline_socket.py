@@ -158,7 +158,7 @@ def test_a_long_answer_arrives_whole(pair):
     for start in range(0, len(answer), 12_345):
         ours.sendall(answer[start : start + 12_345])
     ours.flush()
-    reader.join(10)
+    reader.join(60)
     assert received == answer
 
 

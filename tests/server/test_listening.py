@@ -12,7 +12,7 @@ from hushpoll_server.listening import listen
 
 def test_a_free_port_listens_at_once():
     with listen("127.0.0.1", 0) as listener:
-        socket.create_connection(listener.getsockname(), timeout=10).close()
+        socket.create_connection(listener.getsockname(), timeout=30).close()
 
 
 def test_a_port_in_use_is_named():

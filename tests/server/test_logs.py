@@ -88,7 +88,7 @@ def test_everything_on_standard_error_is_a_line_of_json_and_tells_nothing(
             b"x7Qz x7Qz x7Qz\r\n\r\n",
             b"POST /x7Qz HTTP/1.1\r\nHost: x\r\nContent-Length: x7Qz\r\n\r\n",
         ):
-            with socket.create_connection((host, int(port)), timeout=10) as connection:
+            with socket.create_connection((host, int(port)), timeout=30) as connection:
                 connection.sendall(raw)
                 assert b" 400 " in connection.recv(4096)
     finally:

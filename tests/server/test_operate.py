@@ -113,7 +113,7 @@ class Server:
 
     def end(self, how=signal.SIGTERM):
         os.killpg(self._process.pid, how)
-        code = self._process.wait(20)
+        code = self._process.wait(60)
         self._process.stdout.close()
         self._process = None
         return code

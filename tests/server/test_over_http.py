@@ -112,7 +112,7 @@ def test_a_batch_that_is_cut_off_is_not_taken_for_a_shorter_one(server, publishe
         f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
         f"Content-Type: {wire.REPORTS_MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    with socket.create_connection((host, int(port)), timeout=10) as client:
+    with socket.create_connection((host, int(port)), timeout=30) as client:
         client.sendall(head.encode() + body[: -2 * size])
         client.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: client.recv(65_536), b""))

@@ -45,7 +45,7 @@ def sends_nonsense(server):
     """No HTTP at all, and HTTP that gunicorn refuses, with the mark in every part."""
     parts = urlsplit(server.url)
     for nonsense in (f"{MARK}\r\n\r\n", f"GET /{MARK} HTTP/1.1\r\n{MARK} : {MARK}\r\n\r\n"):
-        with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
             connection.sendall(nonsense.encode())
             assert b" 400 " in connection.recv(4096)
 

@@ -59,7 +59,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
             assert outcomes == []  # it waits for the end of the fold
 
     def take():
-        assert moved.wait(10)
+        assert moved.wait(60)
         outcomes.extend(server.take([[Arrival(version, report.id, report.record)]])[0])
 
     late = threading.Thread(target=take)

@@ -121,7 +121,7 @@ def test_a_process_killed_while_it_counts_leaves_no_lock(monkeypatch):
     assert done.is_alive()  # it waits: there is one bucket
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    done.join(10)
+    done.join(60)
     assert not done.is_alive()
     assert counters.get("key") == 1
     os.close(ready)

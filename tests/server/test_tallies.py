@@ -60,14 +60,14 @@ def test_counts_that_are_being_written_are_not_missing(tallies, monkeypatch):
 
     def slowly(pending):
         taken.set()
-        assert finish.wait(10)
+        assert finish.wait(60)
         write(pending)
 
     monkeypatch.setattr(tallies, "_write", slowly)
     tallies.add(1, "2026-03-01", "duplicate")
     with ThreadPoolExecutor(2) as threads:
         flushed = threads.submit(tallies.flush)
-        assert taken.wait(10)
+        assert taken.wait(60)
         totals = threads.submit(tallies.totals, 1)
         with pytest.raises(TimeoutError):
             totals.result(0.2)

@@ -49,7 +49,7 @@ def worker(database_url, tmp_path):
     for process in processes:
         if process.poll() is None:
             process.kill()
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
 
@@ -96,7 +96,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
     first = worker()
     wait_for(lambda: look(site, job)["state"] == "running")
     first.send_signal(signal.SIGKILL)
-    first.wait(20)
+    first.wait(60)
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("running", 1)
     # The second finds the same job with less to do, so that the test ends.
     with site.collector.database.writing() as connection:
@@ -121,7 +121,7 @@ def test_sigterm_ends_a_worker_soon_and_leaves_its_job_to_others(site, worker, m
     wait_for(lambda: look(site, long)["state"] == "running")
     started = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     assert time.monotonic() - started < 15
     assert (look(site, long)["state"], look(site, long)["attempt"]) == ("queued", 0)
 
@@ -179,13 +179,13 @@ def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, 
         jobs = [add(site, "export") for _ in range(3)]
         wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
         server.terminate()  # without the queue jobs are still found, in the table
-        server.wait(20)
+        server.wait(60)
         late = add(site, "export")
         wait_for(lambda: look(site, late)["state"] in ("queued", "done"))
     finally:
         if server.poll() is None:
             server.kill()
-            server.wait(20)
+            server.wait(60)
 
 
 def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):

@@ -30,7 +30,7 @@ class Store:
         ids = [one.report_id for upload in uploads for one in upload]
         self.attempts.append(len(ids))
         self.entered.set()
-        assert self.let_go.wait(10)
+        assert self.let_go.wait(60)
         if POISON in ids:
             raise self.poison
         self.stored += ids
@@ -69,17 +69,17 @@ def submit_together(writer, store, batches):
 
     threads = [threading.Thread(target=submit, args=(-1, [arrival(255)]))]
     threads[0].start()
-    assert store.entered.wait(10)
+    assert store.entered.wait(60)
     for place, batch in enumerate(batches):
         threads.append(threading.Thread(target=submit, args=(place, batch)))
         threads[-1].start()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while writer._waiting < 1 + sum(map(len, batches)):
         assert time.monotonic() < deadline
         time.sleep(0.001)
     store.let_go.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     return results
 
 
@@ -120,7 +120,7 @@ def test_requests_do_not_wait_for_a_thread_that_died(writer, store, monkeypatch)
     started = time.monotonic()
     results = submit_together(writer, store, [[arrival(0)], [arrival(1)]])
     assert time.monotonic() - started < 10
-    assert ended.wait(10)
+    assert ended.wait(60)
     assert {results[place].code for place in (0, 1)} == {"unavailable"}
     assert writer._waiting == 0
     assert writer.submit([arrival(1)]) == [Outcome.ACCEPTED]  # by a new thread
