@@ -25,6 +25,7 @@ import sqlalchemy as sa
 from hostile_clients import CLIENTS, REPORTS, Target, http_request, post, raw
 from hushpoll_fleet import processes
 from hushpoll_fleet.processes import Server
+from hushpoll_server.http import endpoint
 from hushpoll_server.store.database import parse_url
 from hushpoll_shared import wire
 from hushpoll_shared.published import Published
@@ -333,6 +334,24 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient):
     finally:
         for connection in slow:
             connection.close()
+
+
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_a_refusal_is_told_although_the_rest_of_the_body_never_comes(impatient, hangs_up):
+    """Guards: that the rest was late, or cut off, was told instead."""
+    start = wire.reports_header("0" * 64).ljust(endpoint.PIECE, b"\0")
+    with connect(impatient) as connection:
+        connection.sendall(
+            b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
+            + f"Authorization: Bearer {impatient.token}\r\n".encode()
+            + f"Content-Type: {wire.REPORTS_MEDIA_TYPE}\r\n".encode()
+            + f"Content-Length: {len(start) + 1000}\r\n\r\n".encode()
+            + start
+        )
+        if hangs_up:
+            connection.shutdown(socket.SHUT_WR)
+        status, _, body = read_answer(connection)
+    assert (status, json.loads(body)["code"]) == (404, "unknown-survey")
 
 
 def test_a_client_that_is_refused_and_stays_does_not_stop_the_others(impatient):
