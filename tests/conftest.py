@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("HUSHPOLL_DATA", ROOT.parent / "shared" / "data"))
@@ -17,6 +18,11 @@ DATA_SKIP = "REAL DATA MISSING"
 # starts to interrupt them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("unhurried", parent=settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 
 def data_is_required() -> bool:

@@ -46,8 +46,12 @@ const changed = (change) => {
 
 async function completed(survey) {
   survey.doComplete();
-  for (let wait = 0; wait < 100 && survey.state !== "completed"; wait++) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => survey.state === "completed");
   return survey.state;
+}
+
+async function until(condition) {
+  for (let wait = 0; wait < 4000 && !condition(); wait++) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 describe("the answers that a SurveyJS survey gives", () => {
@@ -135,7 +139,7 @@ describe("completing", () => {
     survey.notify = (message, kind) => said.push([message, kind]);
     survey.data = { job: "farm" };
     survey.doComplete();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => said.length > 0);
     assert.equal(survey.state, "running");
     assert.deepEqual(survey.data, { job: "farm" });
     assert.deepEqual(said, [["the budget is spent", "error"]]);
@@ -152,7 +156,7 @@ describe("completing", () => {
     survey.notify = (message) => said.push(message);
     survey.data = { job: "farm" };
     survey.doComplete();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => said.length > 0);
     assert.deepEqual(said, ["The answers could not be sent."]);
   });
 

@@ -231,7 +231,9 @@ def test_the_truth_is_written_exactly(hushpoll, manifest_file, manifest, people,
     assert first["drawn"] == round(150 * first["drawn"]) / 150
 
 
-def test_an_interrupted_simulation_accounts_for_everybody(real_server, published, manifest_file):
+def test_an_interrupted_simulation_accounts_for_everybody(
+    real_server, analyst, published, manifest_file
+):
     command = [sys.executable, "-m", "hushpoll_client", "simulate", "--json", "--manifest"]
     process = subprocess.Popen(
         [*command, str(manifest_file), "--respondents", "50000", "--url", real_server.url],
@@ -239,9 +241,12 @@ def test_an_interrupted_simulation_accounts_for_everybody(real_server, published
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4)
+    deadline = time.monotonic() + 60
+    while not analyst.counts(published["name"], 1)["accepted"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert err.strip().endswith("Interrupted.")
     account = json.loads(out)

@@ -78,7 +78,7 @@ def test_sigterm_under_load_loses_nothing_acknowledged(
     with connection, ExitStack() as stuck:
         if new_database_url.startswith("sqlite"):  # waiting for it takes as long on either
             stuck.enter_context(start_request(server, published, make_report(published))[0])
-        time.sleep(0.3)  # both are being read
+        time.sleep(1)  # both are being read
         os.kill(server.process.pid, signal.SIGTERM)
         started = time.monotonic()
         time.sleep(0.5)
