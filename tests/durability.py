@@ -141,7 +141,7 @@ class Trial:
 
     def _sent(self, report: wire.Report) -> int:
         # The server may meet, once per connection that it kept, a database that was killed.
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while (status := send(self._server, self._published, report)[0]) == 503:
             assert time.monotonic() < deadline
             time.sleep(0.1)

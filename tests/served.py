@@ -152,7 +152,7 @@ class Load:
                     return
 
     def wait_for(self, count):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while len(self.acknowledged) < count:
             assert self.odd == []
             assert time.monotonic() < deadline, len(self.acknowledged)
