@@ -13,7 +13,7 @@ ROUNDS = 12
 
 
 class Traffic:
-    """One client that sends good, repeated, conflicting, malformed and unauthorised reports.
+    """One client that sends good, repeated, conflicting, malformed, formless and stolen reports.
 
     What it was told is counted by outcome; reports that were never answered with one are pending.
     """
@@ -32,12 +32,17 @@ class Traffic:
 
     def _choose(self):
         return self._chooser.choice(
-            [self._new, self._again, self._other_bytes, self._malformed, self._token, self._batch]
+            [
+                *(self._new, self._again, self._other_bytes, self._malformed, self._formless),
+                *(self._token, self._batch, self._cut_batch),
+            ]
         )
 
     def _one(self, published, report, token=None):
+        self._send(published, wire.encode_report_json(published.digest, report), token)
+
+    def _send(self, published, body, token=None):
         self.sent += 1
-        body = wire.encode_report_json(published.digest, report)
         answer = self._site.send(published.name, body, token)
         if answer.status_code in (200, 201):
             self.told[answer.json["status"]] += 1
@@ -65,10 +70,21 @@ class Traffic:
         report = self._make_report(self._open)
         self._one(self._open, wire.Report(report.id, b"\xff" * len(report.record)))
 
+    def _formless(self):
+        body = wire.encode_report_json(self._open.digest, self._make_report(self._open))
+        self._send(self._open, body | {"id": body["id"][:-1] + "!"})
+
     def _token(self):
         # Each token is tried by several clients.
         token = self._chooser.choice([None, "A" * 43, *self._tokens])
         self._one(self._by_token, self._make_report(self._by_token), token)
+
+    def _cut_batch(self):
+        reports = [self._make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
+        self.sent += len(reports)
+        cut = wire.pack_reports(self._open.digest, reports)[:-1]
+        answer = self._site.send_batch(self._open.name, cut)
+        self.told[answer.json["code"]] += len(reports)
 
     def _batch(self):
         reports = [self._make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
@@ -114,7 +130,10 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
     told = sum((client.told for client in clients), Counter())
     sent = sum(client.sent for client in clients)
     assert sent == sum(told.values())
-    assert {"accepted", "duplicate", "malformed-report", "unauthorized", "pending"} <= told.keys()
+    assert {
+        *("accepted", "duplicate", "malformed-report", "unauthorized", "invalid-request"),
+        "pending",
+    } <= told.keys()
     counted = Counter()
     for published in (open_survey, token_survey):
         counts = site.counts(published)
@@ -126,3 +145,20 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
     pending = told.pop("pending")
     assert counted == told
     assert sum(counted.values()) + pending == sent
+
+
+def test_a_batch_that_is_refused_as_a_whole_counts_as_its_reports(site, make_report):
+    """Guards: it counted as one."""
+    published = site.publish()
+    known = site.fill(published, 5)
+    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
+    batch = known + [make_report(published) for _ in range(40)]
+    for reports, code in ((known, None), (batch, "survey-closed"), ([], "survey-closed")):
+        answer = site.send_batch("work", wire.pack_reports(published.digest, reports))
+        assert answer.json.get("code") == code
+    counts = site.counts(published)
+    assert (counts["accepted"], counts["duplicate"], counts["rejected"]) == (
+        5,
+        5,
+        {"survey-closed": 45},
+    )

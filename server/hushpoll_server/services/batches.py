@@ -9,8 +9,9 @@ from itertools import chain
 
 import numpy as np
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.ingest import INVALID, Ingest
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.writer import Writer
 from hushpoll_server.store.reports import Batch, Outcome, ReportStore
@@ -96,7 +97,13 @@ class BatchIngest:
             is in already), ``unavailable``.
         """
         row, body = self._arrived(name, pieces)
-        _, ids, records = unpack_rows(body, row.record_size)
+        try:
+            _, ids, records = unpack_rows(body, row.record_size)
+        except InvalidParameter:
+            # The last of them is none.
+            begun = -(-(len(body) - REPORTS_HEADER_SIZE) // (ID_SIZE + row.record_size))
+            self._ingest.count(row, INVALID, begun)
+            raise
         bad, malformed = malformed_many(self._surveys.published(row), records)
         rejected = [
             Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
@@ -106,7 +113,7 @@ class BatchIngest:
         batch = (
             Batch(row.id, ids[good], records[good]) if malformed else Batch(row.id, ids, records)
         )
-        outcomes = self._store(row, batch)
+        outcomes = self._store(row, batch, len(ids))
         if Outcome.CONFLICT in outcomes:
             rejected += [
                 Rejection(index, outcome.value, "id")
@@ -147,13 +154,13 @@ class BatchIngest:
                 )
         return row, body
 
-    def _store(self, row: VersionRow, batch: Batch) -> Sequence[Outcome]:
+    def _store(self, row: VersionRow, batch: Batch, sent: int) -> Sequence[Outcome]:
         if self._ingest.takes(row):
             return self._writer.submit(batch) if len(batch) else []
         # The retry of a batch that is in already is never refused.
         known = [one for one in self._reports.look_up(batch) if one is not None]
         if len(known) < len(batch) or not len(batch):
-            raise self._ingest.refusal(row)
+            raise self._ingest.refusal(row, sent)
         return known
 
     def _count(self, row: VersionRow, rejected: Sequence[Rejection], duplicates: int) -> None:
@@ -162,5 +169,4 @@ class BatchIngest:
         )
         counts[Outcome.DUPLICATE.value] += duplicates
         for outcome, number in counts.items():
-            if number:
-                self._ingest.count(row, outcome, number)
+            self._ingest.count(row, outcome, number)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from hushpoll_protocols.errors import MalformedRecord
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.access import respondent_hash
 from hushpoll_server.services.surveys import State, SurveyService
@@ -12,6 +16,8 @@ from hushpoll_server.store.surveys import VersionRow
 from hushpoll_server.store.tallies import TallyStore
 from hushpoll_shared import wire
 from hushpoll_shared.clock import format_timestamp
+
+INVALID: Final = "invalid-request"
 
 
 class Ingest:
@@ -57,7 +63,11 @@ class Ingest:
             ``unknown-survey``, ``unknown-digest``, ``survey-not-open``, ``survey-closed``,
             ``report-conflict``, ``unauthorized``, ``unavailable``.
         """
-        digest, report = wire.parse_report_json(document)
+        try:
+            digest, report = wire.parse_report_json(document)
+        except InvalidParameter:
+            self._count_formless(name, document)
+            raise
         row = self._surveys.by_digest(name, digest)
         published = self._surveys.published(row)
         try:
@@ -85,10 +95,10 @@ class Ingest:
         """Return whether new reports of this version are taken now."""
         return self._surveys.state(row) in (State.OPEN, State.CLOSING)
 
-    def refusal(self, row: VersionRow) -> Refused:
-        """Count and return the refusal of a report that comes too early or too late."""
+    def refusal(self, row: VersionRow, number: int = 1) -> Refused:
+        """Count and return the refusal of so many reports that come too early or too late."""
         if self._surveys.state(row) is State.SCHEDULED and row.opens is not None:
-            self.count(row, "survey-not-open")
+            self.count(row, "survey-not-open", number)
             return Refused(
                 "survey-not-open",
                 f"{row.name} version {row.version} takes reports from "
@@ -96,7 +106,7 @@ class Ingest:
                 "the same bytes then",
                 field="digest",
             )
-        self.count(row, "survey-closed")
+        self.count(row, "survey-closed", number)
         return Refused(
             "survey-closed",
             f"{row.name} version {row.version} is closed, and its grace period for devices that "
@@ -106,7 +116,15 @@ class Ingest:
 
     def count(self, row: VersionRow, outcome: str, number: int = 1) -> None:
         """Count reports that were not stored, apart from any upload's transaction."""
-        self._tallies.add(row.id, self._surveys.today(), outcome, number)
+        if number:
+            self._tallies.add(row.id, self._surveys.today(), outcome, number)
+
+    def _count_formless(self, name: str, document: object) -> None:
+        """Count what is no report, if it says of which version it wants to be one."""
+        if isinstance(document, Mapping):
+            with suppress(InvalidParameter, Refused):
+                digest = wire.check_digest(document.get("digest"))
+                self.count(self._surveys.by_digest(name, digest), INVALID)
 
     def _checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
         if outcome is Outcome.ACCEPTED:
