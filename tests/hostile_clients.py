@@ -183,6 +183,8 @@ CLIENTS: list[Row] = [
     ("SQL in a name", lambda t: http_request("GET", "/api/v1/surveys/work'%20OR%20'1'='1"), 404, "unknown-survey", "name", None),
     ("name of 4,000 letters", lambda t: http_request("GET", "/api/v1/surveys/" + "a" * 3900), 404, "unknown-survey", "name", None),
     ("invalid UTF-8 in a name", lambda t: http_request("GET", "/api/v1/surveys/%ff%fe"), 404, "unknown-survey", "name", None),
+    ("part of the path in a header", lambda t: http_request("GET", "/x/health", b"", "SCRIPT_NAME: /x"), 404, "not-found", None, None),
+    ("path in a header", lambda t: http_request("GET", "/x", b"", "PATH_INFO: /health", "SCRIPT-NAME: /x"), 404, "not-found", None, None),
     ("huge version", lambda t: http_request("GET", "/api/v1/surveys/work/versions/" + "9" * 400), 422, "invalid-request", "version", None),
     # media types
     ("two media types", lambda t: http_request("POST", REPORTS, b"{}", f"Content-Type: {JSON}", "Content-Type: text/plain"), 400, "malformed-request", None, None),

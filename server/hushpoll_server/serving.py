@@ -77,6 +77,10 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
             "worker_class": HttpWorker,
             "threads": self._settings.threads,
             "keepalive": KEEPALIVE_SECONDS,
+            # From a proxy, SCRIPT_NAME would come through from anybody: it moves a path out of what
+            # the proxy's own rules are about.
+            "forwarder_headers": "",
+            "header_map": "drop",
             "graceful_timeout": ARBITER_SECONDS,
             "accesslog": None,
             "loglevel": "warning",
