@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import threading
 import zipfile
 
 import pytest
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.jobs import kinds
 from hushpoll_server.jobs.queue import JsonSerializer, check_jobs_url, open_queue
 from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
@@ -286,3 +287,12 @@ def test_a_queue_that_cannot_be_is_refused_by_name(url):
         check_jobs_url(url)
     assert caught.value.field == "JOBS_URL"
     assert "secret" not in str(caught.value)
+
+
+def test_a_queue_on_redis_without_its_extra_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "redis", None)
+    settings = Settings(database_url="sqlite:///x", jobs_url="redis://:S3CRET@127.0.0.1:1/0")
+    with pytest.raises(MissingExtra, match="Redis") as missing:
+        open_queue(settings, print)
+    assert missing.value.extra == "redis"
+    assert "S3CRET" not in str(missing.value)

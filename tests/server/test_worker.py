@@ -15,6 +15,7 @@ import pytest
 
 from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.folder import Folder
+from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.settings import Settings
 from hushpoll_shared import wire
 from hushpoll_shared.clock import SystemClock
@@ -175,13 +176,17 @@ def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, 
         url = f"redis://127.0.0.1:{port}/0"
         site = make_site(clock=SystemClock(), JOBS_URL=url)
         filled(site, make_report)
-        worker("--jobs-url", url)
         jobs = [add(site, "export") for _ in range(3)]
+        told, _ = open_queue(site.collector.settings, print)
+        assert told.pending_count() == 3
+        worker("--jobs-url", url)
         wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
-        server.terminate()  # without the queue jobs are still found, in the table
+        server.terminate()
         server.wait(60)
-        late = add(site, "export")
-        wait_for(lambda: look(site, late)["state"] in ("queued", "done"))
+        # Without the queue jobs are still found, in the table.
+        late = [add(site, "export") for _ in range(3)]
+        wait_for(lambda: all(look(site, job)["state"] == "done" for job in late))
+        assert {look(site, job)["attempt"] for job in jobs + late} == {1}
     finally:
         if server.poll() is None:
             server.kill()

@@ -15,6 +15,7 @@ from huey.consumer import Consumer
 from hushpoll_server.jobs.folder import Folder
 from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.jobs.stand_in import StandIn
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
@@ -62,7 +63,8 @@ class Worker:
                 shutdown_timeout=JOB_SECONDS,
                 graceful_signal="TERM",
             )
-            watch = _Watch(parts, announce, Folder(parts) if folds else None)
+            stand_in = StandIn(runner.run, self._settings.job_threads)
+            watch = _Watch(parts, announce, stand_in, Folder(parts) if folds else None)
             thread = threading.Thread(
                 target=watch.run, args=(self._stopping,), name="hushpoll-watch", daemon=True
             )
@@ -71,10 +73,14 @@ class Worker:
             self._ready()
             consumer.run()
             self._stopping.set()
+            end = time.monotonic() + TURN_END_SECONDS
             thread.join(TURN_END_SECONDS)
+            stood_in = stand_in.join(max(0.0, end - time.monotonic()))
             runner.release()
-            unfinished = thread.is_alive() or any(
-                one.is_alive() for _, one in consumer.worker_threads
+            unfinished = (
+                thread.is_alive()
+                or not stood_in
+                or any(one.is_alive() for _, one in consumer.worker_threads)
             )
             log.info("worker-stopped", unfinished=unfinished)
         finally:
@@ -91,10 +97,15 @@ class _Watch:
     """Folds, and announces jobs that nobody works on, over and over."""
 
     def __init__(
-        self, parts: Collector, announce: Callable[[str], object], folder: Folder | None
+        self,
+        parts: Collector,
+        announce: Callable[[str], object],
+        stand_in: StandIn,
+        folder: Folder | None,
     ) -> None:
         self._parts = parts
         self._announce = announce
+        self._stand_in = stand_in
         self._folder = folder
         self._announced: dict[str, float] = {}
         self._forgotten_at = -FORGET_EVERY_SECONDS
@@ -118,9 +129,15 @@ class _Watch:
         self._announced = {one: at for one, at in self._announced.items() if one in free}
         for job_id in free:
             # Announced again only if that one must have been lost: it costs a place in the queue.
-            if now - self._announced.get(job_id, -lease) >= lease:
-                self._announced[job_id] = now
+            if now - self._announced.get(job_id, -lease) < lease:
+                continue
+            try:
                 self._announce(job_id)
+            except Exception as error:  # of whatever driver
+                log.warning("queue-away", job=job_id, error=type(error).__name__)
+                self._stand_in.take(job_id)
+            else:
+                self._announced[job_id] = now
 
     def _forget(self) -> None:
         now = time.monotonic()

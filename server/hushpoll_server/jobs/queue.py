@@ -25,6 +25,9 @@ from hushpoll_server.store.database import parse_url
 
 NAME: Final = "hushpoll"
 TASK: Final = "run"
+# Longer than Huey's consumer waits for a job by one request.
+ANSWER_SECONDS: Final = 5.0
+CONNECT_SECONDS: Final = 2.0
 SCHEMES: Final = ("sqlite", "redis", "rediss", "unix")
 
 
@@ -111,15 +114,14 @@ def _huey(settings: Settings) -> Huey:
         return _on_sqlite(str(parsed.database), options)
     try:
         from huey import RedisHuey
-
-        return RedisHuey(NAME, url=url, **options)
+        from redis import ConnectionPool
     except ImportError as error:
         raise MissingExtra("redis", "a queue of jobs on Redis") from error
-    except Exception as error:
-        # Its own message can quote the URL with its password.
-        if type(error).__name__ != "ConfigurationError":
-            raise
-        raise MissingExtra("redis", "a queue of jobs on Redis") from None
+    # A server that does not answer must not hold up whoever adds a job, nor folding.
+    pool = ConnectionPool.from_url(
+        url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=ANSWER_SECONDS
+    )
+    return RedisHuey(NAME, connection_pool=pool, **options)
 
 
 def _is_shared(settings: Settings) -> bool:
