@@ -8,13 +8,12 @@ alone gets one right in the mean, however many there are.
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 import pytest
 
 from hushpoll_server.store.sealed_ids import unpack
 from hushpoll_shared import wire
+from postgres_files import stored_rows
 
 FOLDS, PER_FOLD = 4, 40
 N = FOLDS * PER_FOLD
@@ -175,24 +174,6 @@ def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_surv
             assert len(found.all()) == 1
 
 
-def stored_rows(server, site, table):
-    """The xmax of every row on PostgreSQL's pages, dead or alive, read from the file itself."""
-    with site.collector.database.reading() as connection:
-        statement = f"SELECT pg_relation_filepath('{table}')"
-        path = server.directory / connection.exec_driver_sql(statement).scalar()
-    server.run("CHECKPOINT")
-    content = path.read_bytes()
-    found = []
-    for start in range(0, len(content), 8192):
-        page = content[start : start + 8192]
-        (lower,) = struct.unpack_from("<H", page, 12)  # where the line pointers end
-        for place in range(24, lower, 4):
-            (pointer,) = struct.unpack_from("<I", page, place)
-            if (pointer >> 15) & 3 == 1:  # in use; others point to nothing
-                found.append(struct.unpack_from("<I", page, (pointer & 0x7FFF) + 4)[0])
-    return found
-
-
 def test_of_a_spent_token_nothing_is_left_to_join(
     site, make_report, database_url, tmp_path, request
 ):
@@ -212,7 +193,13 @@ def test_of_a_spent_token_nothing_is_left_to_join(
     if not database_url.startswith("sqlite"):
         server = request.getfixturevalue("postgres")
         # 120 ids are in two old chunks, and the last fold's 40 in a young one.
-        expected = {"respondent_tokens": 5, "inbox": 0, "segments": 1, "sealed_ids": 3}
+        expected = {
+            "respondent_tokens": 5,
+            "inbox": 0,
+            "segments": 1,
+            "sealed_ids": 3,
+            "folded_counts": 1,
+        }
         for table, rows in expected.items():
             assert stored_rows(server, site, table) == [0] * rows
     if database_url.startswith("sqlite"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import InternalError
@@ -11,7 +13,9 @@ from sqlalchemy.exc import InternalError
 from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, Refused
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.postgresql.session import SESSION
 from hushpoll_shared import wire
+from postgres_files import stored_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
@@ -108,3 +112,77 @@ def test_after_a_fold_neither_inbox_nor_spent_tokens_are_on_any_page(
         database.backend.forget(database.engine, folded=True)
         time.sleep(0.05)
     assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM sealed_ids") == 1
+
+
+LOCKED_IDS = np.arange(32, dtype=np.uint8).reshape(2, 16)
+
+
+@pytest.mark.parametrize(
+    ("table", "work"),
+    [
+        ("inbox", lambda backend, connection: backend.gathered(connection, 1, 8)),
+        (
+            "inbox",
+            lambda backend, connection: backend.insert_batch(
+                connection, 1, LOCKED_IDS, np.zeros((2, 8), np.uint8)
+            ),
+        ),
+        (
+            "sealed_ids",
+            lambda backend, connection: backend.insert_chunks(
+                connection, 1, 0, first=b"", ids=LOCKED_IDS.tobytes(), tags=bytes(4)
+            ),
+        ),
+    ],
+    ids=["reading the inbox", "a batch", "sealing ids"],
+)
+def test_what_the_driver_itself_refuses_is_unavailable(
+    make_site, database_url, monkeypatch, table, work
+):
+    """Guards: a cancelled statement of a fold, which is not SQLAlchemy's, was an internal error."""
+    database = make_site().collector.database
+    monkeypatch.setitem(SESSION, "lock_timeout", "50ms")
+    database.engine.dispose()  # whose sessions wait for longer
+    with psycopg.connect(database_url) as other:
+        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(Refused) as refused, database.writing() as connection:
+            work(database.backend, connection)
+        assert isinstance(refused.value.__cause__, psycopg.OperationalError)
+        assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
+        other.rollback()
+    with database.writing() as connection:
+        work(database.backend, connection)
+
+
+def test_a_mistake_in_a_statement_is_not_called_unavailable(database):
+    with pytest.raises(psycopg.ProgrammingError), database.writing() as connection:
+        connection.connection.driver_connection.execute("SELECT nothing FROM nowhere")
+
+
+@pytest.mark.parametrize("holds", ["a snapshot", "changes of its own"])
+def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
+    make_site, make_report, database_url, postgres, holds
+):
+    """Guards: vacuuming left its row, with the number of its report's transaction, for good."""
+    site = make_site()
+    published = site.publish(submission="token")
+    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 3}).json["tokens"]
+    with psycopg.connect(database_url) as older:
+        if holds == "a snapshot":
+            older.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            older.execute("SELECT 1")
+        else:
+            older.execute("INSERT INTO surveys (name) VALUES ('other')")
+        body = wire.encode_report_json(published.digest, make_report(published))
+        assert site.send("work", body, tokens[0]).status_code == 201
+        site.collector.writer.stop()
+        site.collector.database.tidy()
+        (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}
+        with site.collector.database.reading() as connection:
+            assert connection.scalar(text("SELECT xmin::text::bigint FROM inbox")) == spent
+        older.rollback()
+    deadline = time.monotonic() + 60
+    while site.collector.database._written:  # an autovacuum can be in the way as well
+        assert time.monotonic() < deadline
+        site.collector.database.tidy()
+    assert stored_rows(postgres, site, "respondent_tokens") == [0, 0]

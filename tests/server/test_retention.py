@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared import wire
+from postgres_files import files
 
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 VERSION = "/api/v1/surveys/work/versions/1"
 
 
@@ -101,3 +105,97 @@ def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
         connection.exec_driver_sql("DELETE FROM folded_counts")
     assert delete(site).json["deleted"] == 41
     assert site.get(f"{VERSION}/estimates").json == before
+
+
+def export(site, name):
+    job = site.post(f"/api/v1/surveys/{name}/versions/1/jobs/export", json={}).json["id"]
+    Runner(site.collector).run(job)
+    return job
+
+
+def holding(postgres, site, records):
+    """The tables and indexes in whose files, free space and all, one of the records is."""
+    found = files(postgres, site)
+    return {name for name, content in found.items() if any(one in content for one in records)}
+
+
+def tidy(site):
+    """Tidy until that is done: an autovacuum can be in the way."""
+    database = site.collector.database
+    deadline = time.monotonic() + 60
+    while database._written or database._erased:
+        assert time.monotonic() < deadline
+        database.tidy()
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def two_surveys(site):
+    """Unlike records of two surveys, sealed and exported; the first one's version is over."""
+    records = []
+    for name in ("work", "home"):
+        published = site.publish(name=name)
+        records.append([report.record for report in site.fill(published, 150)])
+        site.collector.upkeep.fold(site.collector.surveys.latest(name))
+        export(site, name)
+    close(site)
+    site.collector.writer.stop()  # whose own tidying would come in between
+    tidy(site)
+    mine, others = set(records[0]), set(records[1])
+    # Not one that is a part of what else is stored, by chance.
+    return mine - others, others - mine
+
+
+@on_postgresql
+def test_of_deleted_records_no_byte_is_left_in_any_table(site, two_surveys, postgres):
+    """Guards: those of exports stayed on the pages of job_results, and others in free space."""
+    gone, kept = two_surveys
+    assert {"segments", "job_results"} <= holding(postgres, site, gone)
+    assert delete(site).status_code == 200
+    tidy(site)
+    assert holding(postgres, site, gone) == set()
+    assert {"segments", "job_results"} <= holding(postgres, site, kept)
+    assert site.get("/api/v1/surveys/home/versions/1/records").status_code == 200
+
+
+@on_postgresql
+def test_of_records_that_are_deleted_under_a_reader_none_is_left_when_it_ends(
+    site, two_surveys, postgres
+):
+    gone, _ = two_surveys
+    with site.collector.database.reading() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM job_results")
+        assert delete(site).status_code == 200
+        assert {"segments", "job_results"} <= holding(postgres, site, gone)
+    tidy(site)
+    assert holding(postgres, site, gone) == set()
+
+
+@on_postgresql
+def test_what_a_killed_process_left_of_deleted_records_goes_when_they_are_deleted_again(
+    site, two_surveys, postgres, monkeypatch
+):
+    gone, _ = two_surveys
+    with monkeypatch.context() as killed:
+        killed.setattr(site.collector.database, "tidy", lambda: None)
+        assert delete(site).json["deleted"] == 150
+    site.collector.database._erased.clear()  # which a new process would not know
+    tidy(site)
+    assert holding(postgres, site, gone)
+    assert delete(site).json["deleted"] == 0
+    tidy(site)
+    assert holding(postgres, site, gone) == set()
+
+
+@on_postgresql
+def test_of_forgotten_results_no_byte_is_left(site, postgres):
+    published = site.publish()
+    records = {report.record for report in site.fill(published, 150)}
+    export(site, "work")
+    site.collector.writer.stop()
+    assert "job_results" in holding(postgres, site, records)
+    site.clock.advance(100)
+    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 1
+    tidy(site)
+    assert "job_results" not in holding(postgres, site, records)
+    assert "segments" in holding(postgres, site, records)

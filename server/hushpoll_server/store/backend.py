@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -55,6 +55,9 @@ class Backend(Protocol):
 
     EMPTIES_FIRST: bool
     """Whether a fold empties the inbox before it writes anything, or as the last thing it does."""
+
+    UNAVAILABLE: tuple[type[Exception], ...]
+    """What the driver itself raises where SQLAlchemy raises ``OperationalError``."""
 
     def check_url(self, url: URL) -> URL:
         """Return the URL with the driver that is used; refuse one that cannot be served."""
@@ -112,8 +115,11 @@ class Backend(Protocol):
     ) -> set[bytes]:
         """Return those of the ids that are sealed."""
 
-    def forget(self, engine: Engine, *, folded: bool) -> bool:
-        """Remove what deleted rows and past transactions leave; False: try again later."""
+    def forget(self, engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
+        """Remove what deleted rows and past transactions leave; False: try again later.
+
+        Of what was deleted from the tables `erased`, nothing may be left on any page.
+        """
 
     def insert_new(
         self, connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy import Connection, Engine, Table, create_engine, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -46,6 +46,11 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 32) -> None:
         parsed = parse_url(url)
         self.backend = backend_of(parsed)
+        self._failures: tuple[type[Exception], ...] = (
+            OperationalError,
+            PoolTimeout,
+            *self.backend.UNAVAILABLE,
+        )
         self.engine = _open(parsed, self.backend, pool_size)
         self._reading = self.backend.for_reading(self.engine)
         self._writing = self.backend.for_writing(self.engine)
@@ -55,6 +60,7 @@ class Database:
         self._turn = threading.Lock()
         # At the start as well: a process that was killed left its history behind.
         self._written = self._folded = True
+        self._erased: set[str] = set()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -65,7 +71,7 @@ class Database:
         Refused
             ``unavailable``: the database is down, locked for too long, or out of space.
         """
-        with _available(), self._reading.begin() as connection:
+        with self._available(), self._reading.begin() as connection:
             yield connection
 
     @contextmanager
@@ -90,7 +96,7 @@ class Database:
             the answer to the commit that was lost.
         """
         with ExitStack() as stack:
-            stack.enter_context(_available())
+            stack.enter_context(self._available())
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
             connection = stack.enter_context(self._writing.begin())
@@ -100,7 +106,8 @@ class Database:
                 self.backend.hold_version(connection, folding, exclusive=True)
             yield connection
             self._written = True
-            self._folded |= folding is not None
+            if folding is not None:
+                self._folded = True
 
     def insert_at_once(
         self, rows: Sequence[tuple[int, bytes, bytes]]
@@ -119,7 +126,7 @@ class Database:
             ``unavailable``, as ``writing``.
         """
         with ExitStack() as stack:
-            stack.enter_context(_available())
+            stack.enter_context(self._available())
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
             self._written = True
@@ -132,25 +139,39 @@ class Database:
         """
         self.backend.hold_version(connection, version_id, exclusive=False)
 
+    def erase(self, *tables: Table) -> None:
+        """Remove, now or with a later `tidy`, all that is left of what was deleted from tables."""
+        self._erased.update(table.name for table in tables)
+        self.tidy()
+
     def tidy(self) -> None:
         """Remove the traces of what was deleted, unless nothing was written or a reader needs them.
 
         SQLite's log keeps what one transaction after the other wrote, and PostgreSQL's pages what
         was deleted and by which: the order in which reports arrived, the token that was spent with
         each, and reports that were folded since.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``, as ``reading``; what was to be done is left for the next time.
         """
-        if not (self._written or self._folded):
+        if not (self._written or self._folded or self._erased):
             return
         with ExitStack() as stack:
+            stack.enter_context(self._available())
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
             folded, self._written, self._folded = self._folded, False, False
+            erased = frozenset(self._erased)
+            self._erased -= erased
             done = False
             try:
-                done = self.backend.forget(self.engine, folded=folded)
+                done = self.backend.forget(self.engine, folded=folded, erased=erased)
             finally:
                 if not done:
                     self._written, self._folded = True, self._folded or folded
+                    self._erased |= erased
 
     def ping(self) -> None:
         """Raise if the database does not answer."""
@@ -162,17 +183,16 @@ class Database:
         self._at_once.close()
         self.engine.dispose()
 
-
-@contextmanager
-def _available() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, PoolTimeout) as error:
-        raise Refused(
-            "unavailable",
-            f"the database does not answer; send the same again after {RETRY_AFTER_SECONDS} s",
-            retry_after=RETRY_AFTER_SECONDS,
-        ) from error
+    @contextmanager
+    def _available(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failures as error:
+            raise Refused(
+                "unavailable",
+                f"the database does not answer; send the same again after {RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            ) from error
 
 
 def parse_url(url: str) -> URL:

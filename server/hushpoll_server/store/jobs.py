@@ -188,11 +188,18 @@ class JobStore:
 
     def forget(self, *, before: int) -> int:
         """Delete jobs that finished before a time, and their results; return how many."""
-        return self._drop(and_(jobs.c.state.in_((DONE, FAILED)), jobs.c.finished_at < before))
+        gone = self._drop(and_(jobs.c.state.in_((DONE, FAILED)), jobs.c.finished_at < before))
+        if gone:
+            self._database.erase(job_results)
+        else:  # what the last time was hindered
+            self._database.tidy()
+        return gone
 
     def forget_version(self, version_id: int, kind: str) -> int:
         """Delete the jobs of one kind of a version, and their results; return how many."""
-        return self._drop(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
+        gone = self._drop(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
+        self._database.erase(job_results)
+        return gone
 
     def _drop(self, which: Any) -> int:
         with self._database.writing() as connection:

@@ -135,15 +135,16 @@ class SegmentStore:
         """
         with self._database.writing(folding=version_id) as connection:
             held = counts.read(connection, version_id)
-            if held is not None and held.records_deleted_at is not None:
-                return 0
-            if held is None:
-                blocks = _blocks(connection, version_id, record_size)
-                counts.write(connection, version_id, self._tally(version_id, blocks))
-            gone = _sealed_count(connection, version_id)
-            connection.execute(delete(segments).where(segments.c.version_id == version_id))
-            counts.mark_deleted(connection, version_id, at)
-        self._database.tidy()
+            gone = 0
+            if held is None or held.records_deleted_at is None:
+                if held is None:
+                    blocks = _blocks(connection, version_id, record_size)
+                    counts.write(connection, version_id, self._tally(version_id, blocks))
+                gone = _sealed_count(connection, version_id)
+                connection.execute(delete(segments).where(segments.c.version_id == version_id))
+                counts.mark_deleted(connection, version_id, at)
+        # Whoever asks again may do so because the process that was asked before was killed here.
+        self._database.erase(segments, folded_counts)
         return gone
 
     def tidy(self) -> None:

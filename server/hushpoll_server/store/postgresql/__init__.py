@@ -14,6 +14,7 @@ from hushpoll_server.store.postgresql.folding import (
 )
 from hushpoll_server.store.postgresql.session import (
     ONE_WRITER,
+    UNAVAILABLE,
     check_url,
     engine_options,
     for_reading,
@@ -37,6 +38,7 @@ __all__ = [
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",
+    "UNAVAILABLE",
     "check_url",
     "empty_inbox",
     "engine_options",

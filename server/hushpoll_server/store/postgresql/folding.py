@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final, cast
 
 from psycopg import Connection as DriverConnection
@@ -111,33 +112,38 @@ FROM generate_series(0, %(last)s, %(most)s) AS place(i)
 """  # noqa: S608  # of this module's own text
 
 
-def forget(engine: Engine, *, folded: bool) -> bool:
+def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
     """Vacuum what was deleted.
 
     A deleted row stays on its page, with the numbers of the transactions that wrote and deleted
     it: a spent token could be joined to the report that was stored by the same transaction. After a
-    fold the inbox is written anew, since vacuuming frees its pages without overwriting them.
+    fold the inbox is written anew, and so are the tables `erased`, since vacuuming frees pages and
+    parts of them without overwriting them.
 
     Returns
     -------
     bool
-        False if an older transaction could still see the rows; try again later.
+        False if an older transaction could still see the rows, or a table was in use; try again
+        later.
     """
     autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
     with autocommit.connect() as connection:
-        connection.execute(text("VACUUM respondent_tokens"))
-        if not folded:
-            return True
-        if connection.execute(text(_OLDER_SNAPSHOTS)).scalar_one():
-            return False
+        # Asked before: vacuuming leaves what they can see, even if they end meanwhile.
+        hindered = connection.execute(text(_OLDER_TRANSACTIONS)).scalar_one()
         # Nobody should wait for this behind a reader.
         connection.execute(text(f"SET lock_timeout = '{VACUUM_LOCK_TIMEOUT}'"))
         try:
-            if connection.execute(text("SELECT pg_relation_size('inbox')")).scalar_one():
-                connection.execute(text("VACUUM (FULL) inbox"))
-            # A segment that was shuffled anew with a fold's reports would tell them from the older,
-            # and so would a chunk of ids.
-            connection.execute(text("VACUUM segments, sealed_ids"))
+            connection.execute(text("VACUUM respondent_tokens"))
+            if hindered:
+                return False
+            if folded:
+                if connection.execute(text("SELECT pg_relation_size('inbox')")).scalar_one():
+                    connection.execute(text("VACUUM (FULL) inbox"))
+                # What was written anew with a fold's reports would tell them from the older: a
+                # segment, a chunk of ids, the counts.
+                connection.execute(text("VACUUM segments, sealed_ids, folded_counts"))
+            for table in sorted(erased):
+                connection.execute(text(f"VACUUM (FULL) {table}"))
         except OperationalError:
             return False
         finally:
@@ -145,8 +151,16 @@ def forget(engine: Engine, *, folded: bool) -> bool:
     return True
 
 
-# Sessions of this database, other than this one, whose snapshot is older than now.
-_OLDER_SNAPSHOTS: Final = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
+# Whether there are transactions that began before this one and keep others' deleted rows: with a
+# snapshot or with changes of their own, those prepared to be committed, and those of a standby.
+# Sessions without a database are such a standby's.
+_OLDER_TRANSACTIONS: Final = """
+SELECT
+  EXISTS (
+    SELECT 1 FROM pg_stat_activity
+    WHERE coalesce(datname, current_database()) = current_database()
+      AND pid <> pg_backend_pid() AND greatest(age(backend_xmin), age(backend_xid)) > 0
+  )
+  OR EXISTS (SELECT 1 FROM pg_prepared_xacts WHERE database = current_database())
+  OR EXISTS (SELECT 1 FROM pg_replication_slots WHERE age(xmin) > 0)
 """

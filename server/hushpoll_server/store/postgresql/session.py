@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from psycopg import Connection as DriverConnection
+from psycopg import OperationalError as DriverError
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import URL
 
@@ -12,6 +13,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
 ONE_WRITER: Final = False
+# A connection that is lost, a statement that is cancelled or waits for too long, a full disk.
+UNAVAILABLE: tuple[type[Exception], ...] = (DriverError,)
 DRIVER: Final = "postgresql+psycopg"
 
 # synchronous_commit can be switched off for a role or a database, so each session switches it on.

@@ -14,6 +14,7 @@ from hushpoll_server.store.sqlite.folding import (
 )
 from hushpoll_server.store.sqlite.session import (
     ONE_WRITER,
+    UNAVAILABLE,
     check_url,
     engine_options,
     for_reading,
@@ -38,6 +39,7 @@ __all__ = [
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",
+    "UNAVAILABLE",
     "check_url",
     "empty_inbox",
     "engine_options",

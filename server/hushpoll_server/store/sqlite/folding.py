@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from sqlalchemy import Connection, Engine, text
@@ -112,11 +113,11 @@ FROM place
 """  # noqa: S608  # of this module's own text
 
 
-def forget(engine: Engine, *, folded: bool) -> bool:  # noqa: ARG001  # the log holds all kinds
+def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:  # noqa: ARG001
     """Move the write-ahead log into the database file and empty it.
 
     What was deleted, and the order in which things were written, stay in the log's old frames
-    until this has happened.
+    until this has happened: all kinds of it. The file holds zeros in its place (secure_delete).
 
     Returns
     -------

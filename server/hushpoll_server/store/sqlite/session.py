@@ -16,6 +16,7 @@ from hushpoll_server.errors import NotDurable
 FOLD_CACHE_KIB: Final = 64 * 1024
 # One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
 ONE_WRITER: Final = True
+UNAVAILABLE: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
 WRITING = "hushpoll_writing"
 FULL = 2
 BUSY_MILLISECONDS = 30_000
