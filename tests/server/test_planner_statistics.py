@@ -1,0 +1,135 @@
+"""What a database notes of its columns' values, to plan by, holds no value of a report."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import event, inspect, text
+
+from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.services.access import hash_token
+from hushpoll_server.store import migrate
+from hushpoll_server.store.reports import Arrival, Outcome
+from hushpoll_shared import wire
+
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+# The published form, and a hash of an analyst's token: neither is ever deleted.
+OF_NO_RESPONDENT = {("survey_versions", "canonical"), ("api_tokens", "hash")}
+# As stored before and after a type is given anew; "e": never compressed, "x": as it comes.
+STORED = {("segments", "data"): "e", ("folded_counts", "joint"): "e", ("inbox", "record"): "x"}
+
+
+@pytest.fixture
+def filled(site, make_report):
+    """A database with sealed and waiting reports, spent tokens and an export; and its secrets."""
+    published = site.publish(submission="token", minimum_batch=5)
+    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 15}).json["tokens"]
+    reports = []
+    for token in tokens[:10]:
+        reports.append(make_report(published))
+        body = wire.encode_report_json(published.digest, reports[-1])
+        assert site.send("work", body, token).status_code == 201
+        if len(reports) == 6:
+            site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    job = site.post("/api/v1/surveys/work/versions/1/jobs/export", json={}).json["id"]
+    Runner(site.collector).run(job)
+    site.collector.writer.stop()
+    return {
+        "id": {report.id for report in reports},
+        "record": {report.record for report in reports},
+        "token": {hash_token(token) for token in tokens},
+    }
+
+
+def analyse(site, postgres):
+    for table in inspect(site.collector.database.engine).get_table_names():
+        postgres.run(f"ANALYZE {table}", database=site.collector.database.engine.url.database)
+
+
+def noted(site, secrets):
+    """How many of the secrets are anywhere in the planner's statistics, and whether there are any.
+
+    Of every column of every table, catalogues included, in whatever form.
+    """
+    with site.collector.database.reading() as connection:
+        rows = connection.execute(text("SELECT CAST(s AS text) FROM pg_stats AS s")).scalars().all()
+        own = connection.scalar(text("SELECT count(*) FROM pg_stats WHERE schemaname = 'public'"))
+    everything = "\n".join(rows)
+    found = {
+        name: sum(one.hex() in everything for one in values) for name, values in secrets.items()
+    }
+    return found, own > 0
+
+
+@on_postgresql
+def test_analysing_every_table_notes_nothing_of_a_report(site, filled, postgres):
+    """Guards: up to 200 ids and records outlived the fold, and the deletion of the records."""
+    analyse(site, postgres)
+    assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
+
+
+@on_postgresql
+def test_an_older_database_loses_what_it_has_noted(site, filled, postgres):
+    """The same search finds what waits and what is unspent where the columns are as before."""
+    database = site.collector.database
+    migrate.downgrade(database, "0008")
+    analyse(site, postgres)
+    found, _ = noted(site, filled)
+    assert found["id"] >= 4
+    assert found["record"] > 0
+    assert found["token"] == 5
+    migrate.upgrade(database)
+    assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
+    analyse(site, postgres)
+    assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
+
+
+@on_postgresql
+def test_no_binary_column_is_noted_but_those_of_no_respondent(site):
+    """A new column has to be thought of here."""
+    statement = """
+        SELECT relname, attname, attstattarget, CAST(attstorage AS text)
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relnamespace = CAST('public' AS regnamespace) AND relkind = 'r'
+          AND atttypid = CAST('bytea' AS regtype)
+    """
+    with site.collector.database.reading() as connection:
+        columns = connection.execute(text(statement)).all()
+    targets = {(table, column): target for table, column, target, _ in columns}
+    assert {one for one, target in targets.items() if target != 0} == OF_NO_RESPONDENT
+    assert len(targets) == 10 + len(OF_NO_RESPONDENT)
+    storages = {(table, column): storage for table, column, _, storage in columns}
+    assert STORED.items() <= storages.items()
+
+
+@on_postgresql
+def test_ids_are_looked_for_in_the_index_where_nothing_is_noted_of_them(site, postgres):
+    """Guards: the planner took each id for that of many reports, and read the whole inbox."""
+    published = site.publish()
+    reports = site.fill(published, 3000)
+    analyse(site, postgres)
+    statements = []
+    database = site.collector.database
+    row = site.collector.surveys.latest("work")
+
+    def plan(connection, _cursor, statement, parameters, _context, _many):
+        if "FROM inbox" in statement and "report_id" in statement:
+            found = connection.connection.driver_connection.execute(
+                "EXPLAIN " + statement, parameters
+            )
+            statements.append("\n".join(line for (line,) in found.fetchall()))
+
+    event.listen(database.engine, "before_cursor_execute", plan)
+    arrivals = [Arrival(row.id, report.id, report.record) for report in reports[:400]]
+    assert set(site.collector.reports.look_up(arrivals)) == {Outcome.DUPLICATE}
+    assert statements
+    assert all("using pk_inbox" in one or "on pk_inbox" in one for one in statements)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_sqlite_notes_nothing_since_nobody_asks_it_to(site, filled):
+    """It copies values into tables of its own when it is told to ANALYZE or to optimise itself."""
+    with site.collector.database.reading() as connection:
+        tables = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'"))
+        names = set(tables.scalars())
+    assert "inbox" in names
+    assert not any(name.startswith("sqlite_stat") for name in names)
