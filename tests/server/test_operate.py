@@ -195,7 +195,7 @@ def test_the_page_s_commands_run_in_order(tmp_path, make_draft, make_report):
 def test_a_backup_of_postgresql_restores_to_the_same_counts(
     tmp_path, postgres, make_draft, make_report
 ):
-    dump, restore = blocks("console postgresql")
+    dump, restore, rewrite = blocks("console postgresql")
     url = postgres.create("hushpoll")
     server = Process(tmp_path, "--fold-at", "2", database_url=url)
     try:
@@ -212,6 +212,7 @@ def test_a_backup_of_postgresql_restores_to_the_same_counts(
             "PATH": f"{Path(postmaster.exe()).parent}{os.pathsep}{environment['PATH']}",
         }
         run(dump["body"], tmp_path, environment)
+        run(rewrite["body"], tmp_path, environment)
         late = make_report(published)
         assert send(server, published, late)[0] == 201
     finally:

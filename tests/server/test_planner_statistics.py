@@ -10,6 +10,7 @@ from hushpoll_server.services.access import hash_token
 from hushpoll_server.store import migrate
 from hushpoll_server.store.reports import Arrival, Outcome
 from hushpoll_shared import wire
+from postgres_files import files
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 # The published form, and a hash of an analyst's token: neither is ever deleted.
@@ -77,10 +78,15 @@ def test_an_older_database_loses_what_it_has_noted(site, filled, postgres):
     assert found["id"] >= 4
     assert found["record"] > 0
     assert found["token"] == 5
+    secrets = set().union(*filled.values())
+    assert any(one in files(postgres, site)["pg_statistic"] for one in secrets)
     migrate.upgrade(database)
     assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
     analyse(site, postgres)
     assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
+    # What docs/operate.md says of its free space.
+    postgres.run("VACUUM (FULL) pg_statistic", database=database.engine.url.database)
+    assert not any(one in files(postgres, site)["pg_statistic"] for one in secrets)
 
 
 @on_postgresql

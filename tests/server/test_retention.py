@@ -131,9 +131,12 @@ def tidy(site):
 
 @pytest.fixture
 def two_surveys(site):
-    """Unlike records of two surveys, sealed and exported; the first one's version is over."""
+    """Unlike records of two surveys, sealed and exported; the one that came later is over.
+
+    What is on a page goes where something that was there before it is deleted, and overwrites it.
+    """
     records = []
-    for name in ("work", "home"):
+    for name in ("home", "work"):
         published = site.publish(name=name)
         records.append([report.record for report in site.fill(published, 150)])
         site.collector.upkeep.fold(site.collector.surveys.latest(name))
@@ -141,7 +144,7 @@ def two_surveys(site):
     close(site)
     site.collector.writer.stop()  # whose own tidying would come in between
     tidy(site)
-    mine, others = set(records[0]), set(records[1])
+    others, mine = set(records[0]), set(records[1])
     # Not one that is a part of what else is stored, by chance.
     return mine - others, others - mine
 
