@@ -25,7 +25,7 @@ _FLAGS: Final = socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0)
 _recv, _send = _LIBC.recv, _LIBC.send
 # For compiled code, which holds no lock.
 _NATIVE: Final = ctypes.CDLL(None)
-for _call in (_recv, _send, _NATIVE.recv, _NATIVE.send):
+for _call in (_recv, _send, _NATIVE.send):
     _call.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     _call.restype = ctypes.c_ssize_t
 
@@ -108,15 +108,13 @@ class Answerer:
     def __init__(self, data: bytes) -> None:
         self._data = np.frombuffer(data, dtype=np.uint8)
 
-    def answer(self, descriptors: Sequence[int], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Take a request of known size off each socket, and send the answer.
+    def answer(self, descriptors: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Send the answer on each socket.
 
         Parameters
         ----------
         descriptors : sequence of int
-            Of sockets on each of which a whole request has arrived.
-        sizes : sequence of int
-            Bytes of each.
+            Of sockets from each of which a whole request was received.
 
         Returns
         -------
@@ -124,15 +122,7 @@ class Answerer:
             Bytes of the answer that were sent; less than all, or -1, where the connection failed.
         """
         sent = np.empty(len(descriptors), dtype=np.int64)
-        scratch = np.empty(max(sizes, default=0), dtype=np.uint8)
-        _compiled()(
-            np.array(descriptors, dtype=np.int32),
-            np.array(sizes, dtype=np.int64),
-            scratch,
-            self._data,
-            _FLAGS,
-            sent,
-        )
+        _compiled()(np.array(descriptors, dtype=np.int32), self._data, _FLAGS, sent)
         return sent
 
 
@@ -141,22 +131,17 @@ def _compiled() -> Callable[..., None]:
     # Imported here: a server starts without it, see ``HttpWorker.init_process``.
     from numba import njit
 
-    native_recv, native_send = _NATIVE.recv, _NATIVE.send
+    native_send = _NATIVE.send
 
     @njit(nogil=True)
     def answer(
         descriptors: npt.NDArray[np.int32],
-        sizes: npt.NDArray[np.int64],
-        scratch: npt.NDArray[np.uint8],
         data: npt.NDArray[np.uint8],
         flags: int,
         sent: npt.NDArray[np.int64],
     ) -> None:
         for place in range(len(descriptors)):
-            sent[place] = -1
-            size = sizes[place]
-            if native_recv(descriptors[place], scratch.ctypes, size, flags) == size:
-                sent[place] = native_send(descriptors[place], data.ctypes, len(data), flags)
+            sent[place] = native_send(descriptors[place], data.ctypes, len(data), flags)
 
     compiled: Callable[..., None] = answer
     return compiled

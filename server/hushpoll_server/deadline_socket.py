@@ -17,8 +17,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from hushpoll_server import brief_calls
+from hushpoll_server.arrival import Arrival
 
-# For the head of a request, or the next bytes of a body.
+# For the head of a request with a small body, or the next bytes of a body.
 READ_SECONDS: Final = 20.0
 # A body may take longer, at this many bytes a second or faster.
 READ_BYTES_PER_SECOND: Final = 65_536
@@ -40,6 +41,7 @@ class DeadlineSocket(socket.socket):
     takes. They are sent by `flush`, and before anything is read.
     """
 
+    _arrival: Arrival
     # The time limit that was set: None for none, 0 to wait for nothing. The system is told 0.
     _timeout: float | None = None
     _deadline: float | None = None
@@ -50,7 +52,45 @@ class DeadlineSocket(socket.socket):
         """Return the same connection with deadlines; `other` is used up."""
         made = cls(fileno=other.detach())
         socket.socket.settimeout(made, 0)
+        made._arrival = Arrival()
         return made
+
+    @property
+    def ahead(self) -> bytes:
+        """What was received before anybody asked for it."""
+        return self._arrival.data
+
+    def receive_ahead(self) -> bool:
+        """Receive what has arrived, without waiting, and keep it for `recv`.
+
+        Returns
+        -------
+        bool
+            Whether a thread should have the request: enough of it is there, or it ends here, or
+            there is no sense in waiting for more of it.
+
+        Raises
+        ------
+        BlockingIOError
+            Nothing has arrived.
+        OSError
+            The connection failed, or was closed between two requests.
+        """
+        piece = brief_calls.receive(self.fileno(), BRIEF)
+        if piece:
+            return self._arrival.add(piece)
+        if not self._arrival.data:
+            raise ConnectionResetError("the client has hung up")
+        return True
+
+    def put_back(self, data: bytes) -> bool:
+        """Keep what was read behind a request for the next; return whether it is enough of it."""
+        data += self.take_ahead()
+        return bool(data) and self._arrival.add(data)
+
+    def take_ahead(self) -> bytes:
+        """Remove and return what was received ahead."""
+        return self._arrival.take(len(self._arrival.data))
 
     def expect_request(self) -> None:
         """Start the time of a request."""
@@ -58,7 +98,7 @@ class DeadlineSocket(socket.socket):
 
     def expect_nothing(self) -> None:
         """Let whoever reads now set a limit of their own."""
-        self._deadline = None
+        self._deadline = self._arrival.refusal = None
 
     def setblocking(self, flag: bool) -> None:
         """Set whether to wait at all."""
@@ -79,8 +119,15 @@ class DeadlineSocket(socket.socket):
         ------
         SlowRequest
             The request's time is over.
+        ParseException
+            What has arrived of it is the beginning of nothing.
         """
         self.flush()
+        arrival = self._arrival
+        if arrival.data:
+            return arrival.data[:size] if flags & socket.MSG_PEEK else arrival.take(size)
+        if arrival.refusal is not None:
+            raise arrival.refusal
         limit = self._timeout
         if self._deadline is None or limit == 0:
             return self._receive(size, flags, limit, TimeoutError)
@@ -130,6 +177,32 @@ class DeadlineSocket(socket.socket):
         with suppress(OSError):
             self.flush()
         super().shutdown(how)
+
+    def leave(self, seconds: float) -> bool:
+        """End the answer; return whether the other side has ended too, and all can be let go.
+
+        To let go of a connection on which something is still arriving would take the answer back.
+
+        Parameters
+        ----------
+        seconds : float
+            How long to wait for it, more than 0.
+        """
+        end = time.monotonic() + seconds
+        taken = 0
+        try:
+            self.shutdown(socket.SHUT_WR)
+            while taken < PIECE:
+                self.settimeout(max(0.001, end - time.monotonic()))
+                piece = self.recv(BRIEF)
+                if not piece:
+                    return True
+                taken += len(piece)
+        except TimeoutError:
+            return False
+        except OSError:
+            pass
+        return True
 
     def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
         """Send a file, after what has been gathered."""

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import gc
 import math
-import selectors
-import socket
 import threading
 import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from gunicorn import util  # type: ignore[import-untyped]  # none exist
 from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
     InvalidResponseHeader,
     InvalidResponseHeaderName,
     ParseException,
 )
-from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_server import brief_calls
-from hushpoll_server.crowding import CROWDED, LARGEST, WholeReport, whole_report
-from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
+from hushpoll_server.crowding import CROWDED, WholeReport, whole_report
+from hushpoll_server.deadline_socket import SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
-from hushpoll_server.kept_connections import KeptConnections
 from hushpoll_server.plain_answer import answer
 from hushpoll_server.request_threads import Handback, RequestThreads
+from hushpoll_server.waiting_worker import WaitingWorker
 
-# How long a refused client may take to read its answer before the connection is cut.
-LINGER_SECONDS: Final = 1.0
+# Most clients end a connection as soon as they have read its last answer. For the others no thread
+# waits, nor the one that accepts connections for everybody, on which gunicorn would.
+BRIEF_SECONDS: Final = 0.05
 # Where the threads have enough to do, the main thread looks at the connections this seldom: to take
 # turns with them for each single refusal costs them more than the refusals.
 PAUSE_SECONDS: Final = 0.02
@@ -51,7 +48,7 @@ class _Handled:
         return self.keep
 
 
-class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
+class HttpWorker(WaitingWorker):
     """One worker process of ``hushpoll serve``.
 
     Where as many requests wait as may, further reports are refused on the thread that accepts, at a
@@ -69,7 +66,6 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.keepalived_conns = KeptConnections()
         self.method_queue = Handback()
         # Reports that are refused before the main thread waits again, with their connections.
         self._refusals: list[tuple[Any, WholeReport]] = []
@@ -81,7 +77,7 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
 
     def _prepare(self) -> None:
         # What refuses is compiled before there is a crowd.
-        self._answerer.answer([], [])
+        self._answerer.answer([])
         # What is there by now stays. To look through all of it for garbage would hold up every
         # request for a tenth of a second, again and again.
         gc.collect()
@@ -98,22 +94,12 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         """Return the threads that answer requests."""
         return RequestThreads(self.cfg.threads)
 
-    def accept(self, listener: Any) -> None:
-        """Accept all the connections that wait, so that none does for as many rounds as are."""
-        before = -1
-        while before < self.nr_conns < self.worker_connections:
-            before = self.nr_conns
-            super().accept(listener)
+    def looks_at_new(self) -> bool:
+        """Not where there is a crowd: it may bring a report to refuse, together with others."""
+        return not self._crowded()
 
-    def enqueue_req(self, conn: Any) -> None:
-        """Hand a connection that has, or will have, a request to a thread."""
-        if not isinstance(conn.sock, DeadlineSocket):
-            conn.sock = DeadlineSocket.of(conn.sock)
-            conn.data_ready = True  # by the time a thread has it
-            # Where there is a crowd it may bring a report to refuse: the next round looks at it.
-            if self._crowded() or not _has_arrived(conn.sock):
-                self._await_request(conn)
-                return
+    def submit(self, conn: Any) -> None:
+        """Give a thread a connection whose request has arrived."""
         self.tpool.submit(partial(self._answer, conn))
         self._handed_over += 1
 
@@ -128,12 +114,21 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Take a connection back from its thread."""
         self._handed_over -= 1
-        super().finish_request(conn, fs)
+        if fs.keep:
+            self.await_next(conn)
+        elif conn.sock.fileno() >= 0:
+            self.see_off(conn)
+        else:
+            self.nr_conns -= 1
 
-    def on_client_socket_readable(self, conn: Any, client: Any) -> None:
-        """Hand over a request on a connection that was kept, or refuse it for now."""
-        if not (self._crowded() and self._refused(conn, client)):
-            super().on_client_socket_readable(conn, client)
+    def refused(self, conn: Any) -> bool:
+        """Have a report answered with 503 where there is a crowd; False if it is anything else."""
+        report = whole_report(conn.sock.ahead) if self._crowded() else None
+        if report is None:
+            return False
+        conn.sock.take_ahead()
+        self._refusals.append((conn, report))
+        return True
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Wait for connections and deal with each."""
@@ -153,48 +148,17 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
         waiting = self._handed_over + self._behind
         return bool(waiting >= self.cfg.threads + self.app.queue_requests)
 
-    def _await_request(self, conn: Any) -> None:
-        conn.sock.setblocking(False)
-        conn.set_timeout()
-        self.keepalived_conns.append(conn)
-        self.poller.register(
-            conn.sock, selectors.EVENT_READ, partial(self.on_client_socket_readable, conn)
-        )
-
-    def _refused(self, conn: Any, client: Any) -> bool:
-        """Have a report answered with 503; False if it is something else, or not all there yet."""
-        try:
-            arrived = brief_calls.receive(client.fileno(), LARGEST, socket.MSG_PEEK)
-        except OSError:
-            return False  # a thread finds out as well, and knows what to do
-        if not arrived:  # the client has hung up
-            self._hang_up(conn, client)
-            return True
-        report = whole_report(arrived)
-        if report is None:
-            return False
-        self._refusals.append((conn, report))
-        return True
-
     def _refuse(self) -> None:
         refusals, self._refusals = self._refusals, []
-        sent = self._answerer.answer(
-            [conn.sock.fileno() for conn, _ in refusals], [report.size for _, report in refusals]
-        )
+        # Another may have taken the place of one of them since.
+        refusals = [(conn, report) for conn, report in refusals if conn.queue is not None]
+        sent = self._answerer.answer([conn.sock.fileno() for conn, _ in refusals])
         for (conn, report), size in zip(refusals, sent, strict=True):
-            # Where it could not be sent the request is gone, so that no thread may wait for it.
             if size < len(CROWDED) or report.last:
-                self._hang_up(conn, conn.sock)
+                self.hang_up(conn)
             else:
-                conn.set_timeout()
-                self.keepalived_conns.append(conn)
+                self.replace(conn)
         self.app.count_crowded(int((sent > 0).sum()))
-
-    def _hang_up(self, conn: Any, client: Any) -> None:
-        self.keepalived_conns.remove(conn)
-        self.poller.unregister(client)
-        self.nr_conns -= 1
-        conn.close()
 
     def handle(self, conn: Any) -> Any:
         """Answer one request, in a thread."""
@@ -206,10 +170,8 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             result = False
         finally:
             conn.sock.expect_nothing()
-        if not result:
-            # gunicorn would wait for the client's end on its main thread, which accepts
-            # connections for everybody.
-            util.close_graceful(conn.sock, timeout=LINGER_SECONDS)
+        if not result and conn.sock.leave(BRIEF_SECONDS):
+            conn.close()
         return result
 
     def _keepalive_after(self, conn: Any, keepalive: bool) -> bool:
@@ -235,14 +197,3 @@ class HttpWorker(ThreadWorker):  # type: ignore[misc]  # its base has no types
             client.sendall(answer(refusal, Connection="close"))
         except OSError:
             self.log.debug("the client is gone")
-
-
-def _has_arrived(client: socket.socket) -> bool:
-    """Return whether there is something to read, which a connection's end is as well."""
-    try:
-        brief_calls.receive(client.fileno(), 1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True

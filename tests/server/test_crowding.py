@@ -17,6 +17,7 @@ import pytest
 
 from hushpoll_server import create_app
 from hushpoll_server.crowding import CROWDED, LARGEST, ROUTE, whole_report
+from hushpoll_server.deadline_socket import DeadlineSocket
 from hushpoll_server.http_worker import HttpWorker
 from hushpoll_server.kept_connections import KeptConnections
 from hushpoll_shared import wire
@@ -143,11 +144,10 @@ def test_a_crowd_is_refused_in_part_and_nothing_acknowledged_is_lost(
 
 
 class Connection:
+    queue = None
+
     def __init__(self, sock):
         self.sock, self.close, self.timeout = sock, sock.close, 0.0
-
-    def set_timeout(self):
-        self.timeout += 1.0
 
 
 def test_connections_are_kept_in_the_order_in_which_they_time_out():
@@ -167,15 +167,14 @@ def test_connections_are_kept_in_the_order_in_which_they_time_out():
 
 @pytest.fixture
 def worker():
+    """A worker in which any request is one too many."""
     made = HttpWorker.__new__(HttpWorker)
-    made.poller, made.keepalived_conns, made.nr_conns = (
-        selectors.DefaultSelector(),
-        KeptConnections(),
-        0,
-    )
-    made._refusals, made.told = [], []
-    made.app = SimpleNamespace(count_crowded=made.told.append)
-    made.cfg = SimpleNamespace(threads=1)
+    made.poller, made.nr_conns, made.alive = selectors.DefaultSelector(), 0, True
+    made.keepalived_conns, made.begun, made.leaving = (KeptConnections() for _ in range(3))
+    made._refusals, made.told, made.threads = [], [], []
+    made.submit = made.threads.append
+    made.app = SimpleNamespace(count_crowded=made.told.append, queue_requests=0)
+    made.cfg = SimpleNamespace(threads=0, keepalive=15)
     yield made
     made.poller.close()
 
@@ -190,56 +189,83 @@ def test_what_is_there_at_the_start_is_not_looked_through_again(worker):
 
 
 def keep(worker, sock):
-    conn = Connection(sock)
-    worker.poller.register(sock, selectors.EVENT_READ)
-    worker.keepalived_conns.append(conn)
+    conn = Connection(DeadlineSocket.of(sock))
     worker.nr_conns += 1
+    worker._await(conn)
     return conn
+
+
+def look(worker):
+    """See once to every connection on which something has happened; return their number."""
+    events = worker.poller.select(0)
+    for key, _ in events:
+        key.data(key.fileobj)
+    return len(events)
 
 
 def test_many_are_refused_at_once_and_only_what_was_asked_for_is_kept(worker):
     request = HEAD + b"Content-Length: 2\r\n\r\n{}"
     closing = HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
-    pairs = [socket.socketpair() for _ in range(4)]
+    pairs = [socket.socketpair() for _ in range(5)]
     with ExitStack() as stack:
-        for pair in pairs:
-            for one in pair:
-                stack.enter_context(one)
         conns = [keep(worker, ours) for ours, _ in pairs]
+        for conn in conns:
+            stack.enter_context(conn.sock)
         for (_, theirs), sent in zip(pairs, (request, closing, request), strict=False):
-            theirs.sendall(sent)
-        for conn in conns[:3]:
-            assert worker._refused(conn, conn.sock)
-        assert not worker._refused(conns[3], conns[3].sock)  # it has not asked for anything yet
+            stack.enter_context(theirs).sendall(sent)
+        other = stack.enter_context(pairs[3][1])  # has not asked for anything yet
+        last = stack.enter_context(pairs[4][1])
+        last.sendall(request[:-1])
+        assert look(worker) == 4
+        assert list(worker.begun) == [conns[4]]
+        last.sendall(request[-1:])
+        assert look(worker) == 1
         worker._refuse()
-        for _, theirs in pairs[:3]:
+        for theirs in (pairs[0][1], pairs[2][1], last):
             assert theirs.recv(LARGEST) == CROWDED
-        assert list(worker.keepalived_conns) == [conns[3], conns[0], conns[2]]
-        assert (worker.nr_conns, conns[1].sock.fileno()) == (3, -1)
-        assert worker.told == [3]
-        with pytest.raises(BlockingIOError):  # nothing is left that would be answered again
-            pairs[0][0].recv(1, socket.MSG_DONTWAIT)
+        assert list(worker.keepalived_conns) == [conns[3], conns[0], conns[2], conns[4]]
+        assert (len(worker.begun), worker.nr_conns, conns[1].sock.fileno()) == (0, 4, -1)
+        assert worker.told == [4]
+        assert look(worker) == 0  # nothing is left that would be answered again
+        assert worker.threads == []
+        other.sendall(b"GET /health HTTP/1.1\r\n\r\n")
+        look(worker)
+        assert worker.threads == [conns[3]]
 
 
 def test_a_refusal_that_cannot_be_sent_closes_the_connection(worker):
-    """Guards: the request was read off the socket, so a thread would wait for it in vain."""
+    """Guards: the request was received, so nobody else would answer it."""
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with theirs:
         ours.setblocking(False)
         with suppress(BlockingIOError):
             while True:
                 ours.send(bytes(65_536))
         theirs.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
-        assert worker._refused(keep(worker, ours), ours)
+        conn = keep(worker, ours)
+        look(worker)
         worker._refuse()
-        assert (ours.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
+        assert (conn.sock.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
         assert not worker.poller.get_map()
         assert worker.told == [0]
 
 
 def test_a_client_that_hung_up_is_let_go_without_a_thread(worker):
     ours, theirs = socket.socketpair()
-    with ours:
-        theirs.close()
-        assert worker._refused(keep(worker, ours), ours)
-        assert (ours.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
+    theirs.close()
+    conn = keep(worker, ours)
+    look(worker)
+    assert (conn.sock.fileno(), worker.nr_conns, len(worker.keepalived_conns)) == (-1, 0, 0)
+    assert worker.threads == []
+
+
+def test_one_that_made_room_is_not_refused_any_more(worker):
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
+        conn = keep(worker, ours)
+        look(worker)
+        worker.hang_up(conn)
+        worker._refuse()
+        assert worker.told == [0]
+        assert theirs.recv(LARGEST) == b""
