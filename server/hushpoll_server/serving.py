@@ -13,7 +13,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server import metrics
+from hushpoll_server import descriptors, metrics
 from hushpoll_server.crowding import ROUTE
 from hushpoll_server.gunicorn_log import PrivateLogger
 from hushpoll_server.http.application import build
@@ -57,6 +57,10 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
         # Made before the workers are forked, so that they count together.
         self._rate_limits = RateLimits(settings)
         self._app: Flask | None = None
+        # Of the workers as well, which are forked.
+        self._connections = descriptors.connections(
+            pool_size=settings.pool_size, threads=settings.threads
+        )
         super().__init__()
 
     @property
@@ -76,6 +80,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
             "workers": self._settings.workers,
             "worker_class": HttpWorker,
             "threads": self._settings.threads,
+            "worker_connections": self._connections,
             "keepalive": KEEPALIVE_SECONDS,
             # From a proxy, SCRIPT_NAME would come through from anybody: it moves a path out of what
             # the proxy's own rules are about.
