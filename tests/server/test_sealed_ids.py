@@ -166,3 +166,44 @@ def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
         assert again.send("work", body).json == {"status": "duplicate"}
     again.collector.upkeep.fold(row)
     assert again.counts(published)["sealed"] == 1313
+
+
+def test_many_ids_go_back_and_forth_by_several_statements_each_way(database):
+    """As many as are read and written in pieces, of two versions and in both lists of one."""
+    rng = np.random.default_rng(6)
+    old, young, others = random_ids(rng, 16_500), random_ids(rng, 300), random_ids(rng, 500)
+    with database.writing() as connection:
+        connection.execute(text("INSERT INTO surveys (id, name) VALUES (1, 'work')"))
+        for number in (VERSION, 8):
+            connection.execute(
+                text(
+                    "INSERT INTO survey_versions (id, survey_id, version, digest, title, "
+                    "canonical, record_size, minimum_batch) "
+                    "VALUES (:id, 1, :id, :digest, '', :none, 8, 3)"
+                ),
+                {"id": number, "digest": str(number), "none": b""},
+            )
+    put(database, old, last=True)
+    put(database, young, known=len(old))
+    with database.writing(folding=8) as connection:
+        sealed_ids.add(connection, 8, rows_of(others), known=0, last=True, backend=database.backend)
+    before = lists(database)
+    assert [len(before[age]) > 1 for age in (YOUNG, OLD)] == [True, True]
+    migrate.downgrade(database, "0007")
+    assert stored_chunks(database) > 1000
+    migrate.upgrade(database)
+    assert lists(database) == before
+    migrate.downgrade(database, "0006")
+    with database.reading() as connection:
+        kept = connection.execute(text("SELECT version_id, report_id FROM seen_ids")).all()
+    assert sorted((version, bytes(one)) for version, one in kept) == [
+        *((VERSION, one) for one in sorted(old + young)),
+        *((8, one) for one in sorted(others)),
+    ]
+    migrate.upgrade(database)
+    after = lists(database)
+    assert after[YOUNG] == []  # one list, as at the end of a survey
+    assert [one for _, ids in after[OLD] for one in ids] == sorted(old + young)
+    assert all(len(ids) == database.backend.CHUNK_IDS for _, ids in after[OLD][:-1])
+    assert found(database, old + young) == set(old + young)
+    assert found(database, others, version=8) == set(others)
