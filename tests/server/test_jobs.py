@@ -35,6 +35,12 @@ def fetch(site, job_id):
     return site.get(f"/api/v1/jobs/{job_id}/result")
 
 
+def finish(store, job, owner, attempt, parts):
+    return store.finish(
+        job, owner, attempt=attempt, now=9, media_type="text/plain", file_name="x", parts=parts
+    )
+
+
 def run(site, job_id):
     Runner(site.collector).run(job_id)
 
@@ -199,12 +205,72 @@ def test_a_dead_workers_job_is_taken_over_and_its_late_result_dropped(site):
     run(site, job)
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("done", 2)
     result = fetch(site, job).data
-    kept = store.finish(
-        job, "first", now=now, media_type="text/plain", file_name="late", parts=[b"late"]
-    )
-    assert not kept
+    assert not finish(store, job, "first", 1, [b"late"])
     assert not store.renew(job, "first", until=now + 99)
     assert fetch(site, job).data == result
+
+
+def test_reports_are_taken_between_the_parts_of_a_result(site, make_report):
+    """Guards: a large result was one transaction, and SQLite's one writer stored nothing else."""
+    published = site.publish()
+    site.fill(published, 5)
+    store = site.collector.job_store
+    job = add(site, "export")
+    assert store.claim(job, "one", now=0, lease=9, attempts=3)
+
+    def parts():
+        for part in (b"first ", b"second"):
+            yield part
+            body = wire.encode_report_json(published.digest, make_report(published))
+            assert site.send("work", body).status_code == 201
+            assert site.problem(fetch(site, job))[:2] == (409, "job-not-done")
+
+    assert finish(store, job, "one", 1, parts())
+    assert fetch(site, job).data == b"first second"
+    assert store.find(job).size == 12
+    assert site.counts(published)["accepted"] == 7
+
+
+def test_nothing_of_an_attempt_that_ended_midway_is_in_the_next_ones_result(site):
+    site.fill(site.publish(), 5)
+    store = site.collector.job_store
+    job = add(site, "export")
+    assert store.claim(job, "one", now=0, lease=9, attempts=3)
+
+    def taken_over():
+        yield b"first "
+        yield b"second"
+        # The same worker, which has forgotten that it is at work on it.
+        assert store.claim(job, "one", now=10, lease=9, attempts=3)
+        yield b"third"
+
+    assert not finish(store, job, "one", 1, taken_over())
+    assert finish(store, job, "one", 2, [b"whole"])
+    assert fetch(site, job).data == b"whole"
+
+
+@pytest.mark.parametrize("end", ["fail", "give-up", "forget"])
+def test_nothing_is_kept_of_a_result_that_is_never_finished(site, end):
+    site.fill(site.publish(), 5)
+    collector = site.collector
+    store = collector.job_store
+    job = add(site, "export")
+    assert store.claim(job, "one", now=0, lease=9, attempts=1)
+
+    def parts():
+        yield b"first"
+        yield b"second"
+        if end == "fail":
+            assert store.fail(job, "one", now=5, code="internal", detail="")
+        elif end == "give-up":
+            assert not store.claim(job, "two", now=10, lease=9, attempts=1)
+        else:
+            assert store.forget_version(store.find(job).version_id, "export") == 1
+        yield b"third"
+
+    assert not finish(store, job, "one", 1, parts())
+    with collector.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
 
 
 def test_a_lease_that_is_renewed_is_not_taken(site):

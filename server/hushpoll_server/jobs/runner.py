@@ -86,6 +86,7 @@ class Runner:
         return self._store.finish(
             job.id,
             self.owner,
+            attempt=job.attempt,
             now=self._now(),
             media_type=result.media_type,
             file_name=result.file_name,

@@ -104,7 +104,7 @@ class JobStore:
             )
             if changed.rowcount == 1:
                 return True
-            connection.execute(
+            given_up = connection.execute(
                 update(jobs)
                 .where(jobs.c.id == job_id, _free(now))
                 .values(
@@ -114,6 +114,8 @@ class JobStore:
                     error_detail=f"its worker died {attempts} times",
                 )
             )
+            if given_up.rowcount == 1:
+                _clear(connection, job_id)
             return False
 
     def renew(self, job_id: str, owner: str, *, until: int) -> bool:
@@ -136,32 +138,49 @@ class JobStore:
         job_id: str,
         owner: str,
         *,
+        attempt: int,
         now: int,
         media_type: str,
         file_name: str,
         parts: Iterable[bytes],
     ) -> bool:
-        """Keep a result, all of it or nothing; return False if the job is another's by now."""
+        """Keep a result; return False if the job is another's by now.
+
+        A transaction for each part, so that reports are taken in between. Until the last one there
+        is no result, and another attempt begins anew.
+        """
+
+        def held(connection: Connection, **columns: Any) -> bool:
+            # Also keeps everybody else from the job until the transaction ends.
+            return _held(connection, job_id, owner, jobs.c.attempt == attempt, **columns)
+
         with self._database.writing() as connection:
-            if not _held(connection, job_id, owner, state=DONE, finished_at=now):
+            if not held(connection, size=0):
                 return False
-            size = 0
-            for number, data in enumerate(parts):
+            _clear(connection, job_id)
+        size = 0
+        for number, data in enumerate(parts):
+            size += len(data)
+            with self._database.writing() as connection:
+                if not held(connection, size=size):
+                    return False
                 connection.execute(
                     insert(job_results).values(job_id=job_id, part=number, data=data)
                 )
-                size += len(data)
-            connection.execute(
-                update(jobs)
-                .where(jobs.c.id == job_id)
-                .values(media_type=media_type, file_name=file_name, size=size)
+        with self._database.writing() as connection:
+            return held(
+                connection,
+                state=DONE,
+                finished_at=now,
+                media_type=media_type,
+                file_name=file_name,
+                size=size,
             )
-            return True
 
     def fail(self, job_id: str, owner: str, *, now: int, code: str, detail: str) -> bool:
         """Say why a job has no result; return False if the job is another's by now."""
         with self._database.writing() as connection:
-            return _held(
+            kept = _held(
                 connection,
                 job_id,
                 owner,
@@ -170,6 +189,9 @@ class JobStore:
                 error_code=code,
                 error_detail=detail,
             )
+            if kept:
+                _clear(connection, job_id)
+            return kept
 
     def result(self, job_id: str) -> Iterator[bytes]:
         """Yield a result piece by piece."""
@@ -203,9 +225,11 @@ class JobStore:
 
     def _drop(self, which: Any) -> int:
         with self._database.writing() as connection:
-            ids = connection.execute(select(jobs.c.id).where(which)).scalars().all()
+            # Held, or a worker could add a part of a result between the two deletions.
+            found = select(jobs.c.id).where(which).order_by(jobs.c.id).with_for_update()
+            ids = connection.execute(found).scalars().all()
             for job_id in ids:
-                connection.execute(delete(job_results).where(job_results.c.job_id == job_id))
+                _clear(connection, job_id)
                 connection.execute(delete(jobs).where(jobs.c.id == job_id))
         return len(ids)
 
@@ -214,10 +238,14 @@ def _free(now: int) -> Any:
     return or_(jobs.c.state == QUEUED, and_(jobs.c.state == RUNNING, jobs.c.lease_until < now))
 
 
-def _held(connection: Connection, job_id: str, owner: str, **columns: Any) -> bool:
+def _held(connection: Connection, job_id: str, owner: str, *more: Any, **columns: Any) -> bool:
     changed = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == RUNNING)
+        .where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == RUNNING, *more)
         .values(**columns)
     )
     return changed.rowcount == 1
+
+
+def _clear(connection: Connection, job_id: str) -> None:
+    connection.execute(delete(job_results).where(job_results.c.job_id == job_id))
