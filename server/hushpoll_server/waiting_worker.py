@@ -85,6 +85,7 @@ class WaitingWorker(ThreadWorker):  # type: ignore[misc]  # its base has no type
                     return
                 evicted = True
                 continue
+            evicted = False
             if self.nr_conns == before:
                 return
             if self.nr_conns >= self.worker_connections and not self._make_room():

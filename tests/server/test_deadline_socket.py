@@ -6,8 +6,10 @@ import select
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import pytest
+from gunicorn.http.errors import InvalidHeader
 
 from hushpoll_server import brief_calls, deadline_socket
 from hushpoll_server.deadline_socket import BRIEF, DeadlineSocket, SlowRequest
@@ -51,6 +53,69 @@ def test_what_has_arrived_is_received_at_once(pair):
     assert received == bytes(BRIEF)
     with pytest.raises(BlockingIOError):
         ours.recv(1)
+
+
+def test_what_was_received_ahead_comes_first(pair):
+    ours, theirs = pair
+    with pytest.raises(BlockingIOError):
+        ours.receive_ahead()
+    theirs.sendall(b"GET / HTTP/1.1\r\n")
+    assert not ours.receive_ahead()
+    theirs.sendall(b"\r\nGET")
+    assert ours.receive_ahead()
+    theirs.sendall(b" /next")
+    assert ours.recv(3, socket.MSG_PEEK) == b"GET"
+    assert ours.ahead == ours.recv(18) + b"GET"
+    assert [ours.recv(100), ours.recv(100)] == [b"GET", b" /next"]
+    theirs.sendall(b"GET / HTTP/1.1\r\n")
+    assert not ours.receive_ahead()
+    assert ours.put_back(b"GET / HTTP/1.1\r\n\r\n")
+    assert ours.take_ahead() == b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n"
+    assert (ours.ahead, ours.put_back(b"")) == (b"", False)
+
+
+def test_an_end_is_received_ahead_as_well(pair):
+    ours, theirs = pair
+    theirs.sendall(b"GET")
+    assert not ours.receive_ahead()
+    theirs.close()
+    assert ours.receive_ahead()
+    ours.setblocking(True)
+    assert [ours.recv(100), ours.recv(100)] == [b"GET", b""]
+    with pytest.raises(ConnectionResetError):  # between two requests
+        ours.receive_ahead()
+
+
+def test_what_is_no_beginning_is_not_waited_for(pair):
+    ours, theirs = pair
+    theirs.sendall(b"GET / HTTP/1.1\n")
+    assert ours.receive_ahead()
+    ours.setblocking(True)
+    assert ours.recv(100) == b"GET / HTTP/1.1\n"
+    with pytest.raises(InvalidHeader):
+        ours.recv(100)
+    ours.expect_nothing()
+    theirs.sendall(b"more")
+    assert ours.recv(100) == b"more"
+
+
+def test_a_connection_is_let_go_when_the_other_side_has_ended_it(pair):
+    ours, theirs = pair
+    ours.sendall(b"good")
+    theirs.sendall(b"more of a request")
+    assert not ours.leave(A_MOMENT)
+    assert (theirs.recv(100), theirs.recv(100)) == (b"good", b"")
+    theirs.close()
+    assert ours.leave(60)
+
+
+def test_who_goes_on_sending_is_not_listened_to_for_ever(pair):
+    ours, theirs = pair
+    theirs.setblocking(False)
+    with suppress(BlockingIOError):
+        while True:
+            theirs.send(bytes(100_000))
+    assert ours.leave(60)
 
 
 def test_what_has_not_arrived_is_waited_for(pair):

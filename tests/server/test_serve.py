@@ -12,8 +12,10 @@ import subprocess
 import time
 from contextlib import ExitStack
 
+import psutil
 import pytest
 
+import served
 from hushpoll_server.store.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
@@ -59,6 +61,43 @@ def test_connections_that_say_nothing_hold_no_thread(serve):
         # They may speak later.
         silent[-1].sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert silent[-1].recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def worker_of(server):
+    (worker,) = psutil.Process(server.process.pid).children()
+    return worker
+
+
+def idle(stack, server, count):
+    """Open connections that say nothing."""
+    host, port = server.url.removeprefix("http://").split(":")
+    for _ in range(count):
+        stack.enter_context(socket.create_connection((host, int(port)), timeout=30))
+
+
+def test_more_connections_than_descriptors_end_nothing(serve, tmp_path, monkeypatch, make_draft):
+    """Guards: the worker ended where the system had no descriptor for a connection."""
+    monkeypatch.setattr(served, "SERVE", ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", *SERVE])
+    server = serve("--threads", "4", "--pool-size", "4")
+    assert server.request("/health")[0] == 200
+    worker = worker_of(server)
+    with ExitStack() as stack:
+        idle(stack, server, 300)
+        for _ in range(3):
+            assert server.request("/health")[0] == 200
+        # Of what there is, connections leave the database something.
+        publish(server, admin_token(tmp_path)[0], make_draft())
+        # And where that was wrong, it is still no end.
+        worker.rlimit(psutil.RLIMIT_NOFILE, (worker.num_fds() + 2, 128))
+        idle(stack, server, 100)
+        for _ in range(3):
+            assert server.request("/health")[0] == 200
+    assert worker_of(server) == worker
+    assert server.request("/ready")[0] == 200
+    log = (tmp_path / "stderr.txt").read_text()
+    assert '"event": "few-descriptors"' in log
+    assert "127.0.0.1" not in log
+    assert "Traceback" not in log
 
 
 def test_sigterm_ends_it_soon_with_everything_acknowledged_stored(
