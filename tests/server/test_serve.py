@@ -88,7 +88,7 @@ def test_more_connections_than_descriptors_end_nothing(serve, tmp_path, monkeypa
         # Of what there is, connections leave the database something.
         publish(server, admin_token(tmp_path)[0], make_draft())
         # And where that was wrong, it is still no end.
-        worker.rlimit(psutil.RLIMIT_NOFILE, (worker.num_fds() + 2, 128))
+        worker.rlimit(psutil.RLIMIT_NOFILE, (worker.num_fds() - 2, 128))
         idle(stack, server, 100)
         for _ in range(3):
             assert server.request("/health")[0] == 200
