@@ -9,8 +9,6 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.plain_answer import answer
 
 RETRY_AFTER_SECONDS: Final = 1
-# Beyond it a request is left to a thread.
-LARGEST: Final = 16_384
 
 ROUTE: Final = "/api/v1/surveys/<name>/reports"
 
@@ -46,13 +44,10 @@ class WholeReport(NamedTuple):
 
     Attributes
     ----------
-    size : int
-        Its bytes.
     last : bool
         Whether its client wants the connection closed after the answer.
     """
 
-    size: int
     last: bool
 
 
@@ -62,4 +57,4 @@ def whole_report(data: bytes) -> WholeReport | None:
     if found is None or found.end() + int(found[1]) != len(data):
         return None
     last = b"close" in found[0].lower() and _CLOSE.search(found[0]) is not None
-    return WholeReport(len(data), last)
+    return WholeReport(last)
