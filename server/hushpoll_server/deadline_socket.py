@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 import select
 import socket
+import sys
 import time
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hushpoll_server import brief_calls
 from hushpoll_server.arrival import Arrival
+from hushpoll_server.slow_bodies import SlowBodies
 
 # For the head of a request with a small body, or the next bytes of a body.
 READ_SECONDS: Final = 20.0
@@ -41,7 +43,12 @@ class DeadlineSocket(socket.socket):
     takes. They are sent by `flush`, and before anything is read.
     """
 
+    # Of all that are waited for. The worker says how many of its threads may.
+    bodies: ClassVar[SlowBodies] = SlowBodies(sys.maxsize)
     _arrival: Arrival
+    _begun = 0.0
+    _received = 0
+    _sent_away = False
     # The time limit that was set: None for none, 0 to wait for nothing. The system is told 0.
     _timeout: float | None = None
     _deadline: float | None = None
@@ -66,8 +73,7 @@ class DeadlineSocket(socket.socket):
         Returns
         -------
         bool
-            Whether a thread should have the request: enough of it is there, or it ends here, or
-            there is no sense in waiting for more of it.
+            Whether a thread should have the request: there is enough of it, or will be no more.
 
         Raises
         ------
@@ -94,7 +100,8 @@ class DeadlineSocket(socket.socket):
 
     def expect_request(self) -> None:
         """Start the time of a request."""
-        self._deadline = time.monotonic() + READ_SECONDS
+        self._begun, self._received = time.monotonic(), 0
+        self._deadline = self._begun + READ_SECONDS
 
     def expect_nothing(self) -> None:
         """Let whoever reads now set a limit of their own."""
@@ -137,6 +144,7 @@ class DeadlineSocket(socket.socket):
             data = self._receive(size, flags, limit, TimeoutError)
         else:
             data = self._receive(size, flags, left, SlowRequest)
+        self._received += len(data)
         self._deadline += len(data) / READ_BYTES_PER_SECOND
         return data
 
@@ -178,32 +186,6 @@ class DeadlineSocket(socket.socket):
             self.flush()
         super().shutdown(how)
 
-    def leave(self, seconds: float) -> bool:
-        """End the answer; return whether the other side has ended too, and all can be let go.
-
-        To let go of a connection on which something is still arriving would take the answer back.
-
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for it, more than 0.
-        """
-        end = time.monotonic() + seconds
-        taken = 0
-        try:
-            self.shutdown(socket.SHUT_WR)
-            while taken < PIECE:
-                self.settimeout(max(0.001, end - time.monotonic()))
-                piece = self.recv(BRIEF)
-                if not piece:
-                    return True
-                taken += len(piece)
-        except TimeoutError:
-            return False
-        except OSError:
-            pass
-        return True
-
     def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
         """Send a file, after what has been gathered."""
         self.flush()
@@ -218,8 +200,30 @@ class DeadlineSocket(socket.socket):
             except BlockingIOError:
                 if self._timeout == 0:
                     raise
-            if not self._ready(select.POLLIN, limit):
+            if not self._sends(limit):
                 raise late
+
+    def _sends(self, limit: float | None) -> bool:
+        if self._deadline is None:
+            return self._ready(select.POLLIN, limit)
+        self.bodies.enter(self)
+        try:
+            ready = self._ready(select.POLLIN, limit)
+        finally:
+            self.bodies.leave(self)
+        if self._sent_away:
+            raise SlowRequest
+        return ready
+
+    def pace(self) -> float:
+        """Return the bytes a second that have been received since the request began."""
+        return self._received / max(1e-3, time.monotonic() - self._begun)
+
+    def send_away(self) -> None:
+        """Wake the thread that waits for the request with `SlowRequest`."""
+        self._sent_away = True
+        with suppress(OSError):
+            socket.socket.shutdown(self, socket.SHUT_RD)
 
     def _send_pieces(self, data: memoryview) -> None:
         for start in range(0, len(data), PIECE):

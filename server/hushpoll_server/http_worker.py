@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import socket
 import threading
 import time
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_server import brief_calls
 from hushpoll_server.crowding import CROWDED, WholeReport, whole_report
-from hushpoll_server.deadline_socket import SlowRequest
+from hushpoll_server.deadline_socket import BRIEF, PIECE, DeadlineSocket, SlowRequest
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
 from hushpoll_server.plain_answer import answer
 from hushpoll_server.request_threads import Handback, RequestThreads
+from hushpoll_server.slow_bodies import SlowBodies
 from hushpoll_server.waiting_worker import WaitingWorker
 
 # Most clients end a connection as soon as they have read its last answer. For the others no thread
@@ -91,7 +93,8 @@ class HttpWorker(WaitingWorker):
             super().notify()
 
     def get_thread_pool(self) -> RequestThreads:
-        """Return the threads that answer requests."""
+        """Return the threads that answer requests, of which half may wait for their clients."""
+        DeadlineSocket.bodies = SlowBodies(max(1, self.cfg.threads // 2))
         return RequestThreads(self.cfg.threads)
 
     def looks_at_new(self) -> bool:
@@ -170,7 +173,7 @@ class HttpWorker(WaitingWorker):
             result = False
         finally:
             conn.sock.expect_nothing()
-        if not result and conn.sock.leave(BRIEF_SECONDS):
+        if not result and has_left(conn.sock, BRIEF_SECONDS):
             conn.close()
         return result
 
@@ -197,3 +200,32 @@ class HttpWorker(WaitingWorker):
             client.sendall(answer(refusal, Connection="close"))
         except OSError:
             self.log.debug("the client is gone")
+
+
+def has_left(client: DeadlineSocket, seconds: float) -> bool:
+    """End the answers; return whether the client has ended its side, so that all can be let go.
+
+    To let go of a connection on which something still arrives would take the last answer back.
+
+    Parameters
+    ----------
+    client : DeadlineSocket
+        Its connection.
+    seconds : float
+        How long to wait for its end, more than 0.
+    """
+    end = time.monotonic() + seconds
+    taken = 0
+    try:
+        client.shutdown(socket.SHUT_WR)
+        while taken < PIECE:
+            client.settimeout(max(0.001, end - time.monotonic()))
+            piece = client.recv(BRIEF)
+            if not piece:
+                break
+            taken += len(piece)
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -13,6 +13,7 @@ from gunicorn.http.errors import InvalidHeader
 
 from hushpoll_server import brief_calls, deadline_socket
 from hushpoll_server.deadline_socket import BRIEF, DeadlineSocket, SlowRequest
+from hushpoll_server.http_worker import has_left
 
 A_MOMENT = 0.05
 
@@ -103,10 +104,10 @@ def test_a_connection_is_let_go_when_the_other_side_has_ended_it(pair):
     ours, theirs = pair
     ours.sendall(b"good")
     theirs.sendall(b"more of a request")
-    assert not ours.leave(A_MOMENT)
+    assert not has_left(ours, A_MOMENT)
     assert (theirs.recv(100), theirs.recv(100)) == (b"good", b"")
     theirs.close()
-    assert ours.leave(60)
+    assert has_left(ours, 60)
 
 
 def test_who_goes_on_sending_is_not_listened_to_for_ever(pair):
@@ -115,7 +116,7 @@ def test_who_goes_on_sending_is_not_listened_to_for_ever(pair):
     with suppress(BlockingIOError):
         while True:
             theirs.send(bytes(100_000))
-    assert ours.leave(60)
+    assert has_left(ours, 60)
 
 
 def test_what_has_not_arrived_is_waited_for(pair):

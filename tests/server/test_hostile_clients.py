@@ -22,7 +22,7 @@ import pytest
 import requests
 import sqlalchemy as sa
 
-from hostile_clients import CLIENTS, REPORTS, Target, http_request, post, raw
+from hostile_clients import CLIENTS, REPORTS, Target, bearer, http_request, post, raw
 from hushpoll_fleet import processes
 from hushpoll_fleet.processes import Server
 from hushpoll_server.http import endpoint
@@ -333,6 +333,43 @@ def test_slow_requests_hold_nobody_up(patient, make_draft, make_report, count):
         assert read_answer(slow[3])[0] == 200
     finally:
         for connection in slow:
+            connection.close()
+
+
+def test_slow_bodies_leave_threads_to_the_others(patient, make_draft, make_report):
+    """Guards: as many as there are threads held them all, for 20 s each."""
+    published = Analyst(patient).publish(make_draft())
+    batch = wire.pack_reports(published.digest, [make_report(published) for _ in range(5000)])
+    upload = http_request(
+        "POST", REPORTS, batch, f"Content-Type: {wire.REPORTS_MEDIA_TYPE}", bearer(patient.token)
+    )
+    assert len(batch) > 100_000
+    heads = [
+        (f"POST {REPORTS} HTTP/1.1", "Host: x", "Content-Type: application/json", header)
+        for header in (
+            "Content-Length: 100000",
+            "Transfer-Encoding: chunked",
+            "Content-Length: 10\r\nExpect: 100-continue",
+        )
+    ]
+    connections = [connect(patient)]
+    try:
+        connections[0].sendall(upload[:50_000])
+        for number in range(60):
+            connections.append(connect(patient))
+            connections[-1].sendall(raw(*heads[number % 3]))
+        # Behind so many at 20 s each, by four threads, it would take minutes.
+        for _ in range(3):
+            assert requests.get(patient.url + "/health", timeout=60).status_code == 200
+            ((status, _, _),) = exchange(
+                patient, post(wire.encode_report_json(published.digest, make_report(published)))
+            )
+            assert status == 201
+        # Who sends faster than they do is not sent away for them.
+        connections[0].sendall(upload[50_000:])
+        assert read_answer(connections[0])[0] == 200
+    finally:
+        for connection in connections:
             connection.close()
 
 
