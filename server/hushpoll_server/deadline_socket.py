@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import select
 import socket
-import sys
 import time
 from contextlib import suppress
 from typing import Any, ClassVar, Final
@@ -43,8 +42,8 @@ class DeadlineSocket(socket.socket):
     takes. They are sent by `flush`, and before anything is read.
     """
 
-    # Of all that are waited for. The worker says how many of its threads may.
-    bodies: ClassVar[SlowBodies] = SlowBodies(sys.maxsize)
+    # Whom threads wait for, of all connections.
+    bodies: ClassVar[SlowBodies] = SlowBodies()
     _arrival: Arrival
     _begun = 0.0
     _received = 0
@@ -68,12 +67,7 @@ class DeadlineSocket(socket.socket):
         return self._arrival.data
 
     def receive_ahead(self) -> bool:
-        """Receive what has arrived, without waiting, and keep it for `recv`.
-
-        Returns
-        -------
-        bool
-            Whether a thread should have the request: there is enough of it, or will be no more.
+        """Receive what has arrived for `recv`; return whether it is enough, or will be no more.
 
         Raises
         ------
@@ -132,7 +126,9 @@ class DeadlineSocket(socket.socket):
         self.flush()
         arrival = self._arrival
         if arrival.data:
-            return arrival.data[:size] if flags & socket.MSG_PEEK else arrival.take(size)
+            data = arrival.data[:size] if flags & socket.MSG_PEEK else arrival.take(size)
+            self._received += len(data)
+            return data
         if arrival.refusal is not None:
             raise arrival.refusal
         limit = self._timeout
@@ -215,9 +211,13 @@ class DeadlineSocket(socket.socket):
             raise SlowRequest
         return ready
 
+    def age(self) -> float:
+        """Return the seconds since a thread began with the request, more than 0."""
+        return max(1e-3, time.monotonic() - self._begun)
+
     def pace(self) -> float:
-        """Return the bytes a second that have been received since the request began."""
-        return self._received / max(1e-3, time.monotonic() - self._begun)
+        """Return the bytes of the request that were read a second since."""
+        return self._received / self.age()
 
     def send_away(self) -> None:
         """Wake the thread that waits for the request with `SlowRequest`."""

@@ -19,12 +19,17 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]  # none exist
 
 from hushpoll_server import brief_calls
 from hushpoll_server.crowding import CROWDED, WholeReport, whole_report
-from hushpoll_server.deadline_socket import BRIEF, PIECE, DeadlineSocket, SlowRequest
+from hushpoll_server.deadline_socket import (
+    BRIEF,
+    PIECE,
+    READ_BYTES_PER_SECOND,
+    DeadlineSocket,
+    SlowRequest,
+)
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import malformed_request, slow_request
 from hushpoll_server.plain_answer import answer
 from hushpoll_server.request_threads import Handback, RequestThreads
-from hushpoll_server.slow_bodies import SlowBodies
 from hushpoll_server.waiting_worker import WaitingWorker
 
 # Most clients end a connection as soon as they have read its last answer. For the others no thread
@@ -33,6 +38,8 @@ BRIEF_SECONDS: Final = 0.05
 # Where the threads have enough to do, the main thread looks at the connections this seldom: to take
 # turns with them for each single refusal costs them more than the refusals.
 PAUSE_SECONDS: Final = 0.02
+# How long it may go unseen that requests wait for threads, and threads for slow clients.
+RELIEF_SECONDS: Final = 0.25
 # The arbiter waits for thirty seconds.
 NOTIFY_SECONDS: Final = 1.0
 
@@ -93,8 +100,7 @@ class HttpWorker(WaitingWorker):
             super().notify()
 
     def get_thread_pool(self) -> RequestThreads:
-        """Return the threads that answer requests, of which half may wait for their clients."""
-        DeadlineSocket.bodies = SlowBodies(max(1, self.cfg.threads // 2))
+        """Return the threads that answer requests."""
         return RequestThreads(self.cfg.threads)
 
     def looks_at_new(self) -> bool:
@@ -137,6 +143,10 @@ class HttpWorker(WaitingWorker):
         """Wait for connections and deal with each."""
         if self._handed_over >= self.cfg.threads + self.app.queue_requests // 2:
             time.sleep(PAUSE_SECONDS)
+        if self._handed_over > self.cfg.threads:  # one that could be answered waits for a thread
+            timeout = min(timeout, RELIEF_SECONDS)
+            # Only half of them may wait for clients meanwhile.
+            DeadlineSocket.bodies.relieve(max(1, self.cfg.threads // 2), READ_BYTES_PER_SECOND)
         try:
             events = self.poller.select(timeout)
             for behind, (key, _) in zip(reversed(range(len(events))), events, strict=True):

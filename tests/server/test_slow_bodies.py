@@ -8,43 +8,65 @@ import time
 
 import pytest
 
+from hushpoll_server import slow_bodies
 from hushpoll_server.deadline_socket import DeadlineSocket, SlowRequest
 from hushpoll_server.slow_bodies import SlowBodies
 
 
 class Client:
-    def __init__(self, pace):
-        self.pace, self.sent_away = lambda: pace, 0
+    def __init__(self, pace, age=60.0):
+        self.pace, self.age, self.sent_away = lambda: pace, lambda: age, 0
 
     def send_away(self):
         self.sent_away += 1
 
 
-def test_the_slowest_is_sent_away_where_they_are_too_many():
-    bodies = SlowBodies(2)
+@pytest.mark.parametrize(
+    ("most", "enough", "gone"),
+    [
+        (2, 100.0, [1.0, 2.0, 3.0]),
+        (2, 2.5, [1.0, 2.0]),
+        (4, 100.0, [1.0]),
+        (5, 100.0, []),
+        (6, 100.0, []),
+        (1, 1.0, []),
+    ],
+)
+def test_the_slowest_are_sent_away_where_they_are_too_many(most, enough, gone):
+    bodies = SlowBodies()
     clients = [Client(pace) for pace in (5.0, 1.0, 3.0, 2.0, 7.0)]
-    gone = []
     for client in clients:
         bodies.enter(client)
-        gone.append([one.pace() for one in clients if one.sent_away])
-    assert gone == [[], [], [1.0], [1.0, 2.0], [1.0, 3.0, 2.0]]
-    assert max(client.sent_away for client in clients) == 1
+    for _ in range(2):
+        bodies.relieve(most, enough)
+        assert sorted(one.pace() for one in clients if one.sent_away) == gone
+    assert {one.sent_away for one in clients} <= {0, 1}
+
+
+def test_who_has_only_begun_is_not_called_slow():
+    bodies = SlowBodies()
+    young, old, quick = Client(0.0, age=0.01), Client(0.0), Client(1.0)
+    for client in (quick, young, old):
+        bodies.enter(client)
+    bodies.relieve(1, 100.0)
+    assert [one.sent_away for one in (young, old, quick)] == [0, 1, 0]
 
 
 def test_who_is_not_waited_for_any_more_stays():
-    bodies = SlowBodies(1)
+    bodies = SlowBodies()
     first, second, third = Client(1.0), Client(2.0), Client(0.0)
     bodies.enter(first)
     bodies.leave(first)
     bodies.leave(first)
     bodies.enter(second)
     bodies.enter(third)
+    bodies.relieve(1, 100.0)
     assert [one.sent_away for one in (first, second, third)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize("limit", [None, 60])
 def test_a_thread_gives_up_on_a_client_that_is_sent_away(monkeypatch, limit):
-    bodies = SlowBodies(1)
+    bodies = SlowBodies()
     monkeypatch.setattr(DeadlineSocket, "bodies", bodies)
     ours, theirs = zip(*(socket.socketpair() for _ in range(2)), strict=True)
     slow, quick = map(DeadlineSocket.of, ours)
@@ -68,9 +90,13 @@ def test_a_thread_gives_up_on_a_client_that_is_sent_away(monkeypatch, limit):
         while slow not in bodies._awaited:
             assert time.monotonic() < deadline
             time.sleep(0.001)
-        rest = threading.Thread(target=lambda: (waiting.join(60), theirs[1].sendall(b"the rest")))
-        rest.start()
-        assert quick.recv(100) == b"the rest"
-        rest.join()
+        bodies.enter(quick)
+        assert 0 == slow.pace() < quick.pace()
+        monkeypatch.setattr(slow_bodies, "YOUNG_SECONDS", 0.0)
+        bodies.relieve(1, quick.pace() * 1e6)
+        waiting.join(60)
         assert outcomes == [SlowRequest]
+        theirs[1].sendall(b"the rest")
+        assert quick.recv(100) == b"the rest"
+        bodies.leave(quick)
         assert not bodies._awaited
