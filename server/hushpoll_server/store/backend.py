@@ -115,6 +115,14 @@ class Backend(Protocol):
     ) -> set[bytes]:
         """Return those of the ids that are sealed."""
 
+    def waiting(
+        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
+    ) -> dict[bytes, bytes]:
+        """Return the records of those of the ids that are in the inbox; at least one is asked for.
+
+        The ids are looked for in the index: the inbox is not read.
+        """
+
     def forget(self, engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
         """Remove what deleted rows and past transactions leave; False: try again later.
 

@@ -254,14 +254,8 @@ class ReportStore:
             for some in _slices(ids):
                 for report_id in self._database.backend.sealed(connection, version_id, some):
                     known[version_id, report_id] = None
-                # Of ids PostgreSQL keeps no statistics: it takes each for that of every 200th
-                # report, and would read all for some. A range it takes for few.
-                waiting = select(inbox.c.report_id, inbox.c.record).where(
-                    inbox.c.version_id == version_id,
-                    inbox.c.report_id.in_(some),
-                    inbox.c.report_id.between(min(some), max(some)),
-                )
-                for report_id, record in connection.execute(waiting):
+                waiting = self._database.backend.waiting(connection, version_id, some)
+                for report_id, record in waiting.items():
                     known[version_id, report_id] = record
         return known
 

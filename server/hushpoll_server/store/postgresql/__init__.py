@@ -31,6 +31,7 @@ from hushpoll_server.store.postgresql.taking import (
     insert_batch,
     insert_new,
     sealed,
+    waiting,
 )
 
 __all__ = [
@@ -57,4 +58,5 @@ __all__ = [
     "make_ready",
     "sealed",
     "unusable",
+    "waiting",
 ]

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from psycopg import Connection as DriverConnection
 from psycopg.errors import InsufficientPrivilege, UniqueViolation
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from hushpoll_server.store.postgresql.session import VERSION_LOCKS
+from hushpoll_server.store.schema import inbox
 from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
 from hushpoll_server.store.standing_connections import StandingConnections
 
@@ -198,3 +199,17 @@ SELECT new.report_id
 FROM unnest(%s::integer[]) AS one (version_id), unnest(%s::bytea[]) AS new (report_id)
 WHERE {_is_sealed("one.version_id", "new.report_id")}
 """  # noqa: S608  # of this module's own text
+
+
+def waiting(
+    connection: Connection, version_id: int, report_ids: Sequence[bytes]
+) -> dict[bytes, bytes]:
+    """Return the records of those of the ids that are in the inbox."""
+    # Of ids PostgreSQL keeps no statistics: it takes each for that of every 200th report, and would
+    # read all for some. A range it takes for few.
+    found = select(inbox.c.report_id, inbox.c.record).where(
+        inbox.c.version_id == version_id,
+        inbox.c.report_id.in_(report_ids),
+        inbox.c.report_id.between(min(report_ids), max(report_ids)),
+    )
+    return {row.report_id: row.record for row in connection.execute(found)}

@@ -32,6 +32,7 @@ from hushpoll_server.store.sqlite.taking import (
     insert_batch,
     insert_new,
     sealed,
+    waiting,
 )
 
 __all__ = [
@@ -59,4 +60,5 @@ __all__ = [
     "path_of",
     "sealed",
     "unusable",
+    "waiting",
 ]

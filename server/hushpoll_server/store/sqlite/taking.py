@@ -7,8 +7,9 @@ from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from hushpoll_server.store.schema import inbox
 from hushpoll_server.store.sealed_ids import OLD, TAG_SIZE, YOUNG
 from hushpoll_server.store.sqlite.folding import CHUNK_IDS
 from hushpoll_server.store.standing_connections import StandingConnections
@@ -143,3 +144,14 @@ def sealed(connection: Connection, version_id: int, report_ids: Sequence[bytes])
 
 
 _SEALED: Final = "SELECT " + _is_sealed("?1", "?2")
+
+
+def waiting(
+    connection: Connection, version_id: int, report_ids: Sequence[bytes]
+) -> dict[bytes, bytes]:
+    """Return the records of those of the ids that are in the inbox."""
+    # With a range beside them SQLite would read all of the range.
+    found = select(inbox.c.report_id, inbox.c.record).where(
+        inbox.c.version_id == version_id, inbox.c.report_id.in_(report_ids)
+    )
+    return {row.report_id: row.record for row in connection.execute(found)}
