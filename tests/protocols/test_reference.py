@@ -3,8 +3,8 @@
 Where the parameters coincide: same p and q, same law of the client's output, same estimates from
 the same reports. Where they do not, and who deviates:
 
-- OLH: it rounds e^epsilon before adding 1, so g differs from floor(e^epsilon + 1) wherever the
-  fraction of e^epsilon is at least one half (4 for our 3 at epsilon 1).
+- OLH: its g is round(e^epsilon) + 1, whatever the domain; ours has the least variance at frequency
+  1/k. We build ours with its g, as a manifest may.
 - SS: it rounds k/(e^epsilon + 1) to the nearest integer; we compare both neighbours by variance.
 - THE: it sends noisy floats and has the server cut them at a theta found to some 1e-5; we send the
   bits, cut at four published decimals.
@@ -78,15 +78,19 @@ def _their_p_q(name: str, k: int, epsilon: float) -> tuple[float, float]:
     return 1 - np.exp(epsilon * (theta - 1) / 2) / 2, np.exp(-epsilon * theta / 2) / 2
 
 
-# Epsilons at which OLH's two roundings agree.
-SAME = [0.7, 2.0, 3.0]
+EPSILONS = [0.7, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("epsilon", SAME)
+def _with_their_g(name: str, k: int, epsilon: float) -> FrequencyOracle:
+    parameters = {"g": round(float(np.exp(epsilon))) + 1} if name == "OLH" else {}
+    return create(name, k=k, epsilon=epsilon, **parameters)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("k", [2, 5, 16, 74])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_p_and_q_are_the_same_numbers(name: str, k: int, epsilon: float) -> None:
-    oracle = create(name, k=k, epsilon=epsilon)
+    oracle = _with_their_g(name, k, epsilon)
     ours = np.array([float(oracle.p), float(oracle.q)])
     # Theirs is not cut to four decimals: theta may differ by 5e-5 and what their search leaves.
     tolerance = 1e-4 * epsilon if name == "THE" else 1e-14
@@ -94,15 +98,16 @@ def test_p_and_q_are_the_same_numbers(name: str, k: int, epsilon: float) -> None
 
 
 def test_where_the_roundings_part() -> None:
-    # Ours has the smaller g; the published formula of OLH is floor(e^epsilon + 1).
+    average = Fraction(1, 5)
     assert create("OLH", k=5, epsilon="1").parameters == {"g": 3}
     assert _their_p_q("OLH", 5, 1.0)[1] == 1 / 4
+    of_four = create("OLH", k=5, epsilon="1", g=4).variance(average)
+    assert of_four > create("OLH", k=5, epsilon="1").variance(average)
     # k/(e^epsilon + 1) is 1.487 here: the nearest size is 1, but 2 has the smaller variance.
     ours = create("SS", k=5, epsilon="0.86")
     theirs = create("SS", k=5, epsilon="0.86", omega=1)
     assert ours.parameters == {"omega": 2}
     assert np.allclose([float(theirs.p), float(theirs.q)], _their_p_q("SS", 5, 0.86), rtol=1e-14)
-    average = Fraction(1, 5)
     assert theirs.variance(average) > ours.variance(average) * Fraction("1.017")
 
 
@@ -132,7 +137,7 @@ def test_their_client_draws_from_our_law(name: str, epsilon: float) -> None:
 @pytest.mark.parametrize("name", ["BLH", "OLH"])
 def test_their_hashing_client_keeps_the_truth_as_often_as_ours(name: str) -> None:
     epsilon, n = 0.7, 8000
-    oracle = create(name, k=K, epsilon=epsilon)
+    oracle = _with_their_g(name, K, epsilon)
     g = round(1 / oracle.q)
     truths = others = 0
     for _ in range(n):
@@ -155,10 +160,10 @@ def _clipped(frequency: np.ndarray) -> np.ndarray:
     return kept / kept.sum()
 
 
-@pytest.mark.parametrize("epsilon", SAME)
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_their_estimator_gives_our_estimates_clipped(name: str, epsilon: float) -> None:
-    oracle, n = create(name, k=K, epsilon=epsilon), 3000
+    oracle, n = _with_their_g(name, K, epsilon), 3000
     _, counts = _counts(oracle, n)
     ours = estimate(oracle, counts, n).frequency
     theirs = MI(counts, n, *_their_p_q(name, K, epsilon))
@@ -193,7 +198,7 @@ def test_their_hashing_pipeline_estimates_what_ours_does(name: str) -> None:
     # Their hash is not ours, so reports cannot be exchanged: both must be near the truth, and
     # our estimator on their support counts must be theirs.
     epsilon, n, truth = 2.0, 4000, np.array([0.5, 0.3, 0.2, 0, 0])
-    oracle = create(name, k=K, epsilon=epsilon)
+    oracle = _with_their_g(name, K, epsilon)
     g = round(1 / oracle.q)
     values = np.random.default_rng(3).choice(K, size=n, p=truth)
     reports = [LH_Client(int(value), K, epsilon, name == "OLH") for value in values]

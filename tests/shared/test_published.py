@@ -75,6 +75,20 @@ def test_the_published_form_has_neither_population_nor_default_protocol(
     assert published.to_dict()["epsilon"] == "4"
 
 
+@pytest.mark.parametrize("g", [2, 3, 7])
+def test_a_published_number_of_buckets_stays_although_another_one_is_better(
+    published: Published, g: int
+) -> None:
+    document = published.to_dict()
+    country = document["attributes"][2]
+    oracle = create("OLH", k=4, epsilon=country["epsilon"], g=g)
+    country["parameters"] = {"g": g}
+    country["thresholds"] = hex_thresholds(oracle)
+    read = Published.from_json(document)
+    assert read.attributes[2].oracle == oracle
+    assert json.loads(read.canonical)["attributes"][2] == country
+
+
 def test_population_does_not_change_the_digest(document: Document, published: Published) -> None:
     del document["population"]
     assert Manifest.from_dict(document).resolve().digest == published.digest

@@ -66,7 +66,9 @@ def words_of(vector: Vector) -> list[int]:
 
 
 def test_making_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "PYTHONHASHSEED": "99"}
+    # The packages under test come from where this process has them, installed or not.
+    path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "99"}
     subprocess.run(
         [sys.executable, "-m", "vector_builders", "--out", str(tmp_path)],
         check=True,

@@ -2,9 +2,9 @@
 
 Value in, perturbed indicator vector out, with the library's own draws, hash and parameters. What it
 does in its own way is left to it, since the comparison is about that: OLH's g is round(e^eps) + 1
-(ours: floor(e^eps + 1)), SS's subset size is k / (e^eps + 1) rounded, THE sends noisy floats that
-are thresholded afterwards, and the seeds of local hashing are cut to the 32 bits that its hash
-takes.
+(ours has the least variance at frequency 1/k), SS's subset size is k / (e^eps + 1) rounded, THE
+sends noisy floats that are thresholded afterwards, and the seeds of local hashing are cut to the 32
+bits that its hash takes.
 
 What would make its results wrong, or end the program, is bridged:
 
