@@ -100,6 +100,11 @@ class GRR(FrequencyOracle):
         return 1
 
     @property
+    def support_size(self) -> int:
+        """One value."""
+        return 1
+
+    @property
     def _best_guess(self) -> Decimal:
         return decimal_fraction(self.p)
 

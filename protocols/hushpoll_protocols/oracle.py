@@ -110,6 +110,15 @@ class FrequencyOracle(ABC):
         """Size of the smallest non-empty support set that a record can have."""
 
     @property
+    def support_size(self) -> int | None:
+        """Size of the support of every record, or None where it varies.
+
+        Where it varies, the indicators of different categories are uncorrelated given the truth:
+        :mod:`hushpoll_protocols.weights` relies on it.
+        """
+        return None
+
+    @property
     @abstractmethod
     def _best_guess(self) -> Decimal:
         """Chance of a right best guess under a uniform prior, to 40 digits."""

@@ -100,6 +100,11 @@ class SS(FrequencyOracle):
         return self.omega
 
     @property
+    def support_size(self) -> int:
+        """The subset's size."""
+        return self.omega
+
+    @property
     def _best_guess(self) -> Decimal:
         return decimal_fraction(self.p / self.omega)
 

@@ -21,9 +21,10 @@ import numpy.typing as npt
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.fairness_moments import Moments, row_terms
 from hushpoll_analysis.fairness_rates import ENOUGH, METRICS, Estimated, metric
-from hushpoll_analysis.fairness_weights import shares_from_sums, weights
+from hushpoll_analysis.fairness_weights import weights
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.weights import WeightLaw
 
 REFUSED_AT_MOST = 0.005
 """A group is large enough to be audited if chance alone would refuse it less often."""
@@ -48,6 +49,8 @@ class Law:
         Of each kind, summing to 1.
     channel : Channel
         Of the protocol.
+    weighting : WeightLaw
+        Of the protocol.
     """
 
     label: npt.NDArray[np.int8]
@@ -55,6 +58,7 @@ class Law:
     indicators: npt.NDArray[np.uint8]
     probability: npt.NDArray[np.float64]
     channel: Channel
+    weighting: WeightLaw
 
     @classmethod
     def of(cls, population: npt.NDArray[np.float64], oracle: FrequencyOracle) -> Law:
@@ -95,6 +99,7 @@ class Law:
             indicators=np.array([kind[2] for kind in kinds], dtype=np.uint8),
             probability=probability / probability.sum(),
             channel=Channel.of(oracle),
+            weighting=WeightLaw.of(oracle),
         )
 
     def moments(
@@ -105,9 +110,10 @@ class Law:
         `debiased_alone` leaves the excess in the weights, to see what its removal gains.
         """
         share = counts / counts.sum(axis=-1, keepdims=True)
-        size = self.indicators.sum(axis=1)
-        drawn = share @ self.indicators, share @ (self.indicators * size[:, None])
-        excess = np.zeros(drawn[0].shape) if debiased_alone else shares_from_sums(1.0, *drawn)
+        debiased = share @ self.channel.debias(self.indicators)
+        excess = self.weighting.excess_shares(debiased)
+        if debiased_alone:
+            excess = np.zeros(debiased.shape)
         terms = row_terms(
             weights(self.indicators, self.channel, excess[..., None, :]),
             self.predicted,
@@ -125,7 +131,7 @@ def supports(oracle: FrequencyOracle, value: int) -> Iterator[tuple[tuple[int, i
     independent given the value: bits by construction; in local hashing the other category's hash is
     uniform given the value's, hence equal to the report with probability 1/g whatever that is.
     """
-    fixed_size = oracle.name in ("GRR", "SS")
+    fixed_size = oracle.support_size is not None
     for found in ((0, 0), (0, 1), (1, 0), (1, 1)):
         if fixed_size and sum(found) != 1:
             continue

@@ -1,7 +1,7 @@
 """Second moments of the weights by which a record counts in sets of categories, from the law alone.
 
 An audit weighs a row in a set a of categories by W_a = sum over v in a of D_v - c_v T
-(:mod:`hushpoll_analysis.fairness_weights`). Given the truth t, W_a has the mean [t in a], and
+(:mod:`hushpoll_protocols.weights`). Given the truth t, W_a has the mean [t in a], and
 
     Cov(W_a, W_b) = (C_ab - c_a C_b - c_b C_a + c_a c_b V)/(p - q)^2,
 
@@ -51,7 +51,7 @@ def weight_products(
     pairs = rest[:, :, None] * rest[:, None, :] - same * rest[:, :, None]
     touching = same[:, :, None] * rest[:, None, :] + rest[:, :, None] * same[:, None, :]
     covariance = same * spread[:, :, None] + others * pairs + with_truth * touching
-    if not _fixed_size(oracle):
+    if oracle.support_size is None:
         whole = at_match + (k - 1) * elsewhere
         c = (elsewhere * size + (at_match - elsewhere) * np.asarray(shares)) / whole
         covariance = (
@@ -63,16 +63,12 @@ def weight_products(
     return truth + covariance / gap**2
 
 
-def _fixed_size(oracle: FrequencyOracle) -> bool:
-    return oracle.name in ("GRR", "SS")
-
-
 def _pair_covariances(oracle: FrequencyOracle) -> tuple[float, float]:
     """Covariance of the indicators of the truth and another category, and of two others."""
-    if not _fixed_size(oracle):
+    omega = oracle.support_size
+    if omega is None:
         return 0.0, 0.0
     k, p, q = oracle.k, float(oracle.p), float(oracle.q)
-    omega = 1 if oracle.name == "GRR" else int(oracle.parameters["omega"])
     both = p * (omega - 1) / (k - 1)
     neither = 0.0
     if k > 2:

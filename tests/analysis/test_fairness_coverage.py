@@ -8,7 +8,7 @@ from hushpoll_analysis import fairness_rates
 from hushpoll_analysis.fairness_coverage import LARGE_ENOUGH, Law, coverage, supports, truth
 from hushpoll_analysis.fairness_moments import Moments, row_terms
 from hushpoll_analysis.fairness_rates import METRICS, metric
-from hushpoll_analysis.fairness_weights import shares_from_sums, weights
+from hushpoll_analysis.fairness_weights import weights
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
@@ -45,9 +45,8 @@ def test_counts_of_kinds_and_rows_from_the_kernels_give_the_same_moments(protoco
     kind = rng.choice(8, n, p=THIRD.ravel() / THIRD.sum())
     group, label, guess = kind // 4, kind // 2 % 2, kind % 2
     rows = indicators(oracle, perturb(oracle, group, rng))
-    size = rows.sum(axis=1)
-    share = shares_from_sums(float(n), rows.sum(axis=0), size @ rows)
     law = Law.of(THIRD, oracle)
+    share = law.weighting.excess_shares(law.channel.debias(rows).mean(axis=0))
     by_row = Moments.of(
         row_terms(
             weights(rows, law.channel, share),
@@ -82,7 +81,7 @@ def test_surveys_of_rows_spread_like_surveys_of_counts(protocol):
     for _ in range(surveys):
         kind = rng.choice(8, n, p=THIRD.ravel() / THIRD.sum())
         rows = indicators(oracle, perturb(oracle, kind // 4, rng))
-        share = shares_from_sums(float(n), rows.sum(axis=0), rows.sum(axis=1) @ rows)
+        share = law.weighting.excess_shares(law.channel.debias(rows).mean(axis=0))
         terms = row_terms(
             weights(rows, law.channel, share),
             (kind % 2).astype(np.int8),

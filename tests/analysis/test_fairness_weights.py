@@ -1,4 +1,4 @@
-"""Weights that sum to one: unbiased at any constants, least variable at the estimated ones."""
+"""Weights that sum to one: unbiased at any constants, least variable at those of the law."""
 
 import itertools
 from fractions import Fraction
@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.fairness_weights import excess_shares, shares_from_sums, weights
+from hushpoll_analysis.decode import indicator_matrix
+from hushpoll_analysis.fairness_weights import excess_shares, weights
+from hushpoll_protocols.weights import WeightLaw
 from hushpoll_shared.batch import encode_many
 from hushpoll_shared.manifest import Manifest
 
@@ -84,8 +86,6 @@ def test_the_variance_is_the_least_that_a_share_of_the_excess_can_give(protocol)
     shares = excess_shares(published, records, attribute)
     sets = np.unpackbits(records[:, :1], axis=1, bitorder="little")[:, :4]
     if protocol == "BLH":
-        from hushpoll_analysis.decode import indicator_matrix
-
         sets = indicator_matrix(published, records, attribute)
     least = weights(sets, channel, shares).var(axis=0)
     for step in (-0.05, 0.05):
@@ -96,9 +96,13 @@ def test_the_variance_is_the_least_that_a_share_of_the_excess_can_give(protocol)
     assert (np.abs(weights(sets, channel, shares).mean(axis=0) - share) < 4 * error).all()
 
 
-def test_shares_are_the_same_from_sums_and_from_expectations():
-    support, sizes = np.array([30.0, 50.0]), np.array([45.0, 70.0])
-    once = shares_from_sums(100.0, support, sizes)
-    assert once == pytest.approx(shares_from_sums(1.0, support / 100, sizes / 100), rel=1e-12)
-    # Cov(I_v, S) = 0.45 - 0.3 * 0.8 and 0.70 - 0.5 * 0.8
-    assert once == pytest.approx([0.21 / 0.51, 0.30 / 0.51])
+@pytest.mark.parametrize("protocol", ["BLH", "OLH", "RAPPOR", "OUE", "THE", "GRR", "SS"])
+def test_mean_weights_are_the_estimated_frequencies(protocol):
+    published = publish(protocol)
+    _, records = draw(published, 2000)
+    attribute = published.attribute("group")
+    shares = excess_shares(published, records, attribute)
+    sets = indicator_matrix(published, records, attribute)
+    found = weights(sets, Channel.of(attribute.oracle), shares).mean(axis=0)
+    debiased = Channel.of(attribute.oracle).debias(sets).mean(axis=0)
+    assert found == pytest.approx(WeightLaw.of(attribute.oracle).frequencies(debiased), abs=1e-12)

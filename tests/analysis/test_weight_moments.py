@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.fairness_weights import shares_from_sums, weights
+from hushpoll_analysis.fairness_weights import weights
 from hushpoll_analysis.weight_moments import weight_products
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import indicators, perturb
@@ -23,8 +23,10 @@ def expected_products(kinds, oracle):
         share[codes] = mass / len(codes)
     support = np.array([found for _, found, _ in kinds])
     chance = np.array([share[truth] * given for truth, _, given in kinds])
-    size = support.sum(axis=1)
-    c = shares_from_sums(1.0, chance @ support, chance @ (support * size[:, None]))
+    debiased = Channel.of(oracle).debias(support)
+    excess = debiased.sum(axis=1) - 1
+    variance = chance @ excess**2
+    c = chance @ (debiased * excess[:, None]) / variance if variance > 1e-12 else np.zeros(K)
     each = weights(support, Channel.of(oracle), c)
     summed = np.stack([each[:, codes].sum(axis=1) for codes in SETS], axis=1)
     found = np.zeros((2, 2, 2))

@@ -1,0 +1,141 @@
+"""Weights that sum to one: how much a record counts in each category (extra ``kernels``).
+
+D_v = (I_v - q)/(p - q) has the one-hot truth as its expectation. Where the size of the support
+varies, the D of one record sum to 1 in expectation only. The excess T = sum over v of D_v - 1 is
+noise alone: given any truth its expectation is 0. So D_v - c_v T is as unbiased as D_v for every
+constant c_v, and
+
+    c_v = Cov(D_v, T)/Var(T)
+
+makes its variance the smallest (a regression estimator: Cochran, Sampling Techniques, 1977,
+chapter 7). Let M = p(1-p)/(p-q)^2 be the variance of D_v where v is the truth and
+E = q(1-q)/(p-q)^2 where it is not. Given the truth, indicators of different categories are
+uncorrelated, so that with f_v the frequency of v and V = M + (k-1)E
+
+    Cov(D_v, T) = E + f_v (M - E),    Var(T) = V,    c_v = (E + f_v (M - E))/V.
+
+The c_v follow from the law alone but for f_v, and they sum to 1; hence so do the weights of each
+record. The estimate is the mean of its own weights, f_v = mean(D_v) - c_v mean(T), and c_v is
+linear in f_v. Solved for f_v,
+
+    f_v = (mean(D_v) - mean(T) E/V)/(1 + mean(T) (M - E)/V),
+
+which needs the support counts only, and sums to 1 over the categories. The denominator is
+positive whatever the records are: it is at least k p q/((p-q)^2 V), where no record supports any
+category, or k (1-p)(1-q)/((p-q)^2 V), where each supports all.
+
+With A = mean(D_v) - f_v - c_v mean(T) at the true f_v, the error of the estimate is
+A/(1 + mean(T) (M - E)/V). A is uncorrelated with T, so its bias is of the order of n^-2.
+
+Where every support has the same size (GRR, SS) T is 0 and the weights are D.
+
+Bits are independent given the truth. The hashes of two categories are, up to 2^-32, and so are for
+g = 2 those of three; for larger g three of them are up to relations with small coefficients among
+the finalised codes, which 32-bit codes seldom have (a test compares with the kernels).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushpoll_protocols.errors import MissingExtra
+from hushpoll_protocols.oracle import FrequencyOracle
+
+try:
+    import numpy as np
+    import numpy.typing as npt
+except ImportError as error:
+    raise MissingExtra("kernels", "weights") from error
+
+Array = npt.NDArray[np.float64]
+
+DEGENERATE = 1e-6
+"""Denominator at or below which f_v is taken to be lost in rounding; 1 is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightLaw:
+    """What the weights of one protocol follow from.
+
+    Attributes
+    ----------
+    k : int
+        Domain size; 1 stands for any of an attribute in clear.
+    at_match, elsewhere : float
+        M and E, the variance of D_v where v is the truth and where it is not.
+    excess : float
+        V, the variance of T; 0 where every support has the same size.
+    """
+
+    k: int
+    at_match: float
+    elsewhere: float
+    excess: float
+
+    @classmethod
+    def of(cls, oracle: FrequencyOracle | None) -> WeightLaw:
+        """Return the law of a protocol; of an attribute in clear for None."""
+        if oracle is None:
+            return cls(1, 0.0, 0.0, 0.0)
+        p, q = oracle.p, oracle.q
+        at_match, elsewhere = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+        excess = at_match + (oracle.k - 1) * elsewhere
+        if oracle.support_size is not None:
+            excess *= 0
+        return cls(oracle.k, float(at_match), float(elsewhere), float(excess))
+
+    @property
+    def varies(self) -> bool:
+        """Whether the size of the support varies, so that there is an excess to share."""
+        return self.excess > 0
+
+    @property
+    def base(self) -> float:
+        """Return E/V, the share of the excess of a category that nobody gave."""
+        return self.elsewhere / self.excess if self.varies else 0.0
+
+    @property
+    def slope(self) -> float:
+        """Return (M - E)/V, by how much more the share is of a category that everybody gave."""
+        return (self.at_match - self.elsewhere) / self.excess if self.varies else 0.0
+
+    def frequencies(self, debiased: Array) -> Array:
+        """Return the estimates f64[..., k], which sum to 1 where the size of the support varies.
+
+        Parameters
+        ----------
+        debiased : f64[..., k]
+            Means of D over the records.
+        """
+        found: Array = debiased - self.excess_shares(debiased) * self.mean_excess(debiased)
+        return found
+
+    def excess_shares(self, debiased: Array) -> Array:
+        """Return c, f64[..., k], at the estimates; it sums to 1, or to 0 where T is 0.
+
+        Parameters
+        ----------
+        debiased : f64[..., k]
+            Means of D over the records, or their expectation.
+        """
+        if not self.varies:
+            return np.zeros(debiased.shape)
+        excess = self.mean_excess(debiased)
+        under = 1.0 + self.slope * excess
+        # Records that say nothing, such as hashes that all collide: every category is like another.
+        enough = under > DEGENERATE
+        frequency = (debiased - self.base * excess) / np.where(enough, under, 1.0)
+        found: Array = np.where(enough, self.shares_at(frequency), 1.0 / self.k)
+        return found
+
+    def shares_at(self, frequency: Array) -> Array:
+        """Return c, f64[...], of categories of these frequencies."""
+        found: Array = self.base + self.slope * frequency
+        return found
+
+    def mean_excess(self, debiased: Array) -> Array:
+        """Return the mean of T, f64[..., 1]; 0 where all supports have one size."""
+        if not self.varies:
+            return np.zeros((*debiased.shape[:-1], 1))
+        found: Array = debiased.sum(axis=-1, keepdims=True) - 1.0
+        return found
