@@ -16,7 +16,7 @@ try:
     from hushpoll_server.listening import listen
     from hushpoll_server.metrics import shared_directory
     from hushpoll_server.options import configured
-    from hushpoll_server.store.lock import only_server
+    from hushpoll_server.store.lock import acquire
     from hushpoll_server.token_file import private_file
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
@@ -45,7 +45,7 @@ def serve(configuration: Configuration) -> None:
     # The first start happens once, so what can be refused is refused before its token is made.
     with (
         shared_directory() if settings.metrics_token else nullcontext(),
-        only_server(settings.database_url),
+        acquire(settings.database_url),
         listen(settings.host, settings.port) as listener,
     ):
         with private_file(Path(token_file)) if token_file else nullcontext() as write:

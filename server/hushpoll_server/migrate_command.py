@@ -16,7 +16,7 @@ try:
     from hushpoll_server.store import migrate as schema
     from hushpoll_server.store import sqlite
     from hushpoll_server.store.database import Database, parse_url
-    from hushpoll_server.store.lock import only_server
+    from hushpoll_server.store.lock import acquire
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
         raise
@@ -50,7 +50,7 @@ def migrate(configuration: Configuration, check: bool, wanted: str | None) -> No
         found = _version_of(url)
         click.echo(f"schema version {found}, wanted {target}")
         sys.exit(0 if found == target else FAILED)
-    with only_server(url):
+    with acquire(url):
         database = Database(url, pool_size=1)
         try:
             before = schema.current(database) or NONE

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hushpoll_server.migrate_command import migrate
 from hushpoll_server.store import migrate as schema
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.lock import only_server
+from hushpoll_server.store.lock import acquire
 
 HEAD = schema.head()
 
@@ -52,7 +52,7 @@ def test_versions_that_nobody_knows_are_refused(new_database_url):
 
 @pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
 def test_a_database_in_use_is_let_be(new_database_url, tmp_path):
-    with only_server(new_database_url):
+    with acquire(new_database_url):
         code, said = run(new_database_url)
     assert (code, "another hushpoll serve is using" in said) == (1, True)
     assert Path(tmp_path / "new.sqlite").stat().st_size == 0

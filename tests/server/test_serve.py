@@ -198,6 +198,10 @@ def test_a_refused_start_does_not_use_up_the_first(serve, tmp_path):
 def test_a_second_server_on_one_database_is_refused(serve, tmp_path):
     server = serve()
     assert "another hushpoll serve is using" in refused(tmp_path, "--port", "0")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "hushpoll.sqlite").hardlink_to(tmp_path / "hushpoll.sqlite")
+    assert "another hushpoll serve is using" in refused(tmp_path / "other", "--port", "0")
+    (tmp_path / "other" / "hushpoll.sqlite").unlink()
     assert server.request("/health")[0] == 200
     server.kill()
     server.wait()

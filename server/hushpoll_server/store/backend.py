@@ -63,7 +63,7 @@ class Backend(Protocol):
         """Return the URL with the driver that is used; refuse one that cannot be served."""
 
     def make_ready(self, url: URL) -> None:
-        """Create what must be there before the first connection."""
+        """Create what must be there before the first connection, or refuse what is there."""
 
     def engine_options(self) -> dict[str, Any]:
         """Return arguments of ``create_engine``."""

@@ -1,37 +1,98 @@
 """One ``hushpoll serve`` per database file.
 
-The writer's group commits, the clean-up of the log and the folding of the inbox are coordinated
-within one process. The lock is a file of its own beside the database, ``<database>-lock``: SQLite's
-own locks on the database file are dropped by any other use of it within the process. The kernel
-releases the lock however the process ends; the empty file stays.
+The writer's group commits, the clean-up of the log and the sealing of the inbox are coordinated
+within one server. The server holds ``flock`` on a descriptor of the database file itself, so every
+name of the file (a symbolic link, a hard link, a new name) leads to the same lock. The kernel
+releases the lock when the last copy of that descriptor is closed: processes that inherited it keep
+the lock after the death of the process that took it.
+
+On Linux, ``flock`` and the record locks that SQLite uses do not see each other. But SQLite's locks
+of a process are dropped when that process closes *any* descriptor of the file. So the descriptor
+stays open while the process has the database open.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
 
-# The worker of a server that was just killed holds the lock for a moment longer.
+# A process of a server that was just killed holds the lock for a moment longer.
 WAIT_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.05
 
+# On BSD and macOS, `flock` on the database file would keep SQLite out. A file beside it is locked.
+LOCKS_THE_DATABASE: Final = sys.platform == "linux"
 
-@contextmanager
-def only_server(url: str) -> Iterator[None]:
-    """Hold the lock of a database file, which processes forked meanwhile share.
+# What this process holds, by device and inode: a second attempt must not even open the file, since
+# closing it would drop SQLite's locks.
+_HELD: Final[set[tuple[int, int]]] = set()
+
+
+class ServerLock:
+    """The lock of a database file, or of nothing where the database is not a file.
+
+    Use it as a context manager, around all use of the database by this process.
+
+    Parameters
+    ----------
+    descriptor : int or None
+        An open descriptor that holds the lock; this object closes it.
+    """
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        if descriptor is not None:
+            _HELD.add(_identity(os.fstat(descriptor)))
+
+    def fileno(self) -> int | None:
+        """Return the descriptor that a child process needs for `adopt`; None without a file.
+
+        A child that is only forked has it under this number. A new program gets it by
+        ``subprocess.Popen(..., pass_fds=[number])``.
+        """
+        return self._descriptor
+
+    def close(self) -> None:
+        """Close the descriptor; call this after the database was closed."""
+        if self._descriptor is not None:
+            _HELD.discard(_identity(os.fstat(self._descriptor)))
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def acquire(url: str) -> ServerLock:
+    """Take the lock of a database file; wait up to two seconds for a server that was just killed.
 
     Parameters
     ----------
     url : str
         SQLAlchemy URL of the database.
+
+    Returns
+    -------
+    ServerLock
+        Without a descriptor for PostgreSQL, which takes any number of servers.
 
     Raises
     ------
@@ -39,29 +100,88 @@ def only_server(url: str) -> Iterator[None]:
         Another server holds it; the URL names no database that can be served; or the file system
         has no locks.
     """
-    parsed = parse_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        # Its transactions and advisory locks hold between any number of servers.
-        yield
-        return
-    sqlite.make_ready(parsed)
-    database = sqlite.path_of(parsed)
-    # Two names of one file have one lock.
-    path = os.path.realpath(database) + "-lock"
+    path = _lock_path(url)
+    if path is None:
+        return ServerLock(None)
+    if _held_here(path):
+        raise _in_use(url)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _opened(path)
     except OSError as error:
         raise _unusable(path, error) from error
     try:
         if not _locked(descriptor, path):
-            raise InvalidParameter(
-                f"DATABASE_URL names the file {database!r}, which another hushpoll serve is using; "
-                "end that one, or give another database with --database-url",
-                field="DATABASE_URL",
-            )
-        yield
-    finally:
+            raise _in_use(url)
+        return ServerLock(descriptor)
+    except BaseException:
         os.close(descriptor)
+        raise
+
+
+def adopt(url: str, descriptor: int | None) -> ServerLock:
+    """Share the lock that another process holds and has passed on to this one.
+
+    Parameters
+    ----------
+    url : str
+        The URL that `acquire` was given.
+    descriptor : int or None
+        What ``ServerLock.fileno`` returned there, inherited by this process. From here on, programs
+        that this process starts do not inherit it.
+
+    Raises
+    ------
+    InvalidParameter
+        The descriptor is not one of this database file, or another server holds the lock.
+    """
+    path = _lock_path(url)
+    if path is None:
+        return ServerLock(None)
+    try:
+        same = descriptor is not None and os.path.samestat(os.fstat(descriptor), Path(path).stat())
+    except OSError:
+        same = False
+    if descriptor is None or not same:
+        raise InvalidParameter(
+            f"descriptor is {descriptor!r}, which is no open descriptor of {path!r}; pass on what "
+            "the process that holds the lock has",
+            field="descriptor",
+        )
+    # On the descriptor that holds the lock this changes nothing.
+    if not _locked(descriptor, path):
+        raise _in_use(url)
+    os.set_inheritable(descriptor, False)
+    return ServerLock(descriptor)
+
+
+def _lock_path(url: str) -> str | None:
+    parsed = parse_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        # Its transactions and advisory locks hold between any number of servers.
+        return None
+    database = sqlite.path_of(parsed)
+    return database if LOCKS_THE_DATABASE else os.path.realpath(database) + "-lock"
+
+
+def _held_here(path: str) -> bool:
+    try:
+        return _identity(Path(path).stat()) in _HELD
+    except OSError:
+        return False
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        # A database that is served for reading only.
+        if error.errno not in (errno.EACCES, errno.EROFS) or not Path(path).is_file():
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _locked(descriptor: int, path: str) -> bool:
@@ -79,10 +199,18 @@ def _locked(descriptor: int, path: str) -> bool:
             return True
 
 
+def _in_use(url: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"DATABASE_URL names the file {sqlite.path_of(parse_url(url))!r}, which another hushpoll "
+        "serve is using; end that one, or give another database with --database-url",
+        field="DATABASE_URL",
+    )
+
+
 def _unusable(path: str, error: OSError) -> InvalidParameter:
     return InvalidParameter(
-        f"DATABASE_URL needs the lock file {path!r} beside the database, which cannot be locked "
-        f"({error.strerror}); put the database into a directory that you may write to, on a local "
-        "file system",
+        f"DATABASE_URL needs the file {path!r}, which cannot be opened and locked "
+        f"({error.strerror}); name a file in a directory that you may write to, on a local file "
+        "system",
         field="DATABASE_URL",
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -54,22 +57,49 @@ def check_url(url: URL) -> URL:
 def make_ready(url: URL) -> None:
     """Create the database file readable by its owner only; the log inherits that.
 
+    A file that is there is not opened: to close it again would drop the locks that SQLite holds for
+    other connections of this process.
+
     Raises
     ------
     InvalidParameter
-        The file cannot be made or opened.
+        The file cannot be made or written to, or has a second name.
     """
     path = str(url.database)
-    if path.startswith("file:"):
+    if not path.startswith("file:"):
+        try:
+            _create(path)
+        except OSError as error:
+            raise InvalidParameter(
+                f"DATABASE_URL names the file {path!r}, which cannot be opened for writing "
+                f"({error.strerror}); name a file in a directory that you may write to",
+                field="DATABASE_URL",
+            ) from error
+    _refuse_second_names(path_of(url))
+
+
+def _create(path: str) -> None:
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         return
+    if Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _refuse_second_names(path: str) -> None:
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
+        names = Path(path).stat().st_nlink
+    except OSError:
+        return  # SQLite says what is wrong
+    if names > 1:
         raise InvalidParameter(
-            f"DATABASE_URL names the file {path!r}, which cannot be opened for writing "
-            f"({error.strerror}); name a file in a directory that you may write to",
+            f"DATABASE_URL names the file {path!r}, which has {names} names (hard links); SQLite "
+            "keeps what it has not yet written into the file beside one of them, and loses it when "
+            "the file is opened by another; remove the other names, or copy the file",
             field="DATABASE_URL",
-        ) from error
+        )
 
 
 def path_of(url: URL) -> str:
