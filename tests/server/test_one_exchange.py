@@ -137,7 +137,9 @@ def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monke
 
 
 @on_postgresql
-def test_a_role_without_temporary_functions_stores_reports_as_well(database_url, group, postgres):
+def test_a_role_without_temporary_functions_stores_reports_as_well(
+    site, database_url, group, postgres
+):
     _, arrive = group
     name = make_url(database_url).database
     postgres.run("DROP ROLE IF EXISTS plain")
@@ -150,8 +152,9 @@ def test_a_role_without_temporary_functions_stores_reports_as_well(database_url,
         with database.reading() as connection:
             assert connection.execute(text("SELECT current_user")).scalar_one() == "plain"
         new = arrive()
-        assert database.insert_at_once([(*new.key, new.record)]) is None
-        assert ReportStore(database).take([[new], [new]]) == [
+        cutoff = site.collector.surveys.cutoff
+        assert database.insert_at_once([(*new.key, new.record)], cutoff()) is None
+        assert ReportStore(database, cutoff).take([[new], [new]]) == [
             [Outcome.ACCEPTED],
             [Outcome.DUPLICATE],
         ]

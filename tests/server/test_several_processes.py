@@ -42,7 +42,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
     published = site.publish()
     (report, *_) = site.fill(published, 5)
     version = site.collector.surveys.latest("work").id
-    folding, server = opened(), ReportStore(opened())
+    folding, server = opened(), ReportStore(opened(), site.collector.surveys.cutoff)
     moved, outcomes = threading.Event(), []
 
     def fold():
@@ -79,7 +79,7 @@ def test_the_same_reports_from_two_processes_are_stored_once(site, opened, make_
         Arrival(row.id, report.id, report.record, row.survey_id, token)
         for report, token in ((make_report(published), token) for token in tokens)
     ]
-    stores = [ReportStore(opened()) for _ in range(4)]
+    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(4)]
     found = [[] for _ in stores]
 
     def take(store, into, order):
@@ -106,7 +106,7 @@ def test_one_token_and_many_reports_from_two_processes(site, opened, make_report
     published = site.publish(submission="token")
     row = site.collector.surveys.latest("work")
     site.collector.tokens.add_respondents(row.survey_id, [bytes(32)])
-    stores = [ReportStore(opened()) for _ in range(4)]
+    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(4)]
     outcomes = []
 
     def take(store):
@@ -127,7 +127,7 @@ def test_batches_that_overlap_and_folds_keep_every_report_once(site, opened, mak
     body = b"".join(report.id + report.record for report in reports)
     width = wire.ID_SIZE + row.record_size
     rows = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
-    stores = [ReportStore(opened()) for _ in range(3)]
+    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(3)]
     segments: SegmentStore = site.collector.segments
     outcomes = []
 

@@ -156,7 +156,10 @@ class BatchIngest:
 
     def _store(self, row: VersionRow, batch: Batch, sent: int) -> Sequence[Outcome]:
         if self._ingest.takes(row):
-            return self._writer.submit(batch) if len(batch) else []
+            outcomes = self._writer.submit(batch) if len(batch) else []
+            if Outcome.CLOSED in outcomes:
+                raise self._ingest.refusal(row, sent)
+            return outcomes
         # The retry of a batch that is in already is never refused.
         known = [one for one in self._reports.look_up(batch) if one is not None]
         if len(known) < len(batch) or not len(batch):

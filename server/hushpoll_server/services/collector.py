@@ -66,7 +66,6 @@ class Collector:
             self.database.close()
             raise
         self.tokens = TokenStore(self.database)
-        self.reports = ReportStore(self.database)
         self.metrics = Metrics() if settings.metrics_token else None
         self.tallies = TallyStore(
             self.database, observe=self.metrics.reports if self.metrics else None
@@ -74,6 +73,7 @@ class Collector:
         self.access = Access(self.tokens, settings.clock)
         self.origins = Origins(OriginStore(self.database))
         self.surveys = SurveyService(SurveyStore(self.database), settings)
+        self.reports = ReportStore(self.database, self.surveys.cutoff)
         self.segments = SegmentStore(self.database, shuffled, counted(self.surveys.published_of))
         self.counts = CountStore(self.database)
         self.upkeep = Upkeep(

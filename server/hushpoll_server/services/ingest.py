@@ -83,6 +83,8 @@ class Ingest:
         arrival = Arrival(row.id, report.id, report.record, survey_id, token)
         if self.takes(row):
             (outcome,) = self._writer.submit([arrival])
+            if outcome is Outcome.CLOSED:
+                raise self.refusal(row)
         else:
             # A retry of a report that is in already is never refused.
             (known,) = self._reports.look_up([arrival])
@@ -92,11 +94,15 @@ class Ingest:
         return self._checked(row, outcome)
 
     def takes(self, row: VersionRow) -> bool:
-        """Return whether new reports of this version are taken now."""
+        """Return whether new reports of this version are taken, as far as this process knows.
+
+        Another process may have closed it; the transaction that stores a report then says so.
+        """
         return self._surveys.state(row) in (State.OPEN, State.CLOSING)
 
     def refusal(self, row: VersionRow, number: int = 1) -> Refused:
         """Count and return the refusal of so many reports that come too early or too late."""
+        self._surveys.look_again(row)
         if self._surveys.state(row) is State.SCHEDULED and row.opens is not None:
             self.count(row, "survey-not-open", number)
             return Refused(

@@ -23,9 +23,9 @@ class Deletion:
     Parameters
     ----------
     records : int
-        How many; 0 if they were gone before.
+        How many; 0 if there were none.
     at : int
-        When they were deleted, the first time: seconds since 1970, UTC.
+        When records were last deleted: seconds since 1970, UTC.
     """
 
     records: int
@@ -51,7 +51,7 @@ class Retention:
         self._upkeep = upkeep
 
     def delete(self, row: VersionRow) -> Deletion:
-        """Delete the records of a version; deleting them again changes nothing.
+        """Delete the records that a version has, each time; counts and ids stay.
 
         Raises
         ------
@@ -65,7 +65,8 @@ class Retention:
                 f"{row.name} version {row.version} is {state.value}; its records can be deleted "
                 "once it is closed and its grace period is over",
             )
-        # What is left in the inbox is counted like the rest, and goes with it.
+        # What is left in the inbox is counted like the rest, and goes with it. From then on no
+        # process takes a report of the version.
         self._upkeep.fold(row, last=True)
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
         # Exports that jobs have made hold the records as well.

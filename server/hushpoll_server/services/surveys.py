@@ -14,6 +14,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.settings import Settings
+from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.surveys import SurveyStore, VersionRow
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
@@ -21,8 +22,8 @@ from hushpoll_shared.text import is_name
 
 log = get_logger(__name__)
 
-# How long a row may be served from memory: another process may have closed the version. The grace
-# period is far longer.
+# How long a row may be served from memory. Another process may have closed the version meanwhile:
+# whether a report is taken is settled by the transaction that stores it; see ``store.closing``.
 ROW_SECONDS = 1.0
 CACHED_MANIFESTS = 256
 
@@ -204,7 +205,7 @@ class SurveyService:
             For how long from now reports of offline devices are still taken, in [0, 31536000];
             the configured time by default. A version that has not opened has no such devices, and
             no grace period. Of a version that is closed already, a later end or None changes
-            nothing.
+            nothing. Once this has returned, no process takes a report after that end.
         """
         now = self.now()
         grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
@@ -212,10 +213,21 @@ class SurveyService:
             grace = 0
         if self._store.close(row.id, closed_at=now, accepts_until=now + grace):
             log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)
-        elif grace_seconds is not None and self._store.shorten(row.id, accepts_until=now + grace):
+        elif grace_seconds is not None and self._store.shorten(
+            row.id, now=now, accepts_until=now + grace
+        ):
             log.info("grace-shortened", survey=row.name, version=row.version, grace_seconds=grace)
-        self._rows.pop(row.digest, None)
+        self.look_again(row)
         return self._store.by_id(row.id)
+
+    def look_again(self, row: VersionRow) -> None:
+        """Forget what is remembered of a version whose row has changed."""
+        self._rows.pop(row.digest, None)
+
+    def cutoff(self) -> Cutoff:
+        """Return what tells, of the stored rows, which versions take reports now."""
+        now = self.now()
+        return Cutoff(now, now - self._settings.close_grace_seconds)
 
     def now(self) -> int:
         """Return the current second since 1970, UTC."""
@@ -243,7 +255,7 @@ class SurveyService:
         """Return the state of a version now."""
         now = self.now()
         accepts_until, closes_at = self.accepts_until(row), self.closes_at(row)
-        if accepts_until is not None and now >= accepts_until:
+        if row.ended or (accepts_until is not None and now >= accepts_until):
             return State.CLOSED
         if closes_at is not None and now >= closes_at:
             return State.CLOSING

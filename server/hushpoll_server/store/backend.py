@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.standing_connections import StandingConnections
 
 
@@ -138,12 +139,16 @@ class Backend(Protocol):
         """
 
     def insert_at_once(
-        self, connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
+        self,
+        connections: StandingConnections,
+        rows: Sequence[tuple[int, bytes, bytes]],
+        cutoff: Cutoff,
     ) -> set[tuple[int, bytes]] | None:
         """Do as `insert_new` with rows of one version, as a durable transaction of its own.
 
         On one of `connections` each statement is such a transaction, unless it opens one.
-        None if it did nothing, and a transaction of several statements is called for.
+        None if it did nothing, and a transaction of several statements is called for: so if the
+        version takes no reports.
         """
 
     def insert_batch(

@@ -17,6 +17,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.store import postgresql, sqlite
 from hushpoll_server.store.backend import Backend
+from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.standing_connections import StandingConnections
 
 LOGGING_NAME = "hushpoll"
@@ -110,9 +111,16 @@ class Database:
                 self._folded = True
 
     def insert_at_once(
-        self, rows: Sequence[tuple[int, bytes, bytes]]
+        self, rows: Sequence[tuple[int, bytes, bytes]], cutoff: Cutoff
     ) -> set[tuple[int, bytes]] | None:
         """Put rows (version, id, record) of one version into the inbox, durably.
+
+        Parameters
+        ----------
+        rows : sequence of (int, bytes, bytes)
+            At least one.
+        cutoff : Cutoff
+            Nothing is done if the version takes no reports.
 
         Returns
         -------
@@ -130,7 +138,7 @@ class Database:
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
             self._written = True
-            return self.backend.insert_at_once(self._at_once, rows)
+            return self.backend.insert_at_once(self._at_once, rows, cutoff)
 
     def share_version(self, connection: Connection, version_id: int) -> None:
         """Keep a version from being folded until the transaction ends; to take reports of it.
@@ -138,6 +146,13 @@ class Database:
         Whoever needs several takes them in ascending order.
         """
         self.backend.hold_version(connection, version_id, exclusive=False)
+
+    def exclude_reports(self, connection: Connection, version_id: int) -> None:
+        """Keep reports of a version from being taken until the transaction ends, in any process.
+
+        Transactions that are taking some are waited for.
+        """
+        self.backend.hold_version(connection, version_id, exclusive=True)
 
     def erase(self, *tables: Table) -> None:
         """Remove, now or with a later `tidy`, all that is left of what was deleted from tables."""

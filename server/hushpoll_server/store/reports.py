@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, select
 
 from hushpoll_server.errors import Refused
+from hushpoll_server.store import closing
+from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, respondent_tokens
 
@@ -29,6 +31,7 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"
     CONFLICT = "report-conflict"
     UNAUTHORIZED = "unauthorized"
+    CLOSED = "survey-closed"
 
 
 class Arrival(NamedTuple):
@@ -106,16 +109,27 @@ ALL_ACCEPTED: Final = (Outcome.ACCEPTED,)
 
 
 class ReportStore:
-    """Statements on reports that are not yet sealed."""
+    """Statements on reports that are not yet sealed.
 
-    def __init__(self, database: Database) -> None:
+    Parameters
+    ----------
+    database : Database
+        Where they are.
+    cutoff : callable
+        Tells which versions take reports at the moment.
+    """
+
+    def __init__(self, database: Database, cutoff: Callable[[], Cutoff]) -> None:
         self._database = database
+        self._cutoff = cutoff
 
     def take(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None]:
         """Store the new ones among the reports of `uploads` in one durable transaction.
 
         An id that is known decides before any token is looked at, so that a retry is never
         refused; a token is spent in the same transaction as its report is stored, and is gone.
+        Whether a version takes reports is asked in that transaction too, and settled by it: once a
+        version was closed, in whatever process, none of it is stored.
 
         Returns
         -------
@@ -133,9 +147,10 @@ class ReportStore:
         with self._database.writing() as connection:
             for version_id in sorted(versions):
                 self._database.share_version(connection, version_id)
-            found = iter(self._take_each(connection, arrivals))
+            taking = closing.taking(connection, versions, self._cutoff())
+            found = iter(self._take_each(connection, arrivals, taking))
             return [
-                self._take_batch(connection, upload)
+                self._take_batch(connection, upload, taking)
                 if isinstance(upload, Batch)
                 else [next(found) for _ in upload]
                 for upload in uploads
@@ -176,7 +191,7 @@ class ReportStore:
         for place, arrival in enumerate(arrivals):
             first.setdefault(arrival.key, place)
         stored = self._database.insert_at_once(
-            _in_key_order(map(arrivals.__getitem__, first.values()))
+            _in_key_order(map(arrivals.__getitem__, first.values())), self._cutoff()
         )
         if stored is None:
             return None
@@ -195,18 +210,22 @@ class ReportStore:
         rest = iter(outcomes)
         return [_all_or_none([next(rest) for _ in upload]) for upload in single]
 
-    def _take_batch(self, connection: Connection, batch: Batch) -> Sequence[Outcome]:
+    def _take_batch(
+        self, connection: Connection, batch: Batch, taking: Set[int]
+    ) -> Sequence[Outcome]:
         if not len(batch):
             return []
         ordered = batch.in_key_order()
         # Nearly always all are new, which the database finds out by itself.
-        if self._database.backend.insert_batch(
+        if batch.version_id in taking and self._database.backend.insert_batch(
             connection, batch.version_id, ordered.ids, ordered.records
         ):
             return ALL_ACCEPTED * len(batch)
-        return self._take_each(connection, batch.arrivals())
+        return self._take_each(connection, batch.arrivals(), taking)
 
-    def _take_each(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def _take_each(
+        self, connection: Connection, arrivals: Sequence[Arrival], taking: Set[int]
+    ) -> list[Outcome]:
         outcomes = [Outcome.ACCEPTED] * len(arrivals)
         remaining: Iterable[int] = range(len(arrivals))
         while remaining:
@@ -217,7 +236,8 @@ class ReportStore:
             unclear = []
             for place in remaining:
                 arrival = arrivals[place]
-                if arrival.key in new or not _claims(tokens, arrival):
+                closed = arrival.version_id not in taking
+                if closed or arrival.key in new or not _claims(tokens, arrival):
                     unclear.append(place)
                 else:
                     new[arrival.key] = place
@@ -231,6 +251,8 @@ class ReportStore:
                 arrival = arrivals[place]
                 if arrival.key in known:
                     outcomes[place] = _compare(known[arrival.key], arrival.record)
+                elif arrival.version_id not in taking:
+                    outcomes[place] = Outcome.CLOSED
                 else:
                     outcomes[place] = Outcome.UNAUTHORIZED
                     refused.append(place)

@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    false,
 )
 
 
@@ -64,6 +65,8 @@ versions = Table(
     Column("closes", BigInteger),
     Column("closed_at", BigInteger),
     Column("accepts_until", BigInteger),
+    # See ``closing``.
+    Column("ended", Boolean(create_constraint=False), nullable=False, server_default=false()),
     UniqueConstraint("survey_id", "version"),
 )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, insert, literal, select
 
 from hushpoll_server.mixing import Mixed
-from hushpoll_server.store import counts, sealed_ids
+from hushpoll_server.store import closing, counts, sealed_ids
 from hushpoll_server.store.counts import Folded, Sealed, Tally
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import folded_counts, inbox, segments
@@ -67,7 +67,8 @@ class SegmentStore:
             told apart by when they were sealed.
         last : bool
             No more reports will come: move what there is, and shuffle all segments of the version
-            together, so that nothing is left of which fold a report was in.
+            together, so that nothing is left of which fold a report was in. From then on no
+            process takes a report of it.
 
         Returns
         -------
@@ -75,6 +76,8 @@ class SegmentStore:
             Reports moved.
         """
         with self._database.writing(folding=version_id) as connection:
+            if last:
+                closing.end(connection, version_id)
             moves = _waits(connection, version_id, 1 if last else max(1, minimum))
             held = counts.read(connection, version_id)
             if not moves and not (last and (held is None or not held.mixed)):
@@ -119,7 +122,7 @@ class SegmentStore:
             counts.write(connection, version_id, self._tally(version_id, blocks))
 
     def delete_records(self, version_id: int, record_size: int, at: int) -> int:
-        """Delete a version's segments, and keep their counts and their ids.
+        """Delete the segments that a version has, each time, and keep their counts and their ids.
 
         Parameters
         ----------
@@ -131,17 +134,16 @@ class SegmentStore:
         Returns
         -------
         int
-            Records deleted; 0 if they were gone before.
+            Records deleted; 0 if there were none.
         """
         with self._database.writing(folding=version_id) as connection:
             held = counts.read(connection, version_id)
-            gone = 0
-            if held is None or held.records_deleted_at is None:
-                if held is None:
-                    blocks = _blocks(connection, version_id, record_size)
-                    counts.write(connection, version_id, self._tally(version_id, blocks))
-                gone = _sealed_count(connection, version_id)
-                connection.execute(delete(segments).where(segments.c.version_id == version_id))
+            gone = _sealed_count(connection, version_id)
+            if held is None:
+                blocks = _blocks(connection, version_id, record_size)
+                counts.write(connection, version_id, self._tally(version_id, blocks))
+            connection.execute(delete(segments).where(segments.c.version_id == version_id))
+            if gone or held is None or held.records_deleted_at is None:
                 counts.mark_deleted(connection, version_id, at)
         # Whoever asks again may do so because the process that was asked before was killed here.
         self._database.erase(segments, folded_counts)

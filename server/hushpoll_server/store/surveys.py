@@ -7,13 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
+from hushpoll_server.store import closing
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import surveys, versions
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionRow:
-    """One published survey version. Times are seconds since 1970, UTC."""
+    """One published survey version. Times are seconds since 1970, UTC.
+
+    ``ended``: no report is taken any more, whatever a process's clock says.
+    """
 
     id: int
     survey_id: int
@@ -27,6 +31,7 @@ class VersionRow:
     closes: int | None
     closed_at: int | None
     accepts_until: int | None
+    ended: bool
 
 
 _COLUMNS = (
@@ -42,6 +47,7 @@ _COLUMNS = (
     versions.c.closes,
     versions.c.closed_at,
     versions.c.accepts_until,
+    versions.c.ended,
 )
 
 
@@ -111,23 +117,36 @@ class SurveyStore:
             return bytes(connection.execute(statement).scalar_one())
 
     def close(self, version_id: int, *, closed_at: int, accepts_until: int) -> bool:
-        """Close a version; return False if it was closed before, which changes nothing."""
+        """Close a version; return False if it was closed before.
+
+        Once this has returned, no process takes reports of it from `accepts_until` on; a grace
+        period that is over at `closed_at` ends the version for good.
+        """
         with self._database.writing() as connection:
+            self._database.exclude_reports(connection, version_id)
             result = connection.execute(
                 update(versions)
                 .where(versions.c.id == version_id, versions.c.closed_at.is_(None))
                 .values(closed_at=closed_at, accepts_until=accepts_until)
             )
+            if accepts_until <= closed_at and result.rowcount:
+                closing.end(connection, version_id)
             return result.rowcount == 1
 
-    def shorten(self, version_id: int, *, accepts_until: int) -> bool:
-        """End a closed version's grace period earlier; return False if it ends no later anyway."""
+    def shorten(self, version_id: int, *, now: int, accepts_until: int) -> bool:
+        """End a closed version's grace period earlier; return False if it ends no later anyway.
+
+        Holds for every process once this has returned, as ``close`` does.
+        """
         with self._database.writing() as connection:
+            self._database.exclude_reports(connection, version_id)
             result = connection.execute(
                 update(versions)
                 .where(versions.c.id == version_id, versions.c.accepts_until > accepts_until)
                 .values(accepts_until=accepts_until)
             )
+            if accepts_until <= now:
+                closing.end(connection, version_id)
             return result.rowcount == 1
 
 

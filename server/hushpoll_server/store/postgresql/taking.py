@@ -12,6 +12,7 @@ from psycopg.errors import InsufficientPrivilege, UniqueViolation
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import ProgrammingError
 
+from hushpoll_server.store.closing import TAKES_REPORTS, Cutoff
 from hushpoll_server.store.postgresql.session import VERSION_LOCKS
 from hushpoll_server.store.schema import inbox
 from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
@@ -76,19 +77,21 @@ RETURNING version_id, report_id
 
 
 def insert_at_once(
-    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
+    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]], cutoff: Cutoff
 ) -> set[tuple[int, bytes]] | None:
     """Put rows of one version into the inbox in a transaction of one exchange; see `insert_new`.
 
-    None if the role may make no temporary functions.
+    None if the role may make no temporary functions, or the version takes no reports.
     """
     version_id, size = rows[0][0], len(rows[0][2])
     ids = b"".join([row[1] for row in rows])
     with connections.use() as connection:
         if not _has_function(connection):
             return None
-        parameters = (version_id, ids, size, b"".join([row[2] for row in rows]))
-        stored = connection.exec_driver_sql(_CALL, parameters).scalar_one() or b""
+        parameters = (version_id, ids, size, b"".join([row[2] for row in rows]), *cutoff)
+        stored = connection.exec_driver_sql(_CALL, parameters).scalar_one()
+    if stored is None:
+        return None
     if len(stored) == len(ids):
         return {row[:2] for row in rows}
     return {(version_id, bytes(stored[at : at + 16])) for at in range(0, len(stored), 16)}
@@ -115,18 +118,28 @@ def _has_function(connection: Connection) -> bool:
 # The reports are parameters, since PostgreSQL logs the text of a statement that fails.
 _FUNCTION: Final = f"""
 CREATE FUNCTION pg_temp.hushpoll_insert(
-  a_version integer, some_ids bytea, a_size integer, some_records bytea
+  a_version integer, some_ids bytea, a_size integer, some_records bytea,
+  a_until bigint, a_closing bigint
 ) RETURNS bytea LANGUAGE plpgsql AS $$
 DECLARE stored_ids bytea;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared({VERSION_LOCKS}, a_version);
+  PERFORM FROM survey_versions WHERE id = a_version AND
+    {TAKES_REPORTS.format(accepts_until="a_until", closes="a_closing")};
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
   WITH stored AS ({_INSERT_NEW.replace(_ROWS, _CUT_ROWS)})
-  SELECT string_agg(stored.report_id, '') INTO stored_ids FROM stored;
+  SELECT coalesce(string_agg(stored.report_id, ''), '') INTO stored_ids FROM stored;
   RETURN stored_ids;
 END
 $$
 """  # noqa: S608  # of this module's own text
-_CALL: Final = "SELECT pg_temp.hushpoll_insert(%s::integer, %s::bytea, %s::integer, %s::bytea)"
+_CALL: Final = """
+SELECT pg_temp.hushpoll_insert(
+  %s::integer, %s::bytea, %s::integer, %s::bytea, %s::bigint, %s::bigint
+)
+"""
 
 
 def insert_batch(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, select
 
+from hushpoll_server.store.closing import TAKES_REPORTS, Cutoff
 from hushpoll_server.store.schema import inbox
 from hushpoll_server.store.sealed_ids import OLD, TAG_SIZE, YOUNG
 from hushpoll_server.store.sqlite.folding import CHUNK_IDS
@@ -56,12 +57,12 @@ WHERE NOT {_is_sealed("?1", "?2")}
 
 
 def insert_at_once(
-    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]]
+    connections: StandingConnections, rows: Sequence[tuple[int, bytes, bytes]], cutoff: Cutoff
 ) -> set[tuple[int, bytes]] | None:
     """Put rows of one version into the inbox by one statement, in a transaction of its own.
 
     A statement for each row would have to wait for its turn behind other threads after each. None
-    if an id is not new: it is for those statements to tell which.
+    if an id is not new, or the version takes no reports: it is for those statements to tell which.
     """
     parameters = {
         "last": len(rows) - 1,
@@ -69,6 +70,7 @@ def insert_at_once(
         "size": len(rows[0][2]),
         "ids": b"".join([row[1] for row in rows]),
         "records": b"".join([row[2] for row in rows]),
+        **cutoff._asdict(),
     }
     with connections.use() as connection:
         # Where anything fails the connection is given up, and what it has begun rolled back.
@@ -119,6 +121,10 @@ new(report_id, record) AS MATERIALIZED (
   SELECT substr(:ids, 1 + 16 * i, 16), substr(:records, 1 + :size * i, :size) FROM place
 )
 SELECT :version, report_id, record FROM new WHERE NOT {_is_sealed(":version", "report_id")}
+AND EXISTS (
+  SELECT 1 FROM survey_versions WHERE id = :version AND
+  {TAKES_REPORTS.format(accepts_until=":accepts_until", closes=":closes")}
+)
 """  # noqa: S608  # of this module's own text
 
 # The ids are cut out once: each time would be a copy of all.

@@ -1,0 +1,198 @@
+"""Two servers on one database: a close that was answered holds in both, and so does a deletion."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import text
+
+from hushpoll_server.store import migrate
+from hushpoll_shared import wire
+from hushpoll_shared.clock import FixedClock
+
+VERSION = "/api/v1/surveys/work/versions/1"
+
+
+def close(site, grace=0):
+    answer = site.post(f"{VERSION}/close", json={"grace_seconds": grace})
+    assert answer.status_code == 200
+    return answer.json
+
+
+def delete(site):
+    answer = site.app.test_client().delete(f"{VERSION}/records", headers=site.admin)
+    assert answer.status_code == 200, answer.json
+    return answer.json["deleted"]
+
+
+def stored(site):
+    """The reports in the inbox and the records in segments, as the tables have them."""
+    with site.collector.database.reading() as connection:
+        return (
+            connection.scalar(text("SELECT count(*) FROM inbox")),
+            connection.scalar(text("SELECT coalesce(sum(reports), 0) FROM segments")),
+        )
+
+
+@pytest.fixture
+def two(make_site):
+    """Two servers of one database, whose clocks need not agree."""
+    one = make_site()
+    other = make_site(clock=FixedClock(one.clock.now()))
+    return one, other
+
+
+def test_report_to_another_server_after_close_was_answered_is_refused(two, make_report):
+    """Guards: each server believed its own copy of the version's row for a second."""
+    one, other = two
+    published = one.publish()
+    first = make_report(published)
+    body = wire.encode_report_json(published.digest, first)
+    assert other.send("work", body).status_code == 201  # and it remembers the row
+    assert close(one)["state"] == "closed"
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert other.problem(other.send("work", late)) == (410, "survey-closed", "digest")
+    # A retry of a report that is in is never refused.
+    assert other.send("work", body).json == {"status": "duplicate"}
+    assert one.counts(published)["accepted"] == 1
+    assert other.counts(published)["rejected"] == {"survey-closed": 1}
+
+
+def test_batch_to_another_server_after_close_was_answered_is_refused_as_a_whole(two, make_report):
+    one, other = two
+    published = one.publish()
+    reports = other.fill(published, 5)
+    close(one)
+    again = wire.pack_reports(published.digest, reports)
+    more = wire.pack_reports(published.digest, [*reports, make_report(published)])
+    assert other.problem(other.send_batch("work", more))[:2] == (410, "survey-closed")
+    assert other.send_batch("work", again).json == {"accepted": 0, "duplicate": 5, "rejected": []}
+    assert one.counts(published)["accepted"] == 5
+
+
+def test_token_is_not_spent_by_a_report_after_close_was_answered(two, make_report):
+    one, other = two
+    published = one.publish(submission="token")
+    path = "/api/v1/surveys/work/tokens"
+    (first, second) = one.post(path, json={"count": 2}).json["tokens"]
+    body = wire.encode_report_json(published.digest, make_report(published))
+    assert other.send("work", body, first).status_code == 201
+    close(one)
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert other.problem(other.send("work", late, second))[:2] == (410, "survey-closed")
+    assert other.send("work", body).json == {"status": "duplicate"}
+    with one.collector.database.reading() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM respondent_tokens")) == 1
+
+
+def test_grace_period_that_was_shortened_is_shorter_for_another_server(two, make_report):
+    one, other = two
+    published = one.publish()
+    close(one, grace=3600)
+    body = wire.encode_report_json(published.digest, make_report(published))
+    assert other.send("work", body).status_code == 201
+    close(one, grace=60)
+    other.clock.advance(60)
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+
+
+def test_server_whose_clock_is_slow_takes_no_report_after_close_was_answered(two, make_report):
+    one, other = two
+    published = one.publish()
+    other.clock.advance(-30)
+    body = wire.encode_report_json(published.digest, make_report(published))
+    assert other.send("work", body).status_code == 201
+    close(one)
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+
+
+def test_server_whose_clock_is_slow_takes_no_report_after_the_last_were_sealed(two, make_report):
+    one, other = two
+    published = one.publish(closes="2026-03-01T12:01:00Z")
+    grace = one.collector.settings.close_grace_seconds
+    one.clock.advance(60 + grace)
+    other.clock.advance(50 + grace)
+    before = wire.encode_report_json(published.digest, make_report(published))
+    assert other.send("work", before).status_code == 201
+    assert delete(one) == 1
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+    assert stored(one) == (0, 0)
+
+
+def test_nothing_is_left_of_reports_sent_while_the_survey_is_closed_and_deleted(two, make_report):
+    """Guards: late reports were sealed after the deletion, and a second one deleted none."""
+    one, other = two
+    published = one.publish()
+    bodies = [wire.encode_report_json(published.digest, make_report(published)) for _ in range(200)]
+    assert other.send("work", bodies[0]).status_code == 201
+    answered, begun = threading.Event(), threading.Event()
+    outcomes = []
+
+    def send():
+        for body in bodies[1:]:
+            late = answered.is_set()
+            outcomes.append((late, other.send("work", body).status_code))
+            begun.set()
+            if len([late for late, _ in outcomes if late]) == 5:
+                break
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    assert begun.wait(60)
+    close(one)
+    answered.set()
+    deleted = delete(one)
+    sending.join(60)
+    assert not sending.is_alive()
+    assert {status for late, status in outcomes if late} == {410}
+    accepted = 1 + sum(status == 201 for _, status in outcomes)
+    assert deleted == accepted
+    assert stored(one) == (0, 0)
+    assert one.counts(published)["accepted"] == accepted
+
+
+def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site, make_report):
+    published = site.publish()
+    site.fill(published, 20)
+    close(site)
+    assert delete(site) == 20
+    before = site.get(f"{VERSION}/estimates").json["n"]
+    # As a server of an earlier release left them: one in the inbox, and some in a segment.
+    late = make_report(published)
+    row = site.collector.surveys.latest("work")
+    with site.collector.database.writing() as connection:
+        connection.execute(
+            text("INSERT INTO inbox (version_id, report_id, record) VALUES (:v, :i, :r)"),
+            {"v": row.id, "i": late.id, "r": late.record},
+        )
+    site.clock.advance(100)
+    assert delete(site) == 1
+    assert stored(site) == (0, 0)
+    assert site.counts(published)["sealed"] == 21
+    assert site.get(f"{VERSION}/estimates").json["n"] == before + 1
+    assert site.problem(site.get(f"{VERSION}/records"))[:2] == (410, "records-deleted")
+    with site.collector.database.writing() as connection:
+        connection.execute(
+            text("INSERT INTO segments (version_id, reports, data) VALUES (:v, 1, :r)"),
+            {"v": row.id, "r": late.record},
+        )
+    assert delete(site) == 1
+    assert delete(site) == 0
+    assert stored(site) == (0, 0)
+    assert site.counts(published)["sealed"] == 21
+
+
+def test_version_that_was_over_before_the_migration_has_ended(site):
+    for name in ("home", "work"):
+        site.fill(site.publish(name=name), 5)
+    close(site)
+    site.collector.writer.stop()
+    database = site.collector.database
+    migrate.downgrade(database, "0009")
+    migrate.upgrade(database)
+    ended = {row.name: row.ended for row in site.collector.surveys.all()}
+    assert ended == {"home": False, "work": True}
