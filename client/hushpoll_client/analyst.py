@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hushpoll_client.retry import Pacing
 
 # Estimates of many large domains are longer than anything a device reads.
-_CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0)
+_CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0, exchange_timeout=600.0)
 
 
 @dataclass(frozen=True, slots=True)

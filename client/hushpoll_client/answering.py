@@ -158,7 +158,8 @@ class Answering:
         Parameters
         ----------
         seconds : float
-            How long to go on, at least 0; a request that is under way then is finished.
+            How long to go on, at least 0. An exchange that is under way then is given up (but
+            gets at least one second); its report stays, and the same bytes are sent again later.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from hushpoll_protocols.errors import InvalidParameter
 _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "connect_timeout": (0.001, 600),
     "read_timeout": (0.001, 600),
+    "exchange_timeout": (0.001, 3600),
     "attempts": (1, 100),
     "first_delay": (0, 3600),
     "longest_delay": (0, 3600),
@@ -32,6 +33,10 @@ class ClientConfig:
         Seconds to wait for a connection, in [0.001, 600].
     read_timeout : float
         Seconds to wait for each part of an answer, in [0.001, 600].
+    exchange_timeout : float
+        Seconds, in [0.001, 3600], that one exchange may take in all, from the first byte sent to
+        the last byte received, however steadily a server sends. A request's body adds a second
+        for each 10,000 bytes, and so do the pieces of an export.
     attempts : int
         Times that the same bytes are sent before giving up, in [1, 100].
     first_delay : float
@@ -40,8 +45,9 @@ class ClientConfig:
     longest_delay : float
         Largest wait in seconds that the client chooses by itself, in [0, 3600].
     patience : float
-        Seconds, in [0, 86400], after which no further attempt is begun. A ``Retry-After`` that goes
-        beyond it ends the attempts at once; the error then says when to come back.
+        Seconds, in [0, 86400], after which no further attempt is begun, so that a call ends at the
+        latest after `patience` and one more exchange. A ``Retry-After`` that goes beyond it ends
+        the attempts at once; the error then says when to come back.
     max_response_bytes : int
         Largest answer that is read, in [1024, 2**40]: a device does not trust the server with its
         memory.
@@ -61,6 +67,7 @@ class ClientConfig:
 
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
+    exchange_timeout: float = 60.0
     attempts: int = 7
     first_delay: float = 1.0
     longest_delay: float = 30.0

@@ -13,7 +13,12 @@ from hushpoll_client.config import ClientConfig
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 AT_A_TERMINAL: Final = ClientConfig(
-    attempts=2, connect_timeout=3.0, read_timeout=20.0, exit_patience=0.0, raise_faults=True
+    attempts=2,
+    connect_timeout=3.0,
+    read_timeout=20.0,
+    exchange_timeout=20.0,
+    exit_patience=0.0,
+    raise_faults=True,
 )
 """Somebody is waiting: give up soon, and say what failed."""
 

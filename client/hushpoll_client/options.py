@@ -15,7 +15,11 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 # Somebody is waiting at the terminal: one more try, then the message.
 _INTERACTIVE = ClientConfig(
-    attempts=2, connect_timeout=3.0, read_timeout=120.0, max_response_bytes=2**28
+    attempts=2,
+    connect_timeout=3.0,
+    read_timeout=120.0,
+    exchange_timeout=600.0,
+    max_response_bytes=2**28,
 )
 
 

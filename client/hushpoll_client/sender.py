@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet, WeakValueDictionary
 
 from hushpoll_client.database import Database
+from hushpoll_client.deadlines import within
 from hushpoll_client.delivery import Delivery
 from hushpoll_client.forks import guard
 from hushpoll_client.outbox import LOOK_AGAIN_SECONDS, Outbox
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _LEASE_MARGIN_SECONDS: Final = 30.0
 # The background looks less often at what another thread or process is sending.
 _BACKGROUND_LOOK_SECONDS: Final = 0.5
+# A flush of 0 seconds still sends one report, and waits this long for the answer.
+_SHORTEST_FLUSH_SECONDS: Final = 1.0
 
 _databases: WeakValueDictionary[tuple[Path, bool], Database] = WeakValueDictionary()
 _senders: WeakValueDictionary[tuple[Path, ClientConfig, Pacing], Sender] = WeakValueDictionary()
@@ -65,7 +68,7 @@ class Sender:
         self.outbox = Outbox(
             self.quick,
             self.durable,
-            lease=config.connect_timeout + config.read_timeout + _LEASE_MARGIN_SECONDS,
+            lease=config.connect_timeout + config.exchange_timeout + _LEASE_MARGIN_SECONDS,
             now=pacing.now,
         )
         self.delivery = Delivery(self.outbox, self._lost, config=config, pacing=pacing)
@@ -99,12 +102,14 @@ class Sender:
         """Send what waits, for at most `seconds`; say whether nothing is left."""
         over = self._pacing.monotonic() + seconds
         self.outbox.resume()
-        while (wait := self.delivery.step()) is not None:
-            left = over - self._pacing.monotonic()
-            if left <= 0 or wait > left:
-                return self.outbox.waiting() == 0
-            if wait:
-                self._pacing.sleep(min(wait, LOOK_AGAIN_SECONDS, left))
+        # At least a moment, in which a server nearby takes a report.
+        with within(max(seconds, _SHORTEST_FLUSH_SECONDS), f"the {seconds:.4g} s of this call"):
+            while (wait := self.delivery.step()) is not None:
+                left = over - self._pacing.monotonic()
+                if left <= 0 or wait > left:
+                    return self.outbox.waiting() == 0
+                if wait:
+                    self._pacing.sleep(min(wait, LOOK_AGAIN_SECONDS, left))
         return True
 
     def _background_step(self) -> float | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _NETWORK: Final = (
     *("requests", "email.utils", "http.cookiejar"),
     *("encodings.ascii", "encodings.idna", "encodings.latin_1"),
+    "hushpoll_client.timed_adapter",
 )
 
 
@@ -30,10 +31,13 @@ def load_network() -> None:
 
 
 def new_session() -> requests.Session:
-    """Return a keep-alive session that accepts no cookies."""
+    """Return a keep-alive session that accepts no cookies and keeps to our deadlines."""
     import requests
 
+    from hushpoll_client.timed_adapter import mount_timed
+
     session = requests.Session()
+    mount_timed(session)
     refuse_cookies(session)
     return session
 
@@ -51,10 +55,15 @@ class Sessions:
     Parameters
     ----------
     given : requests.Session or None
-        A session to use instead everywhere; its owner closes it and keeps it to one thread.
+        A session to use instead everywhere; its owner closes it and keeps it to one thread. The
+        adapters that Requests gave it are replaced by such as keep to our deadlines.
     """
 
     def __init__(self, given: requests.Session | None = None) -> None:
+        if given is not None:
+            from hushpoll_client.timed_adapter import mount_timed
+
+            mount_timed(given)
         self._given = given
         self._own = threading.local()
 

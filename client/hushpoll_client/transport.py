@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig
+from hushpoll_client.deadlines import SLOWEST_BYTES_PER_SECOND, Deadline, left, passed, within
 from hushpoll_client.endpoint import Endpoint
 from hushpoll_client.retry import Pacing, RetryHint, with_retries
 from hushpoll_client.sessions import Sessions, load_network
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log = logging.getLogger("hushpoll_client")
+
+# Requests takes no limit of 0; a deadline that is over is noticed at once all the same.
+_SHORTEST_WAIT_SECONDS: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +134,16 @@ class Transport:
         params: Mapping[str, str] | None = None,
     ) -> int:
         """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
-        with closing(self._exchange("GET", segments, params=params)) as response:
+        with (
+            self._limited() as deadline,
+            closing(self._exchange("GET", segments, params=params)) as response,
+        ):
             self._raise_for_status(response, RetryHint())
             total = 0
             for piece in self._pieces(response):
                 write(piece)
                 total += len(piece)
+                deadline.extend(len(piece))
             return total
 
     def close(self) -> None:
@@ -155,10 +163,18 @@ class Transport:
     def _once(
         self, method: str, segments: tuple[str, ...], hint: RetryHint, **details: Any
     ) -> Answer:
-        with closing(self._exchange(method, segments, **details)) as response:
+        with (
+            self._limited(len(details.get("body") or b"")),
+            closing(self._exchange(method, segments, **details)) as response,
+        ):
             _log.debug("%s %s: %d", method, self.endpoint.url(*segments), response.status_code)
             self._raise_for_status(response, hint)
             return Answer(response.status_code, response.headers, self._bounded(response))
+
+    def _limited(self, size: int = 0) -> AbstractContextManager[Deadline]:
+        """Bound one exchange with a body of `size` bytes."""
+        seconds = self._config.exchange_timeout + size / SLOWEST_BYTES_PER_SECOND
+        return within(seconds, f"the {seconds:.4g} s of ClientConfig.exchange_timeout")
 
     def _exchange(
         self,
@@ -185,7 +201,10 @@ class Transport:
                 headers=headers,
                 # Given even without a token, since Requests else looks into ~/.netrc.
                 auth=self._authorize if token else _unauthorized,
-                timeout=(self._config.connect_timeout, self._config.read_timeout),
+                timeout=(
+                    max(_SHORTEST_WAIT_SECONDS, min(self._config.connect_timeout, left())),
+                    self._config.read_timeout,
+                ),
                 allow_redirects=False,
                 stream=True,
                 proxies=self._proxies,
@@ -223,6 +242,10 @@ class Transport:
         import requests
 
         base = self.endpoint.base
+        if limit := passed():
+            raise TransportError(
+                f"{base} did not answer in full within {limit}", retryable=True
+            ) from error
         if isinstance(error, requests.exceptions.SSLError):
             raise TransportError(
                 f"{base} offers no TLS connection that can be trusted; nothing was sent",

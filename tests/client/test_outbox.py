@@ -250,7 +250,7 @@ def test_a_dead_senders_claim_runs_out(make, server, steps, published, answers, 
     client = make(published)
     client.randomize(answers)
     client._device._outbox.claim()
-    fake_time.moment += CONFIG.connect_timeout + CONFIG.read_timeout + 30 + 0.1
+    fake_time.moment += CONFIG.connect_timeout + CONFIG.exchange_timeout + 30 + 0.1
     assert client.flush(0) is True
     assert len(server.seen) == 1
 
