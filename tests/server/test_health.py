@@ -9,6 +9,7 @@ import pytest
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.writability import Writability
 from hushpoll_server.services.writer import Writer
 from hushpoll_server.store import migrate
 from hushpoll_server.store.reports import Arrival, Outcome
@@ -79,7 +80,11 @@ class Harness:
             queue_reports=2,
         )
         self.readiness = Readiness(
-            writer=self.writer, schema_version=version, expected="7", probe_seconds=0.05
+            writer=self.writer,
+            writability=Writability(lambda: None),
+            schema_version=version,
+            expected="7",
+            probe_seconds=0.05,
         )
 
     def commit(self, uploads):

@@ -34,8 +34,8 @@ def ready() -> Response:
     """Answer 200 if reports can be taken: for a load balancer.
 
     Otherwise 503 with `reasons`, a list of codes and words: `database` (no answer), `schema`
-    (another version than this program's), `writer` (its thread has ended), `queue` (full),
-    `stopping`.
+    (another version than this program's), `writing` (nothing can be stored, such as on a full disk,
+    while reading goes on), `writer` (its thread has ended), `queue` (full), `stopping`.
     """
     reasons = collector().readiness.reasons()
     if reasons:

@@ -22,10 +22,11 @@ from hushpoll_server.services.retention import Retention
 from hushpoll_server.services.sampling import Sampler
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_server.services.upkeep import Upkeep
+from hushpoll_server.services.writability import Writability
 from hushpoll_server.services.writer import Writer
 from hushpoll_server.settings import Settings
 from hushpoll_server.shuffle import shuffled
-from hushpoll_server.store import migrate
+from hushpoll_server.store import migrate, write_probe
 from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.jobs import JobStore
@@ -83,8 +84,10 @@ class Collector:
             segments=self.segments,
             tallies=self.tallies,
         )
+        self.writability = Writability(lambda: write_probe.write(self.database))
+        take = self.writability.watched(self.reports.take)
         self.writer = Writer(
-            measured(self.reports.take, self.metrics) if self.metrics else self.reports.take,
+            measured(take, self.metrics) if self.metrics else take,
             after=self.upkeep.after_group,
             idle=self.upkeep.idle,
             group_reports=settings.group_commit_reports,
@@ -102,6 +105,7 @@ class Collector:
             )
         self.readiness = Readiness(
             writer=self.writer,
+            writability=self.writability,
             schema_version=lambda: migrate.current(self.database),
             expected=migrate.head(),
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hushpoll_server.services.writability import Writability
 from hushpoll_server.services.writer import Writer
 
 PROBE_SECONDS = 2.0
@@ -18,7 +20,7 @@ class Reason:
     Parameters
     ----------
     code : str
-        ``stopping``, ``writer``, ``queue``, ``database`` or ``schema``.
+        ``stopping``, ``writer``, ``queue``, ``database``, ``schema`` or ``writing``.
     detail : str
         The same in words; nothing of a request or a respondent.
     """
@@ -43,6 +45,8 @@ class Readiness:
     ----------
     writer : Writer
         Takes the reports of this process.
+    writability : Writability
+        Knows whether reports can be stored.
     schema_version : callable
         Asks the database for its schema version.
     expected : str
@@ -53,11 +57,13 @@ class Readiness:
         self,
         *,
         writer: Writer,
+        writability: Writability,
         schema_version: Callable[[], str | None],
         expected: str,
         probe_seconds: float = PROBE_SECONDS,
     ) -> None:
         self._writer = writer
+        self._writability = writability
         self._schema_version = schema_version
         self._expected = expected
         self._probe_seconds = probe_seconds
@@ -66,7 +72,9 @@ class Readiness:
 
     def reasons(self) -> list[Reason]:
         """Return why the server is not ready; nothing if it is."""
-        return [*self._of_the_writer(), *self._of_the_database()]
+        end = time.monotonic() + self._probe_seconds
+        found = [*self._of_the_writer(), *self._of_the_database()]
+        return found or self._of_writing(max(0.0, end - time.monotonic()))
 
     def _of_the_writer(self) -> list[Reason]:
         state = self._writer.state
@@ -82,6 +90,13 @@ class Readiness:
                 )
             )
         return found
+
+    def _of_writing(self, seconds: float) -> list[Reason]:
+        if not self._writability.failing(seconds):
+            return []
+        return [
+            Reason("writing", "the database stores nothing; what is stored already can be read")
+        ]
 
     def _of_the_database(self) -> list[Reason]:
         with self._lock:

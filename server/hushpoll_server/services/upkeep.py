@@ -19,8 +19,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
+from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.settings import Settings
@@ -138,9 +140,13 @@ class Upkeep:
             self._folded_since_arrival = True
 
     def before_question(self, row: VersionRow) -> None:
-        """Seal what an answer may take into account: never fewer than a minimum batch at once."""
+        """Seal what an answer may take into account: never fewer than a minimum batch at once.
+
+        Where nothing can be written, answers are about what is sealed already.
+        """
         if self.folds and self._segments.counts(row.id)[0] >= row.minimum_batch:
-            self.fold(row)
+            with suppress(Refused):
+                self.fold(row)
 
     def after_closing(self, row: VersionRow) -> None:
         """Fold what a version that was just closed holds, if it may be."""

@@ -58,7 +58,10 @@ class Backend(Protocol):
     """Whether a fold empties the inbox before it writes anything, or as the last thing it does."""
 
     UNAVAILABLE: tuple[type[Exception], ...]
-    """What the driver itself raises where SQLAlchemy raises ``OperationalError``."""
+    """What the driver raises while the database is away, or stores nothing."""
+
+    PROBE_BYTES: int
+    """Size of a write that shows whether the database stores anything."""
 
     def check_url(self, url: URL) -> URL:
         """Return the URL with the driver that is used; refuse one that cannot be served."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, Table, create_engine, make_url, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -48,7 +48,6 @@ class Database:
         parsed = parse_url(url)
         self.backend = backend_of(parsed)
         self._failures: tuple[type[Exception], ...] = (
-            OperationalError,
             PoolTimeout,
             *self.backend.UNAVAILABLE,
         )
@@ -202,7 +201,11 @@ class Database:
     def _available(self) -> Iterator[None]:
         try:
             yield
-        except self._failures as error:
+        except Exception as error:
+            # SQLAlchemy wraps what the driver raises, in most places.
+            cause = error.orig if isinstance(error, DatabaseError) else error
+            if not isinstance(cause, self._failures):
+                raise
             raise Refused(
                 "unavailable",
                 f"the database does not answer; send the same again after {RETRY_AFTER_SECONDS} s",

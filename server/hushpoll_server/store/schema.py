@@ -156,6 +156,14 @@ tallies = Table(
     sqlite_with_rowid=False,
 )
 
+# Holds nothing: it is written to see whether writing works.
+write_probe = Table(
+    "write_probe",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("data", Bytes, nullable=False),
+)
+
 # Acts of an analyst, so their times are kept to the second.
 jobs = Table(
     "jobs",

@@ -14,6 +14,7 @@ from hushpoll_server.store.postgresql.folding import (
 )
 from hushpoll_server.store.postgresql.session import (
     ONE_WRITER,
+    PROBE_BYTES,
     UNAVAILABLE,
     check_url,
     engine_options,
@@ -39,6 +40,7 @@ __all__ = [
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",
+    "PROBE_BYTES",
     "UNAVAILABLE",
     "check_url",
     "empty_inbox",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from psycopg import Connection as DriverConnection
 from psycopg import OperationalError as DriverError
+from psycopg.errors import ReadOnlySqlTransaction
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine import URL
 
@@ -13,8 +14,11 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
 ONE_WRITER: Final = False
-# A connection that is lost, a statement that is cancelled or waits for too long, a full disk.
-UNAVAILABLE: tuple[type[Exception], ...] = (DriverError,)
+# A connection that is lost, a statement that is cancelled or waits for too long, a full disk; and a
+# standby, or a database that somebody has made read-only.
+UNAVAILABLE: tuple[type[Exception], ...] = (DriverError, ReadOnlySqlTransaction)
+# Within a page: what is stored outside of the row would have to be cleaned up after each write.
+PROBE_BYTES: Final = 1024
 DRIVER: Final = "postgresql+psycopg"
 
 # synchronous_commit can be switched off for a role or a database, so each session switches it on.
@@ -74,6 +78,7 @@ def engine_options() -> dict[str, Any]:
 def install(engine: Engine) -> None:
     """Set each session's settings, and check that a commit is durable."""
     event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", _begin)
 
 
 def prepare(connection: DriverConnection[Any], _record: Any) -> None:
@@ -120,6 +125,16 @@ def for_writing(engine: Engine) -> Engine:
     That is what the locks below are for: whoever has waited for one sees what its last holder did.
     """
     return engine
+
+
+def _begin(connection: Connection) -> None:
+    # SQLAlchemy leaves a connection that has read with READ WRITE, which overrides an operator's
+    # default_transaction_read_only, on that connection and not on others.
+    driver = connection.connection.driver_connection
+    if isinstance(driver, DriverConnection) and not connection.get_execution_options().get(
+        "postgresql_readonly"
+    ):
+        driver.read_only = None
 
 
 def hold_version(connection: Connection, version_id: int, *, exclusive: bool) -> None:

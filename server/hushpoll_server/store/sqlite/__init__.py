@@ -14,6 +14,7 @@ from hushpoll_server.store.sqlite.folding import (
 )
 from hushpoll_server.store.sqlite.session import (
     ONE_WRITER,
+    PROBE_BYTES,
     UNAVAILABLE,
     check_url,
     engine_options,
@@ -40,6 +41,7 @@ __all__ = [
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",
+    "PROBE_BYTES",
     "UNAVAILABLE",
     "check_url",
     "empty_inbox",

@@ -20,6 +20,8 @@ FOLD_CACHE_KIB: Final = 64 * 1024
 # One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
 ONE_WRITER: Final = True
 UNAVAILABLE: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
+# Eight pages; the commit of one report writes about four.
+PROBE_BYTES: Final = 32 * 1024
 WRITING = "hushpoll_writing"
 FULL = 2
 BUSY_MILLISECONDS = 30_000
