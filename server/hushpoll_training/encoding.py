@@ -28,11 +28,12 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate_proportion
 from hushpoll_protocols.likelihood import maximum_likelihood
 from hushpoll_protocols.projection import project_simplex
+from hushpoll_protocols.shrinkage import shrunk
 from hushpoll_shared.batch import column
 from hushpoll_shared.published import Published
 
 Encoding = Literal["indicator", "posterior"]
-PriorMethod = Literal["projection", "likelihood"]
+PriorMethod = Literal["shrinkage", "projection", "likelihood"]
 
 ENCODINGS: Final[tuple[Encoding, ...]] = get_args(Encoding)
 PRIOR_METHODS: Final[tuple[PriorMethod, ...]] = get_args(PriorMethod)
@@ -45,7 +46,7 @@ def priors_for(
     published: Published,
     records: npt.NDArray[np.uint8],
     encoding: str,
-    method: str = "projection",
+    method: str = "shrinkage",
 ) -> dict[str, tuple[float, ...]] | None:
     """Return the priors that an encoding needs: None for ``indicator``, which needs none.
 
@@ -58,8 +59,10 @@ def priors_for(
         a model is to be judged on do not belong here.
     encoding : {"indicator", "posterior"}
         What the priors are for.
-    method : {"projection", "likelihood"}
-        The unbiased frequencies, projected onto the simplex; or the maximum-likelihood ones.
+    method : {"shrinkage", "projection", "likelihood"}
+        Frequencies shrunk by what the categories have in common, never 0
+        (:mod:`hushpoll_protocols.shrinkage`); the unbiased ones projected onto the simplex, or the
+        maximum-likelihood ones. The last two rule many rare categories out, whatever a record says.
 
     Raises
     ------
@@ -83,11 +86,22 @@ def priors_for(
             )
             for name, oracle in _perturbed_features(published)
         }
-    return priors_from_counts(published, count(published, records))
+    return priors_from_counts(published, count(published, records), method)
 
 
-def priors_from_counts(published: Published, counts: Counts) -> dict[str, tuple[float, ...]]:
-    """Return the priors of ``posterior`` by projection, from the counts of the training records.
+def priors_from_counts(
+    published: Published, counts: Counts, method: str = "shrinkage"
+) -> dict[str, tuple[float, ...]]:
+    """Return the priors of ``posterior`` from the counts of the training records.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    counts : Counts
+        Of the training records alone.
+    method : {"shrinkage", "projection"}
+        See :func:`priors_for`.
 
     Raises
     ------
@@ -97,9 +111,13 @@ def priors_from_counts(published: Published, counts: Counts) -> dict[str, tuple[
     require_rows(counts.n)
     found = {}
     for name, oracle in _perturbed_features(published):
-        channel = Channel.of(oracle)
-        estimated = estimate_proportion(counts.support[name], counts.n, p=channel.p, q=channel.q)
-        found[name] = tuple(project_simplex(estimated.frequency).tolist())
+        channel, support = Channel.of(oracle), counts.support[name]
+        if method == "shrinkage":
+            prior = shrunk(support, counts.n, p=channel.p, q=channel.q)
+        else:
+            estimated = estimate_proportion(support, counts.n, p=channel.p, q=channel.q)
+            prior = project_simplex(estimated.frequency)
+        found[name] = tuple(prior.tolist())
     return found
 
 

@@ -73,7 +73,7 @@ def fit_records(
     threads: int = 1,
     on_round: OnRound | None = None,
     encoding: str = "indicator",
-    prior: str = "projection",
+    prior: str = "shrinkage",
 ) -> Model:
     """Fit to collected records: D_z = (X, Z_s, Y).
 
@@ -87,7 +87,7 @@ def fit_records(
         See :func:`hushpoll_training.learner.fit`.
     encoding : {"indicator", "posterior"}
         How records become features; see :mod:`hushpoll_training.encoding`.
-    prior : {"projection", "likelihood"}
+    prior : {"shrinkage", "projection", "likelihood"}
         How the posterior's prior is estimated from the records that are fitted to.
 
     Raises

@@ -27,7 +27,7 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     encoding : {"indicator", "posterior"}
         The support of a record, or the posterior that it leaves; see
         :mod:`hushpoll_training.encoding`.
-    prior : {"projection", "likelihood"}
+    prior : {"shrinkage", "projection", "likelihood"}
         How the posterior's prior is estimated from the records of :meth:`fit`, and of no others.
     sparse_output : bool
         Whether to return a CSR matrix, rather than an array. ``set_output`` needs an array.
@@ -53,7 +53,7 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         published: Published,
         *,
         encoding: str = "indicator",
-        prior: str = "projection",
+        prior: str = "shrinkage",
         sparse_output: bool = True,
     ) -> None:
         self.published = published

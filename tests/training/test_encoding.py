@@ -32,7 +32,7 @@ def test_the_posterior_is_bayes_rule_on_the_exact_law(protocol, epsilon):
         assert row.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-30)
 
 
-@pytest.mark.parametrize("method", ["projection", "likelihood"])
+@pytest.mark.parametrize("method", ["shrinkage", "projection", "likelihood"])
 def test_priors_are_near_the_truth_and_are_chances(survey, people, perturbed, method):
     published, codes = survey(epsilon="4", protocol="OUE"), people(20_000)
     priors = priors_for(published, perturbed(published, codes), "posterior", method)
@@ -42,6 +42,41 @@ def test_priors_are_near_the_truth_and_are_chances(survey, people, perturbed, me
         assert sum(prior) == pytest.approx(1)
         assert min(prior) >= 0
         assert np.abs(np.array(prior) - truth).max() < 0.04
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "OLH", "OUE", "SS"])
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_no_category_that_people_have_is_ruled_out_by_the_prior(
+    survey, perturbed, protocol, epsilon
+):
+    """Zipf's law over 60 categories: projected priors are 0 for half of them or more."""
+    share = 1 / np.arange(1, 61)
+    share /= share.sum()
+    codes = np.random.default_rng(31).choice(60, size=20_000, p=share)
+    published = survey(
+        epsilon=epsilon,
+        attributes=[
+            {"name": "place", "role": "sensitive", "protocol": protocol, "range": [1, 60]},
+            {"name": "sick", "role": "target", "categories": ["no", "yes"], "positive": "yes"},
+        ],
+        protected={"attribute": "place", "privileged": "1", "unprivileged": "2"},
+    )
+    records = perturbed(published, {"place": codes, "sick": codes % 2})
+    found = {
+        method: np.array(priors_for(published, records, "posterior", method)["place"])
+        for method in ("shrinkage", "projection")
+    }
+    shrunk, projected = found["shrinkage"], found["projection"]
+    assert priors_for(published, records, "posterior") == {"place": tuple(shrunk.tolist())}
+    assert shrunk.min() > 0
+    assert share[shrunk < share / 20].sum() == 0
+    assert share[projected < share / 20].sum() > 0.02
+    # What a respondent's record leaves of the respondent's own category, in nats on average.
+    features = Features.of(published, {"place": tuple(shrunk.tolist())})
+    own = features.from_records(records).toarray()[np.arange(20_000), codes]
+    assert own.min() > 0
+    at_random = np.log(1 / 60)
+    assert np.log(own).mean() > at_random - 0.1
 
 
 def test_features_hold_the_posterior_of_what_is_perturbed_only(survey, people, perturbed):
@@ -96,7 +131,7 @@ def test_another_encoding_or_method_is_refused(survey, people, perturbed):
     records = perturbed(published, people(5))
     with pytest.raises(InvalidParameter, match=r"encoding is 'ohe'.*indicator, posterior"):
         priors_for(published, records, "ohe")
-    with pytest.raises(InvalidParameter, match=r"prior is 'em'.*projection, likelihood"):
+    with pytest.raises(InvalidParameter, match=r"prior is 'em'.*shrinkage, projection, likelihood"):
         priors_for(published, records, "posterior", "em")
     with pytest.raises(InvalidParameter, match="0 records"):
         priors_for(published, records[:0], "posterior")
