@@ -1,0 +1,72 @@
+"""How far records can move a belief: bounds that follow from epsilon alone, for every prior.
+
+For any two answers, Pr[z | a] <= e^epsilon * Pr[z | b]. The same then holds for any two mixtures of
+answers, so whatever is asked about a respondent, and whatever was known before, a record changes
+the odds of it by at most the factor e^epsilon, up or down. The records of several questions are
+drawn independently of each other given the answers, so their factors multiply: the epsilons add up.
+(Kasiviswanathan and Smith, "On the semantics of differential privacy: a Bayesian formulation",
+Journal of Privacy and Confidentiality 6(1), 2014, for the general statement.)
+
+The bounds are rounded exactly, and outwards: none of them understates what is revealed.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
+
+
+def odds_factor(epsilon: Decimal, parts: int = 1) -> int:
+    """Return the largest factor by which the odds of anything can change, rounded up.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        Privacy loss in (0, 64], of one question or summed over several.
+    parts : int
+        The factor is given in units of 1/parts.
+
+    Returns
+    -------
+    int
+        ceil(parts * e^epsilon).
+    """
+    return ceil_in_exp(lambda e: parts * e, epsilon)
+
+
+def posterior_bounds(prior: Fraction, epsilon: Decimal, parts: int = 1000) -> tuple[int, int]:
+    """Return the smallest and the largest probability that a belief can have after the records.
+
+    Parameters
+    ----------
+    prior : Fraction
+        Probability of the fact before, in the open interval (0, 1).
+    epsilon : Decimal
+        Privacy loss in (0, 64], of one question or summed over several.
+    parts : int
+        Both are given in units of 1/parts.
+
+    Returns
+    -------
+    (int, int)
+        floor(parts * prior / (prior + (1-prior) e^epsilon)) and
+        ceil(parts * prior e^epsilon / (prior e^epsilon + 1 - prior)).
+
+    Raises
+    ------
+    InvalidParameter
+        The prior is 0 or 1, which nothing can change, or no probability.
+    """
+    if not 0 < prior < 1:
+        raise InvalidParameter(
+            f"prior is {shown(prior)}, outside (0, 1); give a probability that can change",
+            field="prior",
+        )
+    rest = 1 - prior
+    return (
+        floor_in_exp(lambda e: parts * prior / (prior + rest * e), epsilon),
+        ceil_in_exp(lambda e: parts * prior * e / (prior * e + rest), epsilon),
+    )
