@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Decimal
-from fractions import Fraction
+from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from hushpoll_client.sentences import (
+    BARS,
+    CLEAR_HINT,
+    READING,
+    THIS_SURVEY_ALONE,
+    Protection,
+    guess_sentence,
+    protection_of_question,
+    protection_of_survey,
+    truth_sentence,
+)
+from hushpoll_shared.protection import Level
 
 if TYPE_CHECKING:
     from hushpoll_client.randomization import Answers
@@ -51,10 +63,11 @@ class PerturbedLine:
         Privacy loss charged for this attribute.
     best_guess : Decimal
         Chance in [1/k, 1] that the best guess from what is sent is right, if all answers were
-        equally likely beforehand.
-    largest_posterior : Decimal
-        The most probable that any answer can become from anything that may be sent, same
-        assumption.
+        equally likely beforehand; for local hashing an upper bound over the hashes.
+    protection : Protection
+        How far what is sent can move any belief, whatever was known before.
+    truth, guess : str
+        How often what is sent is, or points at, the true answer; and the best guess in words.
     """
 
     name: str
@@ -63,16 +76,20 @@ class PerturbedLine:
     k: int
     epsilon: Decimal
     best_guess: Decimal
-    largest_posterior: Decimal
+    protection: Protection
+    truth: str
+    guess: str
 
     def __str__(self) -> str:
-        return (
-            f"{_label(self.name, self.question)}: randomised by {self.protocol} with epsilon "
-            f"{self.epsilon}. The best guess from what is sent is right "
-            f"{_percent(self.best_guess)} of "
-            f"the time, a blind guess among {self.k} answers {_percent(Fraction(1, self.k))}; "
-            "whatever is sent, no answer becomes more likely than "
-            f"{_percent(self.largest_posterior)}."
+        return "\n".join(
+            (
+                _label(self.name, self.question),
+                f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
+                f"  {self.truth}",
+                f"  {self.protection.limit}",
+                *(f"    {change}" for change in self.protection.changes),
+                f"  {self.guess}",
+            )
         )
 
 
@@ -86,10 +103,14 @@ class Preview:
         Which survey.
     epsilon : Decimal
         Total privacy loss that the survey may charge.
+    notices : tuple of str
+        What a respondent should read first; see `notices`.
     clear : tuple of ClearLine
         Attributes sent in clear, in manifest order. They can betray randomised ones by correlation.
     perturbed : tuple of PerturbedLine
         Attributes sent randomised, in manifest order.
+    protection : Protection
+        How far all randomised answers together can move any belief, whatever was known before.
     record_size : int
         Bytes of the record, the same for all answers.
     """
@@ -99,29 +120,55 @@ class Preview:
     version: int
     digest: str
     epsilon: Decimal
+    notices: tuple[str, ...]
     clear: tuple[ClearLine, ...]
     perturbed: tuple[PerturbedLine, ...]
+    protection: Protection
     record_size: int
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
+        unit = "byte" if self.record_size == 1 else "bytes"
         yield f"{self.title} ({self.survey}, version {self.version})"
+        yield from self.notices
         yield ""
         if self.clear:
             yield "Sent in clear, readable by the survey's operator:"
             yield from (f"  {line}" for line in self.clear)
-            yield "  Clear answers can hint at the randomised ones where the two go together."
+            yield f"  {CLEAR_HINT}"
         else:
             yield "Nothing is sent in clear."
         yield ""
         yield "Randomised on this device before anything is sent:"
-        yield from (f"  {line}" for line in self.perturbed)
-        yield f"  Privacy loss in all: at most epsilon {self.epsilon}."
+        yield f"  {BARS}"
+        yield f"  {READING}"
+        for line in self.perturbed:
+            yield ""
+            yield from (f"  {part}" for part in str(line).split("\n"))
         yield ""
-        yield f"The record has {self.record_size} bytes whatever the answers are."
+        yield "All randomised answers together:"
+        yield f"  {self.protection.words}"
+        yield f"  {self.protection.limit}"
+        yield from (f"    {change}" for change in self.protection.changes)
+        yield f"  {THIS_SURVEY_ALONE}"
+        yield f"  Privacy loss in all: at most epsilon {self.epsilon:f}."
+        yield ""
+        yield f"The record has {self.record_size} {unit} whatever the answers are."
         yield f"Survey digest: {self.digest}"
+
+
+def notices(published: Published) -> tuple[str, ...]:
+    """Return what a respondent should read before anything else, worst first.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    """
+    protection = protection_of_survey(tuple(published.budget.values()))
+    return (protection.words,) if protection.level >= Level.WEAK else ()
 
 
 def build_preview(published: Published, answers: Answers | None) -> Preview:
@@ -141,7 +188,7 @@ def build_preview(published: Published, answers: Answers | None) -> Preview:
             answer = None if codes is None else attribute.domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, attribute.question, answer))
             continue
-        disclosure = oracle.disclosure()
+        best_guess = oracle.disclosure().best_guess
         perturbed.append(
             PerturbedLine(
                 attribute.name,
@@ -149,8 +196,10 @@ def build_preview(published: Published, answers: Answers | None) -> Preview:
                 oracle.name,
                 oracle.k,
                 oracle.epsilon,
-                disclosure.best_guess,
-                disclosure.largest_posterior,
+                best_guess,
+                protection_of_question(oracle.epsilon),
+                truth_sentence(oracle),
+                guess_sentence(oracle, best_guess),
             )
         )
     return Preview(
@@ -159,21 +208,13 @@ def build_preview(published: Published, answers: Answers | None) -> Preview:
         version=published.version,
         digest=published.digest,
         epsilon=published.epsilon,
+        notices=notices(published),
         clear=tuple(clear),
         perturbed=tuple(perturbed),
+        protection=protection_of_survey(tuple(published.budget.values())),
         record_size=published.layout.record_size,
     )
 
 
 def _label(name: str, question: str | None) -> str:
     return name if question is None else f"{name} ({question})"
-
-
-def _percent(chance: Decimal | Fraction) -> str:
-    # Rounded up: a preview may overstate what is revealed, never understate it.
-    exact = chance if isinstance(chance, Decimal) else _decimal(chance)
-    return f"{(exact * 100).quantize(Decimal('0.1'), rounding=ROUND_CEILING)} %"
-
-
-def _decimal(chance: Fraction) -> Decimal:
-    return Decimal(chance.numerator) / Decimal(chance.denominator)

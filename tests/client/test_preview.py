@@ -18,9 +18,10 @@ def test_clear_answers_come_first_then_the_randomised_ones(published, answers):
         "income: >26000",
         "hint at the randomised ones",
         "Randomised on this device",
-        "gender (Your gender?): randomised by SS with epsilon 2",
-        "age: randomised by SS with epsilon 1",
-        "country: randomised by OLH with epsilon 1",
+        "gender (Your gender?)\n    SS with epsilon 2. ",
+        "age\n    SS with epsilon 1. ",
+        "country\n    OLH with epsilon 1. ",
+        "All randomised answers together",
         "at most epsilon 4",
         published.digest,
     ]
@@ -38,7 +39,7 @@ def test_without_answers_the_clear_lines_say_so(published):
     assert "education: your answer as it is" in str(build_preview(published, None))
 
 
-def test_disclosure_is_said_in_words_and_rounded_up():
+def test_preview_says_what_each_answer_reveals_rounded_up():
     # GRR at k = 2: the best guess is right with p, which is just under e/(e+1) = 0.73105...
     survey = Manifest.from_dict(
         {
@@ -52,12 +53,22 @@ def test_disclosure_is_said_in_words_and_rounded_up():
     ).resolve()
     preview = build_preview(survey, {"smokes": "yes"})
     (line,) = preview.perturbed
-    assert line.best_guess == line.largest_posterior
     assert abs(line.best_guess - Decimal("0.731058578630")) <= Decimal("1e-12")
-    assert "is right 73.2 % of the time, a blind guess among 2 answers 50.0 %" in str(line)
-    assert "no answer becomes more likely than 73.2 %" in str(line)
+    assert "What is sent is your true answer with a chance of 73.2 %." in str(line)
+    assert "9 in 10  ###########################++.  afterwards 76.8 % to 96.1 %" in str(line)
+    assert "would be right with a chance of 73.2 %; without it, 50.0 %." in str(line)
+    assert preview.notices == ()
     assert "Nothing is sent in clear." in str(preview)
-    assert f"{survey.layout.record_size} bytes" in str(preview)
+    assert "The record has 1 byte whatever" in str(preview)
+
+
+def test_notices_say_first_that_protection_is_weak(draft):
+    words = "Protection is weak: what is sent can say a lot about you."
+    weak = build_preview(Manifest.from_dict(draft | {"epsilon": "6"}).resolve(), None)
+    assert weak.notices == (words,)
+    assert str(weak).split("\n")[1] == words
+    better = build_preview(Manifest.from_dict(draft | {"epsilon": "5.9"}).resolve(), None)
+    assert better.notices == ()
 
 
 def test_wrong_answers_raise(published, answers):

@@ -91,8 +91,10 @@ test("a survey is answered on a phone, and the server's estimate has it", async 
   const clear = await page.locator("#review-clear").innerText();
   assert.match(clear, /Which town do you live in\?\s*Oslo/);
   const perturbed = await page.locator("#review-perturbed").innerText();
-  // e^2 / (e^2 + 2) for three answers under GRR at epsilon 6 / 3, rounded up.
-  assert.match(perturbed, /Do you smoke\? The best guess from what is sent is right 78\.7 % of the time; a blind guess among the 3 answers, 33\.4 %/);
+  // e^2 / (e^2 + 2) for three answers under GRR at epsilon 6 / 3, rounded up; and e^2 o / (1 + e^2 o) at odds o of 9.
+  assert.match(perturbed, /What is sent is your true answer with a chance of 78\.7 %\./);
+  assert.match(perturbed, /9 in 10\s+54\.9 % to 98\.6 %/);
+  assert.match(await page.locator("#review-notices").innerText(), /^Protection is weak/);
   assert.match(await page.locator("#review-cost").innerText(), /at most 6\./);
   assert.equal(requests.filter((one) => one.method() === "POST").length, 0);
   await agree(page);

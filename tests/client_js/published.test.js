@@ -81,11 +81,12 @@ test("the preview names what leaves in clear first, and what the rest reveals", 
   ]);
   // e^2/(e^2 + 3) and e/(e + 4), by hand.
   assert.ok(Math.abs(Number(shown.perturbed[0].bestGuess) - 0.711234594) < 1e-9);
-  assert.ok(Math.abs(Number(shown.perturbed[1].largestPosterior) - 0.404609675) < 1e-9);
+  assert.ok(Math.abs(Number(shown.perturbed[1].bestGuess) - 0.404609675) < 1e-9);
   assert.equal(shown.recordSize, 4);
   const words = inWords(shown);
-  assert.ok(words.indexOf("town: Oslo") < words.indexOf("colour: SS with epsilon 2."));
-  assert.match(words, /right 71\.2 % of the time, a blind guess among 4 answers 25\.0 %/);
+  assert.ok(words.indexOf("town: Oslo") < words.indexOf("colour\n    SS with epsilon 2. "));
+  assert.match(words, /would be right with a chance of 71\.2 %; without it, 25\.0 %/);
+  assert.deepEqual(shown.notices, []);
   assert.doesNotMatch(words, /green|19\b/);
   assert.equal(preview(published).clear[0].answer, undefined);
   assert.match(inWords(preview(published)), /town: your answer as it is/);

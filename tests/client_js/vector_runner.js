@@ -17,13 +17,17 @@ import { bucket, finalise } from "../../client/hushpoll_client_js/src/hashing.js
 import { decodeClear, support } from "../../client/hushpoll_client_js/src/inspection.js";
 import { errorFrom } from "../../client/hushpoll_client_js/src/problems.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
+import { posteriorBounds } from "../../client/hushpoll_client_js/src/odds.js";
+import { inWords, preview } from "../../client/hushpoll_client_js/src/preview.js";
+import { questionLevel, surveyLevel } from "../../client/hushpoll_client_js/src/protection.js";
+import { factor, guessSentence, protectionOfQuestion, truthSentence } from "../../client/hushpoll_client_js/src/sentences.js";
 import { create } from "../../client/hushpoll_client_js/src/registry.js";
 import { replayBits } from "../../client/hushpoll_client_js/src/replay.js";
 import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.js";
 import { encodeReport } from "../../client/hushpoll_client_js/src/wire.js";
 
 /** Files by name, without their ending. */
-export const FILES = ["budgets", "hashes", "manifests", "records", "refusals", "thresholds", "wire"];
+export const FILES = ["budgets", "hashes", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
@@ -37,6 +41,28 @@ const GROUPS = {
     const { bestGuess, largestPosterior } = disclosure(oracle);
     same([bestGuess, largestPosterior], [vector.best_guess, vector.largest_posterior]);
     checkRealizedEpsilon(REVEALED[oracle.name](oracle)[0], vector.realized_epsilon);
+  },
+  "protection.levels": ({ parts, questions, survey }) => {
+    const units = parts.map((part) => parseDecimal(part, "epsilon"));
+    same(units.map(questionLevel), questions);
+    same(surveyLevel(units), survey);
+  },
+  "protection.factors": ({ epsilon, factor: expected }) => {
+    same(factor(parseDecimal(epsilon, "epsilon")), expected);
+  },
+  "protection.posteriors": ({ epsilon, prior, low, high }) => {
+    const bounds = posteriorBounds(prior.map(BigInt), parseDecimal(epsilon, "epsilon"));
+    same(bounds.map(Number), [low, high]);
+  },
+  "protection.questions": (vector) => {
+    const oracle = oracleOf(vector);
+    const { bestGuess, truth } = disclosure(oracle);
+    const { words, limit, changes } = protectionOfQuestion(parseDecimal(vector.epsilon, "epsilon"));
+    const said = [words, truthSentence(oracle, truth), limit, ...changes.map(({ range }) => range), guessSentence(oracle, bestGuess)];
+    same(said, vector.sentences);
+  },
+  "protection.previews": async ({ published, preview: expected }) => {
+    same(inWords(preview(await readPublished(published))), expected);
   },
   "hashes.finaliser": ({ input, output }) => {
     same(finalise(parseInt(input, 16)), parseInt(output, 16));

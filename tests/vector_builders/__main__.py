@@ -5,9 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vector_builders import budgets, hashes, manifests, records, refusals, thresholds, wire
+from vector_builders import (
+    budgets,
+    hashes,
+    manifests,
+    protection,
+    records,
+    refusals,
+    thresholds,
+    wire,
+)
 
-BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire)
+BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire, protection)
 
 
 def main() -> None:

@@ -22,21 +22,23 @@ export const REVEALED = {
  * @typedef {object} Disclosure
  * @property {string} bestGuess Chance that the best guess of the answer from the record is right when every answer
  *   was equally likely beforehand, in [1/k, 1]. For local hashing: given the most revealing hash function.
+ * @property {string} truth Chance that the record is, or supports, the true answer; the same for every answer.
  * @property {string} largestPosterior Largest probability that any possible record can give to any answer, from the
  *   same prior.
  */
 
 /**
- * Both chances of an oracle, as decimal strings rounded up to 12 places: they never understate.
+ * The chances of an oracle, as decimal strings rounded up to 12 places: they never understate.
  *
  * @param {import("./protocol.js").FrequencyOracle} oracle
  * @returns {Disclosure}
  */
 export function disclosure(oracle) {
-  const [[inside, outside], smallest, bestGuess] = REVEALED[oracle.name](oracle);
+  const [[inside, outside], smallest, bestGuess, truth] = REVEALED[oracle.name](oracle);
   const support = BigInt(smallest);
   return {
     bestGuess: chance(bestGuess),
+    truth: chance(truth),
     largestPosterior: chance([inside, inside * support + outside * (BigInt(oracle.k) - support)]),
   };
 }

@@ -2,13 +2,46 @@
 
 import { codeAnswers } from "./codec.js";
 import { disclosure } from "./disclosure.js";
+import { WEAK } from "./protection.js";
+import {
+  BARS,
+  CLEAR_HINT,
+  guessSentence,
+  protectionOfQuestion,
+  protectionOfSurvey,
+  READING,
+  THIS_SURVEY_ALONE,
+  truthSentence,
+} from "./sentences.js";
+
+/** @typedef {import("./sentences.js").Protection} Protection */
+
+/**
+ * An attribute that leaves randomised.
+ *
+ * @typedef {object} Perturbed
+ * @property {string} name
+ * @property {string | undefined} question
+ * @property {string} protocol
+ * @property {number} k Number of possible answers, the missing one included.
+ * @property {string} epsilon Privacy loss charged for this attribute.
+ * @property {string} bestGuess Chance that the best guess from what is sent is right, if all answers were equally likely
+ *   beforehand; for local hashing an upper bound over the hashes.
+ * @property {Protection} protection How far what is sent can move any belief, whatever was known before.
+ * @property {string} truth How often what is sent is, or points at, the true answer.
+ * @property {string} guess The best guess in words.
+ */
 
 /**
  * @typedef {object} Preview
+ * @property {string} title
+ * @property {string} survey
+ * @property {number} version
+ * @property {string[]} notices What a respondent should read first; see `notices`.
  * @property {{name: string, question: string | undefined, answer: string | undefined}[]} clear Attributes that leave as
  *   they are answered; they can betray randomised ones by correlation.
- * @property {({name: string, question: string | undefined, protocol: string, k: number, epsilon: string} &
- *   import("./disclosure.js").Disclosure)[]} perturbed Attributes that leave randomised.
+ * @property {Perturbed[]} perturbed Attributes that leave randomised.
+ * @property {Protection} protection How far all randomised answers together can move any belief.
  * @property {string} epsilon Privacy loss in all, at most.
  * @property {string} digest
  * @property {number} recordSize Bytes of the record, the same for all answers.
@@ -22,15 +55,33 @@ import { disclosure } from "./disclosure.js";
  * @returns {Preview}
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
-export function preview({ attributes, recordSize, epsilon, digest }, answers) {
+export function preview(published, answers) {
+  const { attributes, recordSize, epsilon, digest, title, name: survey, version } = published;
   const codes = answers && codeAnswers(attributes, answers);
   return {
+    title,
+    survey,
+    version,
+    notices: notices(published),
     clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
       oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
     ),
-    perturbed: attributes.flatMap(({ name, question, oracle, k, epsilon = "" }) =>
-      oracle ? { name, question, protocol: oracle.name, k, epsilon, ...disclosure(oracle) } : [],
-    ),
+    perturbed: attributes.flatMap(({ name, question, oracle, k, units, epsilon = "" }) => {
+      if (!oracle) return [];
+      const { bestGuess, truth } = disclosure(oracle);
+      return {
+        name,
+        question,
+        protocol: oracle.name,
+        k,
+        epsilon,
+        bestGuess,
+        protection: protectionOfQuestion(units),
+        truth: truthSentence(oracle, truth),
+        guess: guessSentence(oracle, bestGuess),
+      };
+    }),
+    protection: ofAll(published),
     epsilon,
     digest,
     recordSize,
@@ -38,30 +89,66 @@ export function preview({ attributes, recordSize, epsilon, digest }, answers) {
 }
 
 /**
- * The same in words, for a page or a terminal.
+ * What a respondent should read before anything else, worst first.
+ *
+ * @param {import("./published.js").Published} published
+ * @returns {string[]}
+ */
+function notices(published) {
+  const { level, words } = ofAll(published);
+  return level >= WEAK ? [words] : [];
+}
+
+/** @param {import("./published.js").Published} published */
+const ofAll = ({ attributes }) => protectionOfSurvey(attributes.flatMap(({ oracle, units }) => (oracle ? units : [])));
+
+/**
+ * The same in words, for a terminal or a page of plain text; the Python SDK's preview says the same.
  *
  * @param {Preview} shown
  * @returns {string}
  */
-export function inWords({ clear, perturbed, epsilon, digest, recordSize }) {
+export function inWords({ title, survey, version, notices, clear, perturbed, protection, epsilon, digest, recordSize }) {
   const label = (/** @type {{name: string, question: string | undefined}} */ { name, question }) =>
     question ? `${name} (${question})` : name;
   return [
+    `${title} (${survey}, version ${version})`,
+    ...notices,
+    "",
     clear.length ? "Sent in clear, readable by the survey's operator:" : "Nothing is sent in clear.",
     ...clear.map((one) => `  ${label(one)}: ${one.answer ?? "your answer as it is"}`),
-    ...(clear.length ? ["  Clear answers can hint at the randomised ones where the two go together."] : []),
+    ...(clear.length ? [`  ${CLEAR_HINT}`] : []),
+    "",
     "Randomised on this device before anything is sent:",
-    ...perturbed.map(
-      (one) =>
-        `  ${label(one)}: ${one.protocol} with epsilon ${one.epsilon}. The best guess from what is sent is right ` +
-        `${percent(one.bestGuess)} of the time, a blind guess among ${one.k} answers ${percent(1 / one.k)}; whatever is ` +
-        `sent, no answer becomes more likely than ${percent(one.largestPosterior)}.`,
-    ),
+    `  ${BARS}`,
+    `  ${READING}`,
+    ...perturbed.flatMap((one) => [
+      "",
+      `  ${label(one)}`,
+      `    ${one.protocol} with epsilon ${one.epsilon}. ${one.protection.words}`,
+      `    ${one.truth}`,
+      `    ${one.protection.limit}`,
+      ...one.protection.changes.map((change) => `      ${row(change)}`),
+      `    ${one.guess}`,
+    ]),
+    "",
+    "All randomised answers together:",
+    `  ${protection.words}`,
+    `  ${protection.limit}`,
+    ...protection.changes.map((change) => `    ${row(change)}`),
+    `  ${THIS_SURVEY_ALONE}`,
     `  Privacy loss in all: at most epsilon ${epsilon}.`,
-    `The record has ${recordSize} bytes whatever the answers are.`,
+    "",
+    `The record has ${recordSize} ${recordSize === 1 ? "byte" : "bytes"} whatever the answers are.`,
     `Survey digest: ${digest}`,
   ].join("\n");
 }
 
-/** Rounded up: words may overstate what is revealed, never understate it. */
-export const percent = (/** @type {string | number} */ chance) => `${(Math.ceil(Number(chance) * 1000 - 1e-9) / 10).toFixed(1)} %`;
+const BAR = 30;
+
+/** A belief before and after, with its picture. @param {import("./sentences.js").Change} change */
+function row({ before, prior, high, range }) {
+  const [from, to] = [Math.round((prior * BAR) / 1000), Math.ceil((high * BAR) / 1000)];
+  const bar = "#".repeat(from) + "+".repeat(to - from) + ".".repeat(BAR - to);
+  return `${before.padEnd(7)}  ${bar}  afterwards ${range}`;
+}

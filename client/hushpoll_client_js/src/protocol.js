@@ -39,11 +39,12 @@
 
 /**
  * The exact likelihood ratio of values inside and outside the support; the size of the smallest support that is not
- * empty; and the chance of a right best guess from a record, under a uniform prior.
+ * empty; the chance of a right best guess from a record, under a uniform prior; and p, the chance that the support
+ * contains the true value.
  *
  * @callback Revealed
  * @param {FrequencyOracle} oracle
- * @returns {[ratio: Rational, smallestSupport: number, bestGuess: Rational]}
+ * @returns {[ratio: Rational, smallestSupport: number, bestGuess: Rational, truth: Rational]}
  */
 
 /** Number of values of a word: every threshold is out of Q. */

@@ -51,6 +51,7 @@ export function unaryRevealed({ k, thresholds: { P, R } }) {
     [P * (Q - R), R * (Q - P)],
     1,
     [P * some + R * (Q - P) * unset, (BigInt(k) * Q * R) << PLACES],
+    [P, Q],
   ];
 }
 

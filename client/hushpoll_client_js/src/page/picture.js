@@ -1,0 +1,65 @@
+/** A picture of how far beliefs can move: one bar for each, with the same in words beside it. */
+
+import { element } from "./elements.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 1000;
+const HEIGHT = 80;
+
+/**
+ * A table of three rows: a belief before, its bar, and what it can be afterwards. Who does not see the bars has all of
+ * it in the first and the last column.
+ *
+ * @param {readonly import("../sentences.js").Change[]} changes
+ * @param {string} about What the table is about, for its caption.
+ */
+export function picture(changes, about) {
+  const heads = ["Before", "", "Afterwards"].map((words) => element(words ? "th" : "td", words ? { scope: "col" } : {}, words));
+  return element("table", { class: "beliefs" },
+    element("caption", { class: "unseen" }, `How likely something about you can seem to a person who has seen ${about}`),
+    element("thead", {}, element("tr", {}, ...heads)),
+    element("tbody", {}, ...changes.map(({ before, prior, high, range }) =>
+      element("tr", {},
+        element("th", { scope: "row" }, before),
+        element("td", {}, bar(prior, high)),
+        element("td", {}, range),
+      ),
+    )),
+  );
+}
+
+/** What the two colours of a bar are. */
+export const legend = () =>
+  element("p", { class: "legend" },
+    "Each bar is about something that a person thinks possible of you. ",
+    bar(WIDTH, WIDTH, "swatch"),
+    " is how likely it seemed before: 1 in 10, 1 in 2 or 9 in 10. ",
+    bar(0, WIDTH, "swatch"),
+    " is how much likelier it can seem at most to a person who has seen what is sent.",
+  );
+
+/**
+ * @param {number} prior In thousandths.
+ * @param {number} high In thousandths.
+ * @param {string} [kind]
+ */
+function bar(prior, high, kind = "bar") {
+  const whole = kind === "bar" ? WIDTH : HEIGHT;
+  return drawn("svg", { class: kind, viewBox: `0 0 ${whole} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    drawn("rect", { class: "rest", width: `${whole}`, height: `${HEIGHT}` }),
+    drawn("rect", { class: "after", width: `${(high * whole) / WIDTH}`, height: `${HEIGHT}` }),
+    drawn("rect", { class: "before", width: `${(prior * whole) / WIDTH}`, height: `${HEIGHT}` }),
+  );
+}
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string>} attributes
+ * @param {...Element} children
+ */
+function drawn(tag, attributes, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,183 @@
+"""What a respondent is told about protection, word for word, on the device and in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from hushpoll_client.preview import build_preview
+from hushpoll_client.sentences import factor, guess_sentence, protection_of_question, truth_sentence
+from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols.odds import posterior_bounds
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.protection import question_level, survey_level
+from vector_builders.document import Group, write
+
+EPSILONS = (
+    *("0.000001", "0.01", "0.1", "0.5", "0.693147180559", "0.693147180561", "1", "1.000000000001"),
+    *("2.302585092994", "2.302585092995", "2.999999999999", "3", "4.605170185988", "5.5", "8"),
+    *("8.000000000001", "13.815510557964", "13.815510557965", "20", "60", "64"),
+)
+PARTS = (
+    *(["1"], ["0.5", "0.5"], ["0.5", "0.500000000001"], ["2", "2"], ["2.999999999999"], ["3"]),
+    *(["2", "2", "2"], ["2", "2", "1.999999999999"], ["8"], ["8", "8"], ["8", "8", "0.000001"]),
+    *(["8.000000000001"], ["1"] * 16, ["1"] * 17, ["32", "32"]),
+)
+QUESTION_SIZES = (2, 3, 5, 74)
+QUESTION_EPSILONS = ("0.1", "0.5", "1", "2.5", "4", "9", "20", "60")
+SURVEYS: tuple[dict[str, Any], ...] = (
+    {
+        "epsilon": "1",
+        "attributes": [
+            {"name": "smokes", "role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]}
+        ],
+    },
+    {
+        "epsilon": "6",
+        "attributes": [
+            {
+                "name": "smokes",
+                "role": "sensitive",
+                "protocol": "GRR",
+                "categories": ["no", "yes"],
+                "missing": "not said",
+                "question": "Do you smoke?",
+            },
+            {"name": "age", "role": "sensitive", "protocol": "OLH", "range": [18, 90]},
+            {"name": "town", "role": "plain", "categories": ["Oslo", "Delft"]},
+        ],
+    },
+    {
+        "epsilon": "40",
+        "attributes": [
+            {"name": "a", "role": "sensitive", "protocol": "THE", "range": [1, 4]},
+            {"name": "b", "role": "sensitive", "protocol": "OUE", "range": [1, 4]},
+        ],
+    },
+)
+
+PAIR_EPSILONS = ("0.2", "2", "5", "12", "40")
+
+
+def _pairs() -> Iterator[dict[str, Any]]:
+    """Surveys of two questions, each of another protocol."""
+    names = list(PROTOCOLS)
+    for first, second in zip(names, [*names[1:], names[0]], strict=True):
+        for epsilon in PAIR_EPSILONS:
+            yield {
+                "epsilon": epsilon,
+                "split": {"weights": {"a": 1, "b": 3}},
+                "attributes": [
+                    {"name": "a", "role": "sensitive", "protocol": first, "range": [1, 2]},
+                    {"name": "b", "role": "sensitive", "protocol": second, "range": [1, 3]},
+                ],
+            }
+
+
+def build(folder: Path) -> None:
+    """Write protection.json."""
+    write(
+        folder / "protection.json",
+        "Levels of protection, bounds on beliefs, and the sentences made of them.",
+        [_levels(), _factors(), _posteriors(), _questions(), _previews()],
+    )
+
+
+def _levels() -> Group:
+    group = Group(
+        "levels",
+        "How a survey is called: 0 strong, 1 limited, 2 weak, 3 hardly protected.",
+        {
+            "parts": "epsilons of its questions, decimal strings",
+            "questions": "level of each question",
+            "survey": "level of the survey: the worst of the questions' and of their sum's",
+        },
+    )
+    for parts in (*([one] for one in EPSILONS), *PARTS):
+        epsilons = [Decimal(part) for part in parts]
+        group.add(
+            parts=parts,
+            questions=[int(question_level(one)) for one in epsilons],
+            survey=int(survey_level(epsilons)),
+        )
+    return group
+
+
+def _factors() -> Group:
+    group = Group(
+        "factors",
+        "By how much the odds of anything change at most: e^epsilon, rounded up.",
+        {"epsilon": "decimal string", "factor": "as it is shown"},
+    )
+    for epsilon in EPSILONS:
+        group.add(epsilon=epsilon, factor=factor(Decimal(epsilon)))
+    return group
+
+
+def _posteriors() -> Group:
+    group = Group(
+        "posteriors",
+        "Beliefs afterwards, in thousandths.",
+        {
+            "epsilon": "decimal string",
+            "prior": "the belief before: numerator and denominator",
+            "low": "smallest belief afterwards, rounded down",
+            "high": "largest belief afterwards, rounded up",
+        },
+    )
+    for epsilon in EPSILONS:
+        for prior in ((1, 100), (1, 10), (1, 3), (1, 2), (9, 10), (99, 100)):
+            low, high = posterior_bounds(Fraction(*prior), Decimal(epsilon))
+            group.add(epsilon=epsilon, prior=list(prior), low=low, high=high)
+    return group
+
+
+def _questions() -> Group:
+    group = Group(
+        "questions",
+        "What is said of one question.",
+        {
+            "protocol": "name of the protocol",
+            "k": "domain size",
+            "epsilon": "decimal string",
+            "parameters": "parameters as published",
+            "sentences": "level, truth, limit, the three beliefs afterwards, best guess",
+        },
+    )
+    for name in PROTOCOLS:
+        for k in QUESTION_SIZES:
+            for epsilon in QUESTION_EPSILONS:
+                oracle = create(name, k=k, epsilon=epsilon)
+                protection = protection_of_question(oracle.epsilon)
+                group.add(
+                    protocol=name,
+                    k=k,
+                    epsilon=epsilon,
+                    parameters=dict(oracle.parameters),
+                    sentences=[
+                        protection.words,
+                        truth_sentence(oracle),
+                        protection.limit,
+                        *(change.range for change in protection.changes),
+                        guess_sentence(oracle, oracle.disclosure().best_guess),
+                    ],
+                )
+    return group
+
+
+def _previews() -> Group:
+    group = Group(
+        "previews",
+        "The whole preview of a survey, without answers.",
+        {"published": "the published form", "preview": "the text"},
+    )
+    for number, draft in enumerate((*SURVEYS, *_pairs()), 1):
+        manifest = Manifest.from_dict(
+            {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
+        )
+        published = manifest.resolve()
+        group.add(published=published.to_dict(), preview=str(build_preview(published, None)))
+    return group
