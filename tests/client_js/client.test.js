@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 
 import {
@@ -8,6 +9,7 @@ import {
   SurveyClient,
   TransportError,
 } from "../../client/hushpoll_client_js/src/index.js";
+import { memoryStorage } from "../../client/hushpoll_client_js/src/memory_storage.js";
 import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.js";
 import { decodeClear } from "../../client/hushpoll_client_js/src/inspection.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
@@ -33,7 +35,7 @@ test("a report is kept before it is first sent, and is what is sent", async () =
     return server.take(request);
   });
   const receipt = await client.submit(ANSWERS);
-  assert.deepEqual(receipt, { status: "accepted", digest: SMALL_DIGEST, epsilon: "3" });
+  assert.deepEqual(receipt, { status: "accepted", digest: SMALL_DIGEST, epsilon: "3", known: false });
   assert.equal(kept.length, 1);
   assert.equal(kept[0].state, "waiting");
   assert.equal(kept[0].report, server.posts[0].body);
@@ -41,8 +43,96 @@ test("a report is kept before it is first sent, and is what is sent", async () =
   assert.equal(report.digest, SMALL_DIGEST);
   assert.deepEqual(decodeClear(await readPublished(SMALL), report.record), { town: "Oslo", happy: "yes" });
   assert.deepEqual(await client.ledger(), [
-    { digest: SMALL_DIGEST, survey: "small", version: 3, epsilon: "3", api: `${ORIGIN}/api/v1`, state: "accepted" },
+    {
+      ...{ digest: SMALL_DIGEST, survey: "small", version: 3, epsilon: "3" },
+      ...{ api: `${ORIGIN}/api/v1`, state: "accepted", id: JSON.parse(kept[0].report).id },
+    },
   ]);
+});
+
+test("a report is forgotten once it is accepted, and not before", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  server.script = [() => problem(410, "survey-closed")];
+  await client.submit(ANSWERS).catch(() => undefined);
+  const [refused] = await entries(storage);
+  assert.equal(refused.report, server.posts[0].body);
+  await client.submit(ANSWERS);
+  const [{ report, token, id, state }] = await entries(storage);
+  assert.deepEqual([state, report, token], ["accepted", undefined, undefined]);
+  assert.equal(id, JSON.parse(refused.report).id);
+});
+
+test("answers that are not taken, since the device has answered, are known as such", async () => {
+  const server = new FakeServer();
+  const { client, storage } = respondent(server);
+  server.script = Array(7).fill(unreachable);
+  assert.equal((await client.randomize(ANSWERS)).known, false);
+  // What waits is sent, and is not what was answered now.
+  const other = respondent(server, { storage }).client;
+  server.script = [];
+  assert.deepEqual(await other.submit({ ...ANSWERS, happy: "no" }), {
+    ...{ status: "accepted", digest: SMALL_DIGEST, epsilon: "3", known: true },
+  });
+  assert.deepEqual(await other.submit({ ...ANSWERS, happy: "no" }), {
+    ...{ status: "duplicate", digest: SMALL_DIGEST, epsilon: "3", known: true },
+  });
+  assert.equal(server.posts.length, 1);
+  // Whatever server it is asked by: the report is not there any more.
+  const moved = new FakeServer();
+  const elsewhere = new SurveyClient("https://other.example.org", "small", { fetch: moved.fetch, storage });
+  assert.equal((await elsewhere.submit(ANSWERS)).known, true);
+  assert.equal(moved.posts.length, 0);
+});
+
+for (const part of ["status line", "headers", "body"]) {
+  test(`a server that sends its ${part} a byte at a time does not outlast an attempt's deadline`, async (context) => {
+    const dripping = createServer((socket) => {
+      const prompt = {
+        "status line": "HTTP/1.1 ",
+        headers: "HTTP/1.1 200 OK\r\nX-Slow: ",
+        body: "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+      };
+      socket.on("error", () => undefined);
+      socket.write(prompt[part]);
+      const timer = setInterval(() => socket.write("2"), 50);
+      socket.on("close", () => clearInterval(timer));
+    });
+    await new Promise((resolve) => dripping.listen(0, "127.0.0.1", resolve));
+    context.after(() => dripping.close());
+    const asked = [];
+    const { timeout } = AbortSignal;
+    // Half a second stands for the thirty.
+    context.mock.method(AbortSignal, "timeout", (milliseconds) => {
+      asked.push(milliseconds);
+      return timeout.call(AbortSignal, milliseconds / 60);
+    });
+    const waits = [];
+    const client = new SurveyClient(`http://127.0.0.1:${dripping.address().port}`, "small", {
+      storage: memoryStorage(),
+      pacing: { sleep: async (seconds) => void waits.push(seconds), random: () => 0.5 },
+    });
+    const began = performance.now();
+    await assert.rejects(client.published(), /did not answer in time/);
+    assert.ok(performance.now() - began < 7 * 500 + 2000);
+    assert.deepEqual(asked, Array(7).fill(30_000));
+    assert.equal(waits.length, 6);
+  });
+}
+
+test("the time that attempts take counts against the patience, as the waits do", async (context) => {
+  let now = 0;
+  context.mock.method(Date, "now", () => now);
+  const server = new FakeServer();
+  const { client, waits } = respondent(server);
+  server.script = Array(7).fill(() => {
+    now += 30_000;
+    throw new TypeError("fetch failed");
+  });
+  assert.equal((await client.submit(ANSWERS)).status, "waiting");
+  // Four attempts of 30 seconds, and waits between them: two minutes are over.
+  assert.equal(server.posts.length, 4);
+  assert.equal(waits.length, 3);
 });
 
 test("requests carry nothing that could link them", async () => {

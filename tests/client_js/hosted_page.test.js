@@ -76,6 +76,36 @@ const toReview = (page) => page.getByRole("button", { name: "See what would be s
 const agree = (page) => page.getByRole("button", { name: "Agree and send" }).click();
 const heading = (page, name) => page.getByRole("heading", { name }).waitFor();
 
+const receiptOf = (page) => page.locator("#receipt").innerText();
+
+/** Every row that the browser keeps for this site. */
+const stored = (page) =>
+  page.evaluate(async () => {
+    const rows = [];
+    for (const { name } of await indexedDB.databases()) {
+      const database = await new Promise((resolve) => (indexedDB.open(name).onsuccess = (event) => resolve(event.target.result)));
+      for (const store of database.objectStoreNames) {
+        rows.push(...(await new Promise((resolve) => (database.transaction(store).objectStore(store).getAll().onsuccess = (event) => resolve(event.target.result)))));
+      }
+      database.close();
+    }
+    return rows;
+  });
+
+/** Answer the survey up to its receipt. */
+async function submit(page) {
+  await fill(page);
+  await toReview(page);
+  await agree(page);
+}
+
+/** Whether all of an element can be seen without scrolling. */
+const inSight = (locator) =>
+  locator.evaluate((element) => {
+    const { top, bottom, height } = element.getBoundingClientRect();
+    return height > 0 && top >= 0 && bottom <= innerHeight;
+  });
+
 /** Offences against the rules of WCAG 2.2 AA and axe's best practices. */
 async function offences(page) {
   await page.evaluate(axeSource);
@@ -114,16 +144,10 @@ test("nothing is asked of anybody else, and the answers are nowhere but in the r
   await heading(page, "Thank you. Your answers have arrived.");
   assert.deepEqual([...new Set(requests.map((one) => new URL(one.url()).origin))], [server.origin]);
   for (const request of requests) assert.doesNotMatch(request.url() + (request.postData() ?? ""), /office|Oslo|=44\b/);
-  const kept = await page.evaluate(async () => {
-    const rows = [];
-    for (const { name } of await indexedDB.databases()) {
-      const database = await new Promise((resolve) => (indexedDB.open(name).onsuccess = (event) => resolve(event.target.result)));
-      for (const store of database.objectStoreNames) {
-        rows.push(await new Promise((resolve) => (database.transaction(store).objectStore(store).getAll().onsuccess = (event) => resolve(event.target.result))));
-      }
-    }
-    return JSON.stringify([rows, { ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href]);
-  });
+  const kept = JSON.stringify([
+    await stored(page),
+    await page.evaluate(() => [{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href]),
+  ]);
   assert.doesNotMatch(kept, /office|Oslo|"44"/);
   assert.deepEqual(await context.cookies(), []);
   // The form itself forgets, so that neither "back" nor a restored session shows the answers.
@@ -275,16 +299,19 @@ test("without a network the page opens, keeps the answers randomised, and sends 
   await fill(page);
   await toReview(page);
   await agree(page);
-  await page.getByRole("status").getByText("cannot be reached").waitFor();
+  await heading(page, "Your answers are being sent …");
+  await page.getByRole("alert").getByText("cannot be reached").waitFor();
   assert.equal(await server.count("offline"), 0);
-  // Closed and opened again, still without a network.
+  // Closed and opened again, still without a network: perhaps by another person.
   await goTo();
-  await heading(page, "Your answers wait on this device.");
+  await heading(page, "This device has answered this survey.");
+  assert.match(await receiptOf(page), /Its answers wait to be sent/);
   await context.setOffline(false);
-  await heading(page, "Thank you. Your answers have arrived.");
+  await page.getByText("Its report has arrived").waitFor();
   assert.equal(await server.count("offline"), 1);
   await goTo();
-  await heading(page, "Thank you. Your answers have arrived.");
+  await heading(page, "This device has answered this survey.");
+  assert.doesNotMatch(await receiptOf(page), /Thank you|Your answers have arrived/);
 });
 
 test("without JavaScript nothing can leave the page", async () => {
@@ -315,7 +342,7 @@ test("a manifest's text is text", async () => {
 });
 
 test("the receipt can be saved, and says what was spent", async () => {
-  const { page, url, digest } = await open("receipt");
+  const { page, url, digest, requests } = await open("receipt");
   await fill(page);
   await toReview(page);
   await agree(page);
@@ -323,7 +350,9 @@ test("the receipt can be saved, and says what was spent", async () => {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save this receipt" }).click()]);
   assert.equal(download.suggestedFilename(), "receipt-1-receipt.json");
   const facts = JSON.parse(readFileSync(await download.path(), "utf8"));
+  const { id } = requests.find((one) => one.method() === "POST").postDataJSON();
   assert.deepEqual(facts, {
+    report: id,
     survey: "receipt",
     version: 1,
     title: "Work and health",
@@ -332,6 +361,215 @@ test("the receipt can be saved, and says what was spent", async () => {
     epsilon: "6",
     state: "accepted",
   });
+});
+
+test("after the server has taken a report, the browser keeps no more than a second answer is refused by", async () => {
+  const { page, requests, digest } = await open("forgets");
+  await submit(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  const { id, record } = requests.find((one) => one.method() === "POST").postDataJSON();
+  const rows = await stored(page);
+  assert.deepEqual(rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))), [
+    { digest, survey: "forgets", version: 1, epsilon: "6", api: `${server.origin}/api/v1`, state: "accepted", id },
+  ]);
+  assert.ok(!JSON.stringify(rows).includes(record));
+});
+
+test("the receipt says what is kept, where and for how long, clear answers included", async () => {
+  const { page, requests } = await open("kept");
+  await submit(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  const words = await receiptOf(page);
+  assert.match(words, /In this browser: that it has answered this survey, the epsilon, and the number of the report/);
+  assert.match(words, /until this site's data are deleted/);
+  assert.match(words, /Neither the answers nor the report is kept here/);
+  assert.match(words, /On the server: .* for as long as the survey's operator keeps it/);
+  assert.match(words, /as you gave them the answers to “Which town do you live in\?”/);
+  assert.match(words, /cannot be taken back/);
+  assert.doesNotMatch(words, /never stored/);
+  assert.ok(words.includes(requests.find((one) => one.method() === "POST").postDataJSON().id));
+});
+
+test("a receipt of a survey without clear attributes names none", async () => {
+  const { page } = await open("all-hidden", { draft: { attributes: DRAFT.attributes.slice(0, 1) } });
+  await page.getByLabel("yes", { exact: true }).check();
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.match(await receiptOf(page), /The report holds the randomised answers\. /);
+});
+
+test("a second person on the device is told that it has answered, without a date, and what can be done", async () => {
+  const { page, goTo, requests } = await open("household");
+  await submit(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  await goTo();
+  await heading(page, "This device has answered this survey.");
+  const words = await receiptOf(page);
+  assert.match(words, /If another person did, you cannot answer here as well/);
+  assert.match(words, /a browser profile of your own/);
+  assert.doesNotMatch(words.replaceAll(server.origin, ""), /Thank you|\b20\d\d\b|\d:\d\d/);
+  assert.deepEqual(await offences(page), []);
+  assert.equal(requests.filter((one) => one.method() === "POST").length, 1);
+});
+
+for (const until of ["the form", "the review"]) {
+  test(`answers in a second tab that is at ${until} are not dropped with thanks`, async () => {
+    const name = until === "the form" ? "tab-form" : "tab-review";
+    const { page, context, url } = await open(name);
+    const second = await context.newPage();
+    await second.goto(url);
+    await second.locator("#go-on:enabled").waitFor();
+    await fill(second, { smoker: "no" });
+    if (until === "the review") await toReview(second);
+    await submit(page);
+    await heading(page, "Thank you. Your answers have arrived.");
+    await (until === "the form" ? toReview(second) : agree(second));
+    await heading(second, "This device has answered this survey.");
+    await second.getByRole("alert").getByText("neither randomised nor sent").waitFor();
+    assert.doesNotMatch(await receiptOf(second), /Thank you|Your answers have arrived/);
+    assert.equal(await second.locator("input:checked").count(), 0);
+    assert.deepEqual(await offences(second), []);
+    assert.equal(await server.count(name), 1);
+  });
+}
+
+for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
+  test(`a network that is lost while sending is said where the person looks (${viewport.width} pixels)`, async () => {
+    const name = `lost-${viewport.width}`;
+    const description = "A long description. ".repeat(120).trim();
+    const { page, context, reports } = await open(name, { viewport, draft: { description }, serviceWorkers: "block" });
+    let arrived = 0;
+    // The server takes the report, and its answer is lost.
+    await context.route(reports, async (route) => {
+      await route.fetch();
+      arrived++;
+      await route.abort();
+    });
+    await submit(page);
+    const notice = page.getByRole("alert").getByText("The server cannot be reached.");
+    await notice.waitFor();
+    assert.equal(await server.count(name), 1);
+    assert.ok(await inSight(notice));
+    assert.ok(await inSight(page.locator("#receipt-heading")));
+    assert.equal(await page.evaluate(() => document.activeElement.id), "receipt-heading");
+    // Nothing says any more that nothing has left, and nothing offers to change it.
+    const seen = await page.locator("main").innerText();
+    assert.doesNotMatch(seen, /Nothing has left|nothing was sent/i);
+    assert.match(seen, /They may have left this device already, so they cannot be changed any more/);
+    assert.match(seen, /may have arrived all the same/);
+    assert.equal(await page.getByRole("button", { name: "Change my answers" }).isVisible(), false);
+    assert.equal(await page.getByRole("button", { name: "Agree and send" }).isVisible(), false);
+    assert.deepEqual(await offences(page), []);
+    // Nor does the browser's own button lead back to answers.
+    await page.goBack();
+    await heading(page, "Your answers are being sent …");
+    await context.unroute(reports);
+    await page.getByRole("button", { name: "Try again now" }).click();
+    await heading(page, "Thank you. Your answers have arrived.");
+    assert.equal(await server.count(name), 1);
+    assert.ok(arrived >= 1);
+  });
+}
+
+test("the review counts other surveys as spent, and not this one", async () => {
+  const { page, context } = await open("spent-before");
+  await submit(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  await server.publish({ ...DRAFT, epsilon: "5", name: "spent-now", version: 1 });
+  await page.goto(`${server.origin}/s/spent-now`);
+  await page.locator("#go-on:enabled").waitFor();
+  await fill(page);
+  const cost = () => page.locator("#review-cost").innerText();
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.match(await cost(), /at most 5\b/);
+  assert.match(await cost(), /spent 6 /);
+  await page.getByRole("button", { name: "Change my answers" }).click();
+  await page.locator("#survey").waitFor();
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.match(await cost(), /spent 6 /);
+  // In the middle of sending, the review is left for good.
+  await context.setOffline(true);
+  await agree(page);
+  await heading(page, "Your answers are being sent …");
+  assert.equal(await page.locator("#review").isVisible(), false);
+});
+
+test("the browser asks before a reload, or a way back, that loses answers, and only then", async () => {
+  const { page, url } = await open("leaving", { go: false });
+  const asked = [];
+  let answer = "dismiss";
+  page.on("dialog", async (dialog) => {
+    asked.push(dialog.type());
+    await dialog[answer]();
+  });
+  await page.goto(`${server.origin}/s/no-such-survey`);
+  await page.goto(url);
+  await page.locator("#go-on:enabled").waitFor();
+  // An untouched form is left without a question.
+  await page.reload();
+  await page.locator("#go-on:enabled").waitFor();
+  assert.deepEqual(asked, []);
+  await fill(page);
+  await page.reload({ timeout: 2000 }).catch(() => undefined);
+  assert.deepEqual(asked, ["beforeunload"]);
+  await page.goBack({ timeout: 2000 }).catch(() => undefined);
+  assert.deepEqual(asked, ["beforeunload", "beforeunload"]);
+  assert.equal(page.url(), url);
+  assert.equal(await page.getByLabel("yes", { exact: true }).isChecked(), true);
+  // What is kept as a report is not lost, so nothing is asked.
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  await page.reload();
+  await heading(page, "This device has answered this survey.");
+  assert.equal(asked.length, 2);
+});
+
+test("back leads from the review to the form with its answers, forward to the review again", async () => {
+  const { page } = await open("steps");
+  await fill(page);
+  await toReview(page);
+  await heading(page, "What would be sent");
+  await page.goBack();
+  await page.locator("#survey").waitFor();
+  assert.equal(await page.locator("#q1").inputValue(), "44");
+  assert.equal(await page.locator("#review").isVisible(), false);
+  await page.locator("#q1").fill("45");
+  await page.goForward();
+  await heading(page, "What would be sent");
+  await page.getByRole("button", { name: "Change my answers" }).click();
+  await page.locator("#survey").waitFor();
+  assert.equal(await page.locator("#q1").inputValue(), "45");
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  await page.goBack();
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await page.locator("#survey").isVisible(), false);
+});
+
+test("a page that comes back after its warning has no answers in it", async () => {
+  const { page, url } = await open("frozen");
+  page.on("dialog", (dialog) => dialog.accept());
+  await fill(page);
+  await page.goto(`${server.origin}/s/no-such-survey`);
+  await page.goBack();
+  await page.locator("#go-on:enabled").waitFor();
+  assert.equal(page.url(), url);
+  assert.equal(await page.locator("input:checked").count(), 0);
+  assert.equal(await page.locator("#q1").inputValue(), "");
+});
+
+test("a link from an error to its question leaves the digest in the address", async () => {
+  const { page, url, digest, goTo } = await open("anchors", { go: false });
+  await goTo(`${url}#sha256=${digest}`);
+  await toReview(page);
+  await page.getByRole("alert").getByRole("link", { name: "trade" }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "q2-0");
+  assert.equal(page.url(), `${url}#sha256=${digest}`);
 });
 
 test("a survey that is over, or not begun, says so with its status", async () => {

@@ -160,6 +160,23 @@ describe("completing", () => {
     assert.deepEqual(said, ["The answers could not be sent."]);
   });
 
+  test("is vetoed where this device has answered before, and what waits of that is sent", async () => {
+    const survey = new Model(SURVEY);
+    let sent = 0;
+    const client = recording({ send: async () => ++sent && { status: "accepted" } });
+    client.randomize = async () => ({ digest: "kept", known: true });
+    const receipts = [];
+    await attach(survey, client, { unsent: ["remark"], onReceipt: (one) => receipts.push(one) });
+    const said = [];
+    survey.notify = (message) => said.push(message);
+    survey.data = { job: "farm" };
+    survey.doComplete();
+    await until(() => said.length > 0);
+    assert.equal(survey.state, "running");
+    assert.match(said[0], /This device has answered this survey before\. .* neither randomised nor sent/);
+    assert.deepEqual([sent, receipts, survey.data], [1, [], {}]);
+  });
+
   test("does not wait for a slow server longer than its patience", async () => {
     const survey = new Model(SURVEY);
     let settle;

@@ -44,7 +44,7 @@ export function parseJson(data) {
   } catch {
     // The engine's message quotes the document.
   }
-  throw new InvalidParameter("not JSON in its canonical form (RFC 8785); serve it as it was published", {
+  throw new InvalidParameter("not canonical JSON (RFC 8785); serve it as published", {
     field: "json",
   });
 }

@@ -1,6 +1,7 @@
 /** One respondent of one survey: fetch and pin, preview, randomise once, send those bytes. */
 
 import { secureBits } from "./bits.js";
+import { b64encode } from "./base64url.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkSensitive } from "./ledger.js";
@@ -43,7 +44,7 @@ export class SurveyClient {
     this.#given = {
       // Called through the global object: browsers refuse a fetch that is some other object's method.
       fetch: (/** @type {Parameters<typeof fetch>} */ ...request) => globalThis.fetch(...request),
-      storage: options.storage ?? indexedDbStorage(),
+      storage: indexedDbStorage(),
       pacing: PACING,
       ...options,
       survey,
@@ -71,10 +72,11 @@ export class SurveyClient {
 
   /**
    * Randomise the answers and keep the report, before anything is sent. An answer is randomised once: for a survey
-   * version that this device has answered, the report that it keeps is returned, whatever the answers.
+   * version that this device has answered, what it keeps of that is returned, with `known`. The answers given now are then
+   * neither randomised nor sent: say so, for they may be another person's.
    *
    * @param {import("./codec.js").Answers} answers
-   * @returns {Promise<Entry>}
+   * @returns {Promise<Entry & {known: boolean}>}
    * @throws {InvalidParameter} If the answers do not fit the survey, or a token is wanted.
    * @throws {BudgetExhausted} If the limits leave too little, or the answer was withdrawn.
    */
@@ -84,22 +86,25 @@ export class SurveyClient {
     const { api, survey, token, storage } = this.#given;
     must(submission === "open" || token, "token", "", "given: the survey wants one");
     const codes = codeAnswers(attributes, answers);
-    return storage.update((entries) => {
-      const known = entries.find((entry) => entry.digest === digest);
+    /** @type {Entry | undefined} */
+    let known;
+    const kept = await storage.update((entries) => {
+      known = entries.find((entry) => entry.digest === digest);
       if (known?.state === "withdrawn") throw new BudgetExhausted("a withdrawn answer is not given again");
-      if (known) return known.state === "accepted" && known.api === api ? known : { ...known, api, token, state: "waiting" };
+      if (known) return known.state === "accepted" ? known : { ...known, api, token, state: "waiting" };
       for (const entry of entries) {
         if (entry.survey === survey && entry.version === version && entry.api === api) pinned("digest", digest, entry.digest);
       }
       checkBudget(entries, published, this.#given);
       const id = crypto.getRandomValues(new Uint8Array(16));
       const report = encodeReport({ digest, id, record: encode(published, codes, secureBits) });
-      return { digest, survey, version, epsilon, api, token, state: "waiting", report };
+      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report };
     });
+    return { .../** @type {Entry} */ (kept), known: Boolean(known) };
   }
 
   /**
-   * Randomise, keep and send.
+   * Randomise, keep and send. The receipt's `known` says whether these were not the answers that count; see `randomize`.
    *
    * @param {import("./codec.js").Answers} answers
    * @throws {TransportError} If the server refuses the report for good; what else `randomize` throws.
@@ -111,7 +116,7 @@ export class SurveyClient {
   /**
    * Send what `randomize` has kept.
    *
-   * @param {Entry} kept
+   * @param {Pick<Entry, "digest" | "epsilon">} kept
    * @throws {TransportError} If the server refuses the report for good.
    */
   send(kept) {
@@ -134,7 +139,7 @@ export class SurveyClient {
     for (const { digest } of await entriesOf(storage)) {
       await storage.update((entries) => {
         const entry = entries.find((one) => one.digest === digest && one.survey === survey);
-        return entry && { ...entry, state: "withdrawn", report: undefined, token: undefined };
+        return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined };
       });
     }
   }

@@ -41,7 +41,7 @@ export class MalformedRecord extends HushpollError {}
 /** Answering would spend more epsilon than the device's owner allows. */
 export class BudgetExhausted extends HushpollError {}
 
-/** The device cannot keep records, so nothing was randomised or sent. */
+/** The device cannot keep or read what it must; an answer that is not kept was not randomised. */
 export class StorageError extends HushpollError {}
 
 /** The server could not be reached, or answered with a problem. */

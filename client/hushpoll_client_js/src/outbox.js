@@ -14,20 +14,20 @@ import { exchange, retrying } from "./transport.js";
 
 /**
  * The server's acknowledgement, given once the report is durable there; `waiting` if it could not be reached, and the
- * report is kept for `flush`.
+ * report is kept for `flush`. With `known` it is about answers that this device gave before, and not about those given now.
  *
- * @typedef {{status: "accepted" | "duplicate" | "waiting", digest: string, epsilon: string}} Receipt
+ * @typedef {{status: "accepted" | "duplicate" | "waiting", digest: string, epsilon: string, known: boolean}} Receipt
  */
 
 /**
  * Send one entry.
  *
  * @param {Means} means
- * @param {Entry} entry
+ * @param {Pick<Entry, "digest" | "epsilon"> & {known?: boolean}} entry
  * @returns {Promise<Receipt>}
  * @throws {TransportError} If the server refuses the report for good.
  */
-export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
+export async function send({ storage, fetch, pacing }, { digest, epsilon, known = false }) {
   const settle = (/** @type {Partial<Entry>} */ change) =>
     storage.update((entries) => {
       const entry = entries.find((one) => one.digest === digest);
@@ -47,7 +47,7 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
     const [, status] = /"status": *"(accepted|duplicate)"/.exec(new TextDecoder().decode(body)) ?? [];
     // A network's login page answers 200 as well.
     if (!status) throw new TransportError("the answer is no acknowledgement", { retryable: true });
-    await settle({ state: "accepted", token: undefined });
+    await settle({ state: "accepted", token: undefined, report: undefined });
     return status;
   };
   let status = "waiting";
@@ -59,7 +59,7 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon }) {
     if (retryable === false) await settle({ state: "refused" });
     if (!retryable) throw error;
   }
-  return /** @type {Receipt} */ ({ status, digest, epsilon });
+  return /** @type {Receipt} */ ({ status, digest, epsilon, known });
 }
 
 /**

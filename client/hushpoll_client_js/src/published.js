@@ -69,7 +69,7 @@ export async function readPublished(value) {
     return /** @type {Published} */ ({ ...read, ...layout, digest });
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
-    throw new ManifestRefused(`the published manifest is refused: ${error.message}`, { field: error.field });
+    throw new ManifestRefused(`manifest refused: ${error.message}`, { field: error.field });
   }
 }
 

@@ -3,7 +3,8 @@
 import { StorageError } from "./errors.js";
 
 /**
- * What a device keeps of one answered survey version. It holds the perturbed report, never an answer.
+ * What a device keeps of one answered survey version: once the server has taken the report, only what refuses a second
+ * answer and shows that the first has arrived. Until then the report, in which clear answers are clear.
  *
  * @typedef {object} Entry
  * @property {string} digest Of the published survey; the key.
@@ -12,7 +13,8 @@ import { StorageError } from "./errors.js";
  * @property {string} epsilon What answering was charged.
  * @property {string} api Where the report goes.
  * @property {"waiting" | "accepted" | "refused" | "withdrawn"} state
- * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry.
+ * @property {string | undefined} [id] The report's number, by which a server knows a repeat; until withdrawn.
+ * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
  * @property {string | undefined} [token] The respondent's single-use token, until the report is accepted.
  */
 
@@ -65,7 +67,7 @@ export const indexedDbStorage = (name = "hushpoll") => ({
       });
       return kept;
     } catch {
-      throw refusal ?? new StorageError("this browser keeps no data for this site; nothing was sent");
+      throw refusal ?? new StorageError("this browser keeps no data for this site");
     }
   },
 });

@@ -25,6 +25,11 @@ import { fieldsOf } from "./surveyjs_questions.js";
  *   completed, which it was because the server took longer than `patience`.
  */
 
+// Another person may have answered on this device: nobody is thanked for answers that are not taken.
+const KNOWN =
+  "This device has answered this survey before. What was answered now is neither randomised nor sent; another person can answer " +
+  "on a device of their own.";
+
 /**
  * Make the marks known to survey-core; it drops what it does not know. To be called before a survey is made.
  *
@@ -39,7 +44,8 @@ export function declareMarks(serializer) {
 
 /**
  * Take over a survey's completion: the answers are randomised, kept and sent, then wiped from the model, and only then
- * does the survey complete. Where any of it fails, the survey does not complete and says why.
+ * does the survey complete. Where any of it fails, or this device has answered before, the survey does not complete and says
+ * why; what waits of an earlier answer is sent.
  *
  * @param {any} survey A model of survey-core.
  * @param {SurveyClient} client
@@ -58,6 +64,10 @@ export async function attach(survey, client, { unsent = [], patience = 5, onRece
       // From here on only the report is left; handlers of onComplete find no answer.
       survey.data = Object.fromEntries(unsent.map((name) => [name, survey.getValue(name)]));
       const sending = client.send(kept);
+      if (kept.known) {
+        sending.catch(() => undefined);
+        throw new HushpollError(KNOWN);
+      }
       const receipt = await Promise.race([sending, later(patience)]);
       if (receipt) onReceipt?.(receipt);
       else sending.then(onReceipt, onFailure ?? (() => undefined));

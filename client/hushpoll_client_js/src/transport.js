@@ -23,13 +23,13 @@ export const PACING = {
 
 /** @typedef {import("./errors.js").HushpollError} HushpollError */
 
-/** Attempts before a client gives up for now, seconds that it waits between them in all; milliseconds that each may last. */
+/** Attempts before a client gives up for now, seconds after which it begins no further one; milliseconds that each may last. */
 const ATTEMPTS = 7;
 const PATIENCE = 120;
 const TIMEOUT = 30_000;
 
 /**
- * One request.
+ * One request, which ends after `TIMEOUT` in all: also where a server sends its answer a byte at a time.
  *
  * @param {typeof globalThis.fetch} fetch
  * @param {string} url
@@ -78,13 +78,14 @@ export async function exchange(fetch, url, init) {
 export async function retrying(call, { sleep, random }) {
   let waited = 0;
   for (let attempt = 1; ; attempt++) {
+    const began = Date.now();
     try {
       return await call();
     } catch (error) {
       const { retryable, retryAfter = 0 } = /** @type {HushpollError} */ (error);
       if (!retryable) throw error;
       const wait = Math.max((Math.min(30, 2 ** attempt) * (1 + random())) / 2, retryAfter);
-      waited += wait;
+      waited += wait + (Date.now() - began) / 1000;
       if (attempt === ATTEMPTS || waited > PATIENCE) throw error;
       await sleep(wait);
     }

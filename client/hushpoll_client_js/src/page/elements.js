@@ -25,14 +25,17 @@ export function byId(id) {
 }
 
 /**
- * Show one of the page's parts and hide the others; its heading takes the focus, so that a screen reader goes there.
+ * Show one of the page's parts and hide the others. The focus goes to it, so that a screen reader does, and it is moved
+ * to where the person looks: a long description may stand above it.
  *
- * @param {string} id Out of `PARTS`.
+ * @param {import("./leaving.js").Step} id
  */
 export function showPart(id) {
+  const changes = byId(id).hidden;
   for (const part of PARTS) byId(part).hidden = part !== id;
-  byId(id).querySelector("h2")?.focus();
-  scrollTo(0, 0);
+  if (!changes) return;
+  (byId(id).querySelector("h2") ?? byId(id)).focus();
+  byId(id).scrollIntoView();
 }
 
 const PARTS = ["survey", "review", "receipt"];

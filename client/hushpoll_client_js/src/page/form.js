@@ -56,7 +56,20 @@ export function readForm(form, { attributes }) {
   return { answers: Object.fromEntries(answers), faults };
 }
 
-/** @param {HTMLElement} field */
+/**
+ * Whether there is anything in the form that its respondent put there.
+ *
+ * @param {HTMLFormElement} form
+ */
+export const hasAnswers = (form) =>
+  fieldsOf(form).some((field) => {
+    const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (field.querySelectorAll("input, select"));
+    return [...inputs].some(({ type, checked, value, validity }) =>
+      type === "radio" || type === "checkbox" ? checked : value !== "" || validity.badInput,
+    );
+  });
+
+/** @param {HTMLElement} field @returns {HTMLElement | null} */
 export const firstInput = (field) => field.querySelector("input, select");
 
 /** @param {HTMLFormElement} form */

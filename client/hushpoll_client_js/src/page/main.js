@@ -5,17 +5,25 @@ import { formatDecimal, parseDecimal } from "../decimals.js";
 import { HushpollError } from "../errors.js";
 import { preview } from "../preview.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
-import { checkForm, firstInput, readForm } from "./form.js";
+import { checkForm, firstInput, hasAnswers, readForm } from "./form.js";
+import { guardAnswers, step, stepOf } from "./leaving.js";
 import { readLink } from "./link.js";
 import { keepForOffline } from "./offline.js";
-import { showReceipt } from "./receipt.js";
+import { showNotice, showReceipt } from "./receipt.js";
 import { showReview } from "./review.js";
 
 /** @typedef {import("../published.js").Published} Published */
+/** @typedef {import("./receipt.js").Moment} Moment */
 
 const form = /** @type {HTMLFormElement} */ (byId("survey-form"));
 const { server = "", survey = "", version, digest = "", worker = "", scope = "" } = form.dataset;
 const link = readLink(location, history);
+
+/** What happened since this page was loaded. @type {Moment} */
+const moment = { own: false, dropped: false, sending: false };
+/** Sends what waits, and ends the wait for the next attempt. */
+let tryAgain = () => {};
+let tryNow = () => {};
 
 const client = new SurveyClient(location.origin + server, survey, {
   version: Number(version),
@@ -26,22 +34,24 @@ const client = new SurveyClient(location.origin + server, survey, {
 
 /** @param {number} seconds */
 function waitForNetwork(seconds) {
-  say("The server cannot be reached. Trying again …");
+  if (moment.sending) showNotice("unreachable", tryAgain);
+  else say("The server cannot be reached. Trying again …");
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, 1000 * seconds);
-    addEventListener("online", () => resolve(clearTimeout(timer)), { once: true });
+    tryNow = () => resolve(clearTimeout(timer));
+    addEventListener("online", tryNow, { once: true });
   });
 }
 
-/** @param {string} words */
+/** @param {string} words Beside the button of the form. */
 function say(words) {
   byId("progress").textContent = words;
 }
 
 /**
- * Run what a respondent asked for, and say what went wrong.
+ * Run what a respondent asked for before anything was kept, and say what went wrong.
  *
- * @param {() => Promise<void>} act
+ * @param {() => Promise<unknown>} act
  */
 async function attempt(act) {
   showProblem();
@@ -49,7 +59,7 @@ async function attempt(act) {
     await act();
   } catch (error) {
     // What is no error of ours could quote an answer.
-    showProblem(element("p", {}, error instanceof HushpollError ? error.message : "This page failed; nothing was sent."));
+    showProblem(element("p", {}, error instanceof HushpollError ? error.message : "This page failed."));
   }
   say("");
 }
@@ -61,44 +71,98 @@ async function attempt(act) {
  */
 const total = (entries) => formatDecimal(entries.reduce((sum, one) => sum + parseDecimal(one.epsilon, "epsilon"), 0n));
 
+/** @param {Published} published */
+const entryOf = async (published) => (await client.ledger()).find((one) => one.digest === published.digest);
+
 /**
- * Show what became of an earlier answer, if this device has given one to this survey.
+ * Show what became of the answers that this device has given to this survey, if it has.
  *
  * @param {Published} published
- * @param {string} [reason]
+ * @param {string} [reason] Why the server refused them.
  */
 async function showAnswered(published, reason) {
-  const entries = await client.ledger();
-  const entry = entries.find((one) => one.digest === published.digest);
+  const entry = await entryOf(published);
   if (!entry) return undefined;
-  showReceipt(entry, { title: published.title, spent: total(entries), reason });
+  showReceipt(entry, published, { ...moment, reason, spent: total(await client.ledger()) });
+  step("receipt");
   showPart("receipt");
   return entry.state;
 }
 
-/** @param {Published} published */
-async function flush(published) {
-  say("Sending …");
-  await client.flush();
-  await showAnswered(published);
+/**
+ * Send what is kept of this survey. From here on the report may have left this device, whatever goes wrong.
+ *
+ * @param {Published} published
+ */
+async function deliver(published) {
+  if (moment.sending) return tryNow();
+  moment.sending = true;
+  /** @type {import("./receipt.js").Notice | undefined} */
+  let notice;
+  /** @type {string | undefined} */
+  let reason;
+  try {
+    const state = await showAnswered(published);
+    if (!state) return undefined;
+    const entry = await entryOf(published);
+    if (entry && state === "waiting" && (await client.send(entry)).status === "waiting") notice = "given up";
+  } catch (error) {
+    if (error instanceof HushpollError) reason = error.message;
+    else notice = "failed";
+  } finally {
+    moment.sending = false;
+  }
+  await attempt(() => showAnswered(published, reason));
+  if (notice) showNotice(notice, tryAgain);
+  // Reports for other surveys of this server.
+  else await client.flush().catch(() => undefined);
+  return undefined;
 }
 
-/** @param {Published} published */
-async function review(published) {
+/**
+ * @param {Published} published
+ * @param {boolean} [again] Whether the respondent comes back to this step by the browser's own buttons.
+ */
+async function review(published, again) {
+  // Another tab, or another person, may have answered meanwhile.
+  if (await entryOf(published)) return drop(published);
   const { answers, faults } = readForm(form, published);
   for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
   if (faults.length) {
     for (const { field } of faults) firstInput(field)?.setAttribute("aria-invalid", "true");
+    showPart("survey");
     showProblem(
       element("p", {}, faults.length === 1 ? "One question wants an answer:" : `${faults.length} questions want an answer:`),
-      element("ul", {}, ...faults.map(({ field, question, words }) =>
-        element("li", {}, element("a", { href: `#${firstInput(field)?.id}` }, question), `: ${words}`),
-      )),
+      element("ul", {}, ...faults.map(({ field, question, words }) => {
+        const input = firstInput(field);
+        const to = element("a", { href: `#${input?.id}` }, question);
+        to.addEventListener("click", (event) => {
+          // The address keeps its digest, and the history its steps.
+          event.preventDefault();
+          input?.focus();
+        });
+        return element("li", {}, to, `: ${words}`);
+      })),
     );
-    return;
+    return undefined;
   }
-  showReview(preview(published, answers), total(await client.ledger()));
+  const others = (await client.ledger()).filter((one) => one.digest !== published.digest);
+  showReview(preview(published, answers), total(others));
+  if (!again) step("review", true);
   showPart("review");
+  return undefined;
+}
+
+/**
+ * Say that this device has answered, and that the answers on this page are not taken.
+ *
+ * @param {Published} published
+ */
+async function drop(published) {
+  moment.own = false;
+  moment.dropped = hasAnswers(form);
+  form.reset();
+  if ((await showAnswered(published)) === "waiting") deliver(published);
 }
 
 /** @param {Published} published */
@@ -109,34 +173,46 @@ async function send(published) {
     // Where the browser may throw data away, ask it not to: it would forget what was spent.
     await navigator.storage?.persist?.();
     const kept = await client.randomize(readForm(form, published).answers);
+    if (kept.known) return await drop(published);
+    moment.own = true;
     form.reset();
-    say("Sending …");
-    let reason;
-    try {
-      await client.send(kept);
-    } catch (error) {
-      if (!(error instanceof HushpollError)) throw error;
-      reason = error.message;
-    }
-    await showAnswered(published, reason);
+    deliver(published);
   } finally {
     button.disabled = false;
   }
 }
 
+/**
+ * Show the step that the browser's own buttons lead to.
+ *
+ * @param {Published} published
+ */
+async function showStep(published) {
+  if (moment.sending) showPart("receipt");
+  else if (await showAnswered(published)) return;
+  else if (stepOf() === "review") await review(published, true);
+  else showPart("survey");
+}
+
+guardAnswers(form);
+
 // Not awaited: what waits may wait long for a network.
 attempt(async () => {
   const published = await client.published();
   checkForm(form, published);
+  tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(() => review(published));
   });
-  byId("change").addEventListener("click", () => showPart("survey"));
+  byId("change").addEventListener("click", () => history.back());
   byId("send").addEventListener("click", () => attempt(() => send(published)));
-  addEventListener("online", () => attempt(() => flush(published)));
+  addEventListener("online", tryAgain);
+  addEventListener("popstate", () => attempt(() => showStep(published)));
+  addEventListener("pageshow", (event) => event.persisted && attempt(() => showStep(published)));
   /** @type {HTMLButtonElement} */ (byId("go-on")).disabled = false;
-  if ((await showAnswered(published)) === "waiting") await flush(published);
+  step("survey");
+  if ((await showAnswered(published)) === "waiting") deliver(published);
 });
 const loaded = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-kept]"));
 await keepForOffline({

@@ -1,41 +1,130 @@
-/** Afterwards: what became of the answers, for the respondent to keep. */
+/** Afterwards: what became of the answers, and what is kept of them, for the respondent to keep. */
 
 import { byId, element } from "./elements.js";
 
-/** @typedef {import("../storage.js").Entry} Entry */
-
-const WORDS = {
-  accepted: ["Thank you. Your answers have arrived.", "The server has stored what your device sent, once."],
-  waiting: [
-    "Your answers wait on this device.",
-    "They are randomised and kept here, and the server cannot be reached. This page sends them when it can; you may close it and come back later.",
-  ],
-  refused: ["The server did not take the answers.", "It refused them for good; sending again would not help. What they cost stays counted."],
-  withdrawn: ["You have withdrawn your answers to this survey.", "They are not given again."],
-};
+/** @typedef {Omit<import("../storage.js").Entry, "report" | "token">} Entry */
+/** @typedef {import("../published.js").Published} Published */
+/** @typedef {"unreachable" | "given up" | "failed"} Notice */
 
 /**
- * @param {Pick<Entry, "state" | "survey" | "version" | "epsilon" | "digest" | "api">} entry
- * @param {{title: string, spent: string, reason?: string | undefined}} about With the epsilon that this device has spent in all.
+ * What happened since the page was loaded.
+ *
+ * @typedef {object} Moment
+ * @property {boolean} own The answers were given on this page.
+ * @property {boolean} dropped Other answers were given on this page, and were not taken.
+ * @property {boolean} sending The report is on its way.
  */
-export function showReceipt({ state, survey, version, epsilon, digest, api }, { title, spent, reason }) {
-  const [heading, words] = WORDS[state];
+
+const DROPPED = "What you have just answered here was neither randomised nor sent, and it is no longer on this page.";
+const WHOSE =
+  "If you gave these answers, nothing is left for you to do. If another person did, you cannot answer here as well: a browser " +
+  "answers a survey once. Use a device of your own, or a browser profile of your own on this one.";
+const NO_CHANGE = "They may have left this device already, so they cannot be changed any more.";
+
+/**
+ * @param {Entry["state"]} state
+ * @param {Moment} moment
+ * @returns {string[]} Heading, then paragraphs.
+ */
+function wordsFor(state, { own, sending }) {
+  if (state === "withdrawn") return ["You have withdrawn your answers to this survey.", "They are not given again."];
+  if (state === "refused") {
+    return ["The server did not take the answers.", "It refused the report for good; sending it again would not help. The epsilon that it spent stays counted."];
+  }
+  if (state === "accepted") {
+    if (own) return ["Thank you. Your answers have arrived.", "The server has stored the report that your device sent, once."];
+    return ["This device has answered this survey.", "Its report has arrived, and it counts once.", WHOSE];
+  }
+  const kept = "The answers are randomised, and this browser keeps the report until the server has taken it.";
+  if (sending && own) return ["Your answers are being sent …", `${kept} ${NO_CHANGE}`];
+  const later = "It is sent when the server can be reached and this page is open; you may close the page and come back later.";
+  if (own) return ["Your answers wait on this device.", `${kept} ${NO_CHANGE} ${later}`];
+  return ["This device has answered this survey.", `Its answers wait to be sent. ${kept} ${NO_CHANGE} ${later}`, WHOSE];
+}
+
+/**
+ * @param {Entry} entry
+ * @param {Published} published
+ * @param {Moment & {spent: string, reason?: string | undefined}} moment With the epsilon that this device has spent in all, and
+ *   why the server refused the report.
+ */
+export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes }, moment) {
+  const { spent, dropped, reason } = moment;
   const server = api.replace(/\/api\/v1$/, "");
-  const facts = { survey, version, title, server, digest, epsilon, state };
+  const facts = { survey, version, title, server, digest, report: id, epsilon, state };
   const file = new Blob([`${JSON.stringify(facts, null, 2)}\n`], { type: "application/json" });
+  const [heading, ...words] = wordsFor(state, moment);
+  const clear = attributes.filter(({ oracle }) => !oracle).map(({ name, question }) => question ?? name);
   byId("receipt-heading").textContent = heading;
+  byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, DROPPED)] : []));
   byId("receipt-words").replaceChildren(
-    element("p", {}, words),
-    ...(reason ? [element("p", {}, reason)] : []),
+    ...[...words, ...(reason ? [`Reason: ${reason}`] : [])].map((one) => element("p", {}, one)),
     element("dl", {},
       ...Object.entries({
         Survey: `${title} (${survey}, version ${version})`,
         Server: server,
         "Privacy loss (epsilon)": `${epsilon} for this survey, ${spent} on this device in all`,
+        ...(id && { "Number of the report": id }),
         Digest: digest,
       }).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
     ),
-    element("p", {}, "Your answers themselves are no longer on this page, and were never stored."),
+    element("div", { class: "panel" },
+      element("h3", {}, "What is kept"),
+      ...kept(state, clear).map((one) => element("p", {}, one)),
+    ),
     element("p", {}, element("a", { href: URL.createObjectURL(file), download: `${survey}-${version}-receipt.json`, class: "button" }, "Save this receipt")),
   );
+}
+
+/**
+ * @param {Entry["state"]} state
+ * @param {string[]} clear Questions whose answers are sent as they are.
+ */
+function kept(state, clear) {
+  const asGiven = clear.map((one) => `“${one}”`).join(", ");
+  const content = `The report holds the randomised answers${asGiven && `, and as you gave them the answers to ${asGiven}`}. `;
+  const proof =
+    "In this browser: that it has answered this survey, the epsilon, and the number of the report. They are there to refuse a second answer " +
+    "and to show that the first was given. They stay until this site's data are deleted in the browser; then it could answer again. ";
+  const here = `The report is kept too. ${content}People who use this browser could read it. `;
+  const stays =
+    "It cannot be taken back: once the server has mixed the reports, it keeps nothing that tells which of them has this number.";
+  switch (state) {
+    case "withdrawn":
+      return ["In this browser: that it has answered this survey, and the epsilon.", "What was sent before stays on the server."];
+    case "accepted":
+      return [
+        `${proof}Neither the answers nor the report is kept here.`,
+        `On the server: the report, for as long as the survey's operator keeps it. ${content}${stays}`,
+      ];
+    case "refused":
+      return [`${proof}${here}It stays with them, since no other may be made of these answers.`];
+    default:
+      return [
+        `${proof}${here}It is deleted here when the server has taken it.`,
+        `On the server, once it has taken the report: the report, for as long as the survey's operator keeps it. ${stays}`,
+      ];
+  }
+}
+
+const NOTICES = {
+  unreachable: "The server cannot be reached. This page goes on trying. The report may have arrived all the same, with only the server's reply lost; sent again, it counts once.",
+  "given up": "The server could not be reached for some minutes. The report is kept here. It may have arrived all the same; sent again, it counts once.",
+  failed: "This page failed while it was sending. The report is kept here, and it may have arrived; sent again, it counts once.",
+};
+
+/**
+ * Say, where the person looks, why the report is not acknowledged yet.
+ *
+ * @param {Notice} notice
+ * @param {() => void} tryAgain
+ */
+export function showNotice(notice, tryAgain) {
+  const button = element("button", { type: "button", class: "second" }, "Try again now");
+  button.addEventListener("click", tryAgain);
+  const place = byId("notice");
+  // Said once, not at each attempt.
+  if (place.textContent?.includes(NOTICES[notice])) return;
+  place.replaceChildren(...place.querySelectorAll(".dropped"), element("p", {}, NOTICES[notice]), button);
+  place.scrollIntoView({ block: "nearest" });
 }
