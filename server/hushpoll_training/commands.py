@@ -168,7 +168,7 @@ def predict(
     """Predict with a saved model: a score in [0, 1] and a category for each row of --data."""
     if out is not None and out.resolve() == data.resolve():
         raise click.UsageError("--out is the file of --data, which would be lost")
-    loaded = load_model(model)
+    loaded = load_model(model, trial=True)
     target = loaded.target.name
     codes = read_rows(data, loaded.published, optional=(target,), ignored=ignore)
     found = predict_rows(loaded, codes, threads=threads)

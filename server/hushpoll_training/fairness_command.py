@@ -126,8 +126,9 @@ def fairness(
     if model is None:
         found = _cross_fitted(published, rows, given, protected_input, confidence, threads)
     else:
+        loaded = load_model(model, trial=True)
         predicted = external_predictions(
-            load_model(model), published, rows, protected_input=protected_input, threads=threads
+            loaded, published, rows, protected_input=protected_input, threads=threads
         )
         audited = audit(published, rows, predicted, confidence=confidence)
         found = RecordsFairness(audited, {"model": model.name}, protected_input)

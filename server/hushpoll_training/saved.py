@@ -23,6 +23,8 @@ from hushpoll_training.card_page import card_page
 from hushpoll_training.encoding import check_encoding
 from hushpoll_training.features import Features
 from hushpoll_training.model import Model
+from hushpoll_training.model_text import UnsoundText, check_text
+from hushpoll_training.model_trial import TrialFailed, try_text
 from hushpoll_training.record import versions
 from hushpoll_training.target import Target
 
@@ -143,13 +145,25 @@ def read_run(directory: Path) -> dict[str, Any]:
     return found
 
 
-def load_model(directory: Path) -> Model:
+def load_model(directory: Path, *, trial: bool = False) -> Model:
     """Load a model that :func:`save_model` saved.
+
+    The structure of its trees is checked before LightGBM reads them, since LightGBM does not. That
+    is no promise for models from strangers: the checksum stands beside the trees.
+
+    Parameters
+    ----------
+    directory : Path
+        As written by :func:`save_model`.
+    trial : bool
+        Whether another process reads the trees first (about a second): if they end it, this one
+        raises.
 
     Raises
     ------
     InvalidParameter
-        If the directory holds no model, or its files contradict each other.
+        If the directory holds no model, its files contradict each other, or the trees are not as
+        :func:`save_model` writes them.
     ManifestRefused
         If its manifest contradicts itself.
     OSError
@@ -174,9 +188,16 @@ def load_model(directory: Path) -> Model:
     ):
         if meaning[name] != expected:
             raise _contradiction(directory / MEANING, f"has {name} that are not its manifest's")
-    booster = lightgbm.Booster(model_str=trees.decode())
-    if booster.feature_name() != list(features.safe_names):
-        raise _contradiction(directory / TREES, "has other columns than the manifest")
+    try:
+        text = trees.decode("latin-1")
+        check_text(text, features.safe_names)
+        if trial:
+            try_text(text)
+        booster = lightgbm.Booster(model_str=text)
+    except (UnsoundText, TrialFailed) as error:
+        raise _altered(directory / TREES, str(error)) from None
+    except (ValueError, lightgbm.basic.LightGBMError):
+        raise _altered(directory / TREES, "is not taken by LightGBM") from None
     return Model(features, target, booster, int(meaning["rows"]))
 
 
@@ -241,6 +262,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _contradiction(path: Path, what: str) -> InvalidParameter:
     return InvalidParameter(f"{path} {what}; train the model again", field="model")
+
+
+def _altered(path: Path, what: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"{path} {what}: it is damaged, or not as hushpoll wrote it; train the model again, and "
+        "use none from a stranger",
+        field="model",
+    )
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
