@@ -211,7 +211,7 @@ test("the README's example runs as it stands", async () => {
   assert.notEqual(served, example);
   await context.route("**/example.js", (route) => route.fulfill({ contentType: "text/javascript", body: served }));
   await page.evaluate(() => import("/example.js"));
-  assert.match(said[0], /Sent in clear.*town: Oslo.*smoker: GRR with epsilon 2\./s);
+  assert.match(said[0], /Sent in clear.*town: Oslo.*smoker\n    GRR with epsilon 2\./s);
   assert.deepEqual(said.slice(1), ["accepted"]);
   assert.equal(await server.count("work-and-health"), 1);
 });
