@@ -94,8 +94,16 @@ class AnalystClient:
         """Close the client's own connections."""
         self._transport.close()
 
-    def publish(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    def publish(self, manifest: Mapping[str, Any], *, allow_weak: bool = False) -> dict[str, Any]:
         """Publish a draft.
+
+        Parameters
+        ----------
+        manifest : mapping
+            The draft.
+        allow_weak : bool
+            Publish although the survey hardly protects its respondents: an epsilon above 8 for a
+            question, or above 16 in all.
 
         Returns
         -------
@@ -107,10 +115,11 @@ class AnalystClient:
         InvalidParameter, ManifestRefused
             If the draft is refused, naming the field.
         TransportError
-            If the version exists with other content, the token does not allow it, or no answer
-            came.
+            If the version exists with other content, the survey hardly protects, the token does not
+            allow it, or no answer came.
         """
-        return self._post(manifest, "surveys")
+        params = {"allow_weak": "true"} if allow_weak else None
+        return self._post(manifest, "surveys", params=params)
 
     def surveys(self) -> list[dict[str, Any]]:
         """List all versions of all surveys."""
@@ -488,10 +497,13 @@ class AnalystClient:
             self._transport.post(*path, body=body, media_type=JSON_MEDIA_TYPE, retry=False)
         )
 
-    def _post(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
+    def _post(
+        self, document: Mapping[str, Any], *path: str, params: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         # Publishing and closing again change nothing, so both may be repeated.
+        body = canonical_json(document)
         return _object(
-            self._transport.post(*path, body=canonical_json(document), media_type=JSON_MEDIA_TYPE)
+            self._transport.post(*path, body=body, media_type=JSON_MEDIA_TYPE, params=params)
         )
 
 

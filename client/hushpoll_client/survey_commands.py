@@ -18,6 +18,8 @@ from hushpoll_client.options import (
 )
 from hushpoll_client.preview import build_preview
 from hushpoll_shared.manifest import load_manifest
+from hushpoll_shared.protection import Level, weak_protection
+from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 
 
@@ -31,10 +33,21 @@ def survey() -> None:
 @optional_url_option
 @token_option
 @click.option("--dry-run", is_flag=True, help="Check and resolve the manifest, publish nothing.")
+@click.option(
+    "--allow-weak",
+    is_flag=True,
+    help="Publish although respondents are hardly protected: an epsilon above 8 for a question, or "
+    "above 16 in all.",
+)
 @json_option
 @reports_errors
 def publish(
-    manifest: Path, url: str | None, token: str | None, dry_run: bool, as_json: bool
+    manifest: Path,
+    url: str | None,
+    token: str | None,
+    dry_run: bool,
+    allow_weak: bool,
+    as_json: bool,
 ) -> None:
     """Publish the survey that MANIFEST (.json, .yaml) describes.
 
@@ -43,10 +56,10 @@ def publish(
     draft = load_manifest(manifest)
     resolved = draft.resolve()
     if dry_run:
-        emit(resolved.to_dict(), lambda: str(build_preview(resolved, None)), as_json=as_json)
+        emit(resolved.to_dict(), lambda: _rehearsed(resolved, allow_weak), as_json=as_json)
         return
     with analyst(needed(url), authorized(token)) as client:
-        answer = client.publish(draft.to_dict())
+        answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
     emit(answer, lambda: _published(answer), as_json=as_json)
 
 
@@ -172,6 +185,14 @@ def _published(answer: dict[str, Any]) -> str:
     lines = [f"{answer.get('name')} version {answer.get('version')} is published"]
     lines.append(f"digest: {answer.get('digest')}")
     lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
+    return "\n".join(lines)
+
+
+def _rehearsed(resolved: Published, allow_weak: bool) -> str:
+    found = weak_protection(resolved)
+    lines = [str(build_preview(resolved, None)), *(f"warning: {one.message}" for one in found)]
+    if not allow_weak and any(one.level is Level.HARDLY for one in found):
+        lines.append("publishing refuses this survey without --allow-weak")
     return "\n".join(lines)
 
 

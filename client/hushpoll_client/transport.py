@@ -107,6 +107,7 @@ class Transport:
         *segments: str,
         body: bytes,
         media_type: str,
+        params: Mapping[str, str] | None = None,
         retry: bool = True,
         hint: RetryHint | None = None,
     ) -> Answer:
@@ -116,8 +117,10 @@ class Transport:
         """
         if not retry:
             hint = hint or RetryHint()
-            return self._once("POST", segments, hint, body=body, media_type=media_type)
-        return self._retried("POST", segments, body=body, media_type=media_type)
+            return self._once(
+                "POST", segments, hint, body=body, media_type=media_type, params=params
+            )
+        return self._retried("POST", segments, body=body, media_type=media_type, params=params)
 
     def put(self, *segments: str, body: bytes, media_type: str) -> Answer:
         """PUT ``body`` in place of a resource, with retries."""

@@ -23,6 +23,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
 from hushpoll_shared.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.protection import weak_protection
 from hushpoll_shared.published import Published
 
 POWER: Final = 0.8
@@ -174,7 +175,8 @@ def _option(
     powers = None
     if published.protected is not None:
         powers = dict(audit_powers(published, n, given))
-    rows, warnings, total = [], [], Fraction(0)
+    rows, total = [], Fraction(0)
+    warnings = [one.message for one in weak_protection(published)]
     for one in published.perturbed:
         oracle = one.oracle
         assert oracle is not None  # noqa: S101  (perturbed)

@@ -82,6 +82,13 @@ _TABLE: Final = (
         "The manifest is refused",
         "Correct the named field.",
     ),
+    Problem(
+        "hardly-protected",
+        422,
+        "The survey hardly protects its respondents",
+        "Lower epsilon; or publish with allow_weak=true (hushpoll survey publish --allow-weak), "
+        "and respondents will read that they are hardly protected.",
+    ),
     Problem("unauthorized", 401, "No valid token", "Send a token that is known and unspent."),
     Problem("forbidden", 403, "The token does not allow this", "Use a token with the named scope."),
     Problem("survey-not-open", 403, "The survey is not open yet", "Wait until the survey opens."),

@@ -7,11 +7,15 @@ it. A level is about epsilon as it is published, for one question or summed over
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hushpoll_protocols.thresholds import EXACT
+
+if TYPE_CHECKING:
+    from hushpoll_shared.published import Published
 
 
 class Level(IntEnum):
@@ -80,3 +84,58 @@ def _level(epsilon: Decimal, weak_from: Decimal, hardly_above: Decimal) -> Level
     if epsilon >= weak_from:
         return Level.WEAK
     return Level.LIMITED if epsilon > STRONG_UP_TO else Level.STRONG
+
+
+@dataclass(frozen=True)
+class WeakProtection:
+    """One epsilon of a survey that protects weakly or hardly.
+
+    Attributes
+    ----------
+    attribute : str or None
+        Whose epsilon it is; None for the sum over all questions.
+    level : Level
+        ``WEAK`` or ``HARDLY``; the latter is published only on request.
+    message : str
+        What the author should know, with the remedy.
+    """
+
+    attribute: str | None
+    level: Level
+    message: str
+
+
+def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
+    """Return every epsilon of a survey that protects weakly or hardly, the sum first.
+
+    Parameters
+    ----------
+    published : Published
+        The resolved survey.
+    """
+    budget = published.budget
+    total = total_epsilon(budget.values())
+    found: list[tuple[str | None, Level, str, str]] = [
+        (
+            None,
+            total_level(total),
+            f"the epsilons of all questions sum to {total:f}",
+            f"from {SURVEY_WEAK_FROM} in all protection is weak, above {SURVEY_HARDLY_ABOVE} there "
+            "is hardly any; lower epsilon, or ask less",
+        )
+    ]
+    found += [
+        (
+            name,
+            question_level(epsilon),
+            f"{name} is given epsilon {epsilon:f}",
+            f"from {QUESTION_WEAK_FROM} for a question protection is weak, above "
+            f"{QUESTION_HARDLY_ABOVE} there is hardly any; lower epsilon, or split it otherwise",
+        )
+        for name, epsilon in budget.items()
+    ]
+    return tuple(
+        WeakProtection(name, level, f"{given}, and respondents are told so: {rule}")
+        for name, level, given, rule in found
+        if level >= Level.WEAK
+    )

@@ -353,3 +353,25 @@ def test_origins_are_named_shown_and_taken_away(real_server, survey, monkeypatch
     assert "no origin as browsers send it" in words
     assert origins("--none", shop)[0] == 2
     assert origins("--none") == (0, nobody)
+
+
+def test_a_survey_that_hardly_protects_is_published_only_on_request(
+    real_server, analyst, draft, tmp_path, capsys
+):
+    draft |= {"name": f"survey-{next(NUMBERS)}", "epsilon": "17"}
+    with pytest.raises(TransportError, match=r"hardly protects.*--allow-weak") as caught:
+        analyst.publish(draft)
+    assert (caught.value.status, caught.value.retryable) == (422, False)
+    file = tmp_path / "survey.json"
+    file.write_text(json.dumps(draft))
+    command = ["survey", "publish", str(file)]
+    access = ["--url", real_server.url, "--token", real_server.token]
+    with pytest.raises(SystemExit) as failed:
+        main([*command, *access])
+    assert failed.value.code == 1
+    assert "--allow-weak" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as done:
+        main([*command, "--allow-weak", *access])
+    assert done.value.code == 0
+    assert "warning: the epsilons of all questions sum to 17" in capsys.readouterr().out
+    assert analyst.publish(draft, allow_weak=True)["version"] == 1

@@ -26,7 +26,7 @@ PEOPLE = [("Female", "low")] * 6 + [("Male", "high")] * 3 + [("Male", "low")]
 
 @pytest.fixture
 def loud(site):
-    published = site.publish(**LOUD)
+    published = site.publish(**LOUD, allow_weak=True)
     layout = published.layout
     reports = [
         wire.Report(

@@ -22,6 +22,7 @@ TABLE = {
     "invalid-request": (422, False),
     "malformed-report": (422, False),
     "manifest-refused": (422, False),
+    "hardly-protected": (422, False),
     "unauthorized": (401, False),
     "forbidden": (403, False),
     "survey-not-open": (403, False),

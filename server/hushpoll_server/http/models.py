@@ -57,11 +57,23 @@ class SurveyList(BaseModel):
     surveys: list[SurveySummary]
 
 
+class PublishQuery(Strict):
+    """What publishing is allowed to do."""
+
+    allow_weak: bool = Field(
+        False,
+        description="Publish although the survey hardly protects its respondents: an epsilon above "
+        "8 for a question, or above 16 in all.",
+    )
+
+
 class PublishWarning(BaseModel):
     """Something that the author of a survey should know."""
 
-    code: Literal["clear-attribute", "protected-width", "epsilon-unspent"]
-    attribute: str
+    code: Literal["weak-protection", "clear-attribute", "protected-width", "epsilon-unspent"]
+    attribute: str | None = Field(
+        None, description="The attribute it is about; absent where it is about the whole survey."
+    )
     message: str
 
 

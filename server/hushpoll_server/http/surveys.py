@@ -55,14 +55,14 @@ def list_surveys() -> Response:
     openapi_extensions=body_of({"application/json": {"type": "object"}}),
 )
 @endpoint("publish")
-def publish() -> Response:
+def publish(query: models.PublishQuery) -> Response:
     """Publish a survey version.
 
     The body is a manifest. Publishing the same content again answers 200; a published version
-    never changes.
+    never changes. A survey that hardly protects its respondents is refused without `allow_weak`.
     """
     parts = collector()
-    publication = parts.surveys.publish(read_json())
+    publication = parts.surveys.publish(read_json(), allow_weak=query.allow_weak)
     row, published = publication.row, publication.published
     answer = models.PublishAnswer(
         name=row.name,

@@ -17,6 +17,7 @@ from hushpoll_server.settings import Settings
 from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.surveys import SurveyStore, VersionRow
 from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.protection import Level, weak_protection
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import is_name
 
@@ -76,25 +77,30 @@ class SurveyService:
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
 
-    def publish(self, draft: object) -> Publication:
+    def publish(self, draft: object, *, allow_weak: bool = False) -> Publication:
         """Check, resolve and store a manifest.
 
         Parameters
         ----------
         draft : object
             The manifest as JSON gave it.
+        allow_weak : bool
+            Whether a survey may be published that hardly protects its respondents.
 
         Raises
         ------
         ManifestRefused
             Naming the field at fault.
         Refused
-            ``version-exists``: this name has this version with another content.
+            ``version-exists``: this name has this version with another content;
+            ``hardly-protected``: an epsilon is so large that `allow_weak` is needed.
         """
         try:
             published = Manifest.from_dict(draft).resolve()
         except InvalidParameter as error:
             raise ManifestRefused(str(error), field=error.field) from error
+        if not allow_weak:
+            _refuse_weak(published)
         row, created = self._store.publish(
             name=published.name,
             canonical=published.canonical,
@@ -276,3 +282,10 @@ class SurveyService:
 
     def _load(self, version_id: int) -> Published:
         return Published.from_json(self._store.canonical(version_id))
+
+
+def _refuse_weak(published: Published) -> None:
+    for one in weak_protection(published):
+        if one.level is Level.HARDLY:
+            field = "epsilon" if one.attribute is None else f"attributes[{one.attribute}].epsilon"
+            raise Refused("hardly-protected", one.message, field=field)

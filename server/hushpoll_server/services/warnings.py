@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hushpoll_analysis.precision import protected_width, respondents_for_width
 from hushpoll_shared.attributes import PublishedAttribute
+from hushpoll_shared.protection import weak_protection
 from hushpoll_shared.published import Published
 
 # A protocol that spends less than this share of its epsilon buys accuracy with none of the rest.
@@ -20,15 +21,15 @@ class PublishingWarning:
     Parameters
     ----------
     code : str
-        ``clear-attribute``, ``protected-width`` or ``epsilon-unspent``.
-    attribute : str
-        The attribute it is about.
+        ``weak-protection``, ``clear-attribute``, ``protected-width`` or ``epsilon-unspent``.
+    attribute : str or None
+        The attribute it is about; None where it is about the whole survey.
     message : str
         The thing, in words.
     """
 
     code: str
-    attribute: str
+    attribute: str | None
     message: str
 
 
@@ -41,15 +42,19 @@ QUOTED_HALF_WIDTH = 0.02
 def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     """Return the warnings of a survey.
 
-    Attributes in clear; how wide the protected attribute's intervals will be; epsilon that is not
-    spent.
+    Weak protection; attributes in clear; how wide the protected attribute's intervals will be;
+    epsilon that is not spent.
 
     Parameters
     ----------
     published : Published
         The resolved survey.
     """
-    found = [_clear(attribute) for attribute in published.attributes if not attribute.perturbed]
+    found = [
+        PublishingWarning("weak-protection", one.attribute, one.message)
+        for one in weak_protection(published)
+    ]
+    found.extend(_clear(one) for one in published.attributes if not one.perturbed)
     found.extend(_width(published))
     for attribute in published.attributes:
         found.extend(_unspent(attribute))
