@@ -14,16 +14,18 @@ from hushpoll_client.interview import interview
 from hushpoll_client.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
-from hushpoll_shared.base64url import b64encode
 from hushpoll_shared.terminal import emit, json_option, reports_errors
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers.
 If you agree, this computer fetches its questions and asks them. What the survey calls sensitive is
 randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
-before it leaves. What was sent, and the epsilon it spent, is kept for you in
-{path}.
-You can withdraw at any time: hushpoll ledger withdraw {survey}"""
+before it leaves, and can stop until then. What was sent stays with the server: nobody can take it
+back, and deleting files here does not change that.
+That you have answered, the epsilon spent and the number of your report are kept in
+{path},
+so that this survey is not answered twice; the report itself until the server has taken it.
+To stop a report that waits, and wipe all but the epsilon: hushpoll ledger withdraw {survey}"""
 
 _SEND_SECONDS: Final = 10.0
 
@@ -86,10 +88,15 @@ def answer(
                 sys.exit(1)
             client.randomize(answers)
         else:
-            console.print("You have answered this version; its one report stands.")
+            console.print(
+                "With this ledger this version was answered before: its one report stands, and "
+                "nothing is asked again.\nAnother person answers with a ledger of their own: "
+                "--ledger FILE",
+                highlight=False,
+            )
         client.flush(_SEND_SECONDS)
         entry = _entry(client)
-        if entry is None or entry.report is None:
+        if entry is None or entry.id is None:
             raise BudgetExhausted(
                 f"the answer to {published.name!r} was withdrawn; it is not given again"
             )
@@ -98,7 +105,7 @@ def answer(
             "survey": published.name,
             "version": published.version,
             "digest": entry.digest,
-            "id": b64encode(entry.report.id),
+            "id": entry.id,
             "epsilon": format_epsilon(entry.epsilon),
             "epsilon_spent": format_epsilon(client.ledger.spent()),
         }
@@ -145,9 +152,10 @@ def _entry(client: SurveyClient) -> Entry | None:
 
 def _receipt(document: dict[str, Any], entry: Entry) -> str:
     said = {
-        "accepted": "Sent, and acknowledged by the server.",
-        "waiting": "The server could not be reached. The report is kept; send it later with: "
-        "hushpoll ledger send",
+        "accepted": "Sent, and acknowledged by the server, where it stays. The report is not kept "
+        "here any more.",
+        "waiting": "The server did not acknowledge the report, which may have arrived all the "
+        "same. It is kept, and cannot be changed; send it again with: hushpoll ledger send",
         "refused": f"The server refused the report for good: {entry.reason}.",
     }[entry.state]
     return "\n".join(

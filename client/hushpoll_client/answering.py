@@ -33,7 +33,7 @@ class Answering:
     _config: ClientConfig
     _device: Device | None
     _at_hand: Callable[[], Published | None]
-    _keep: Callable[[Published, Answers], tuple[Report, bool]]
+    _keep: Callable[[Published, Answers], tuple[Report | None, bool]]
     _forget: Callable[[], None]
 
     @property
@@ -105,7 +105,8 @@ class Answering:
 
         The survey must be at hand: shipped as ``published=``, or fetched earlier by `fetch`, which
         an app does that shows its questions. A version that was answered before is not randomised
-        again, whatever the answers: its report stands.
+        again, whatever the answers: its report stands, and the outcome is ``known``. Say so to the
+        respondent, who may be another person: what they have answered now is not taken.
 
         Parameters
         ----------

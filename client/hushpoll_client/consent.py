@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _WIPE: Final = """
 UPDATE answers SET state = 'withdrawn', survey = NULL, version = NULL, server = NULL,
-  report = NULL, token = NULL, reason = NULL, attempts = 0, claimed_by = NULL, claimed_until = 0
+  id = NULL, report = NULL, token = NULL, reason = NULL, attempts = 0, claimed_by = NULL,
+  claimed_until = 0
 WHERE survey = ?
 """
 

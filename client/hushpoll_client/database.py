@@ -22,10 +22,28 @@ from typing import Final
 from hushpoll_client.faults import StorageError
 from hushpoll_client.forks import guard
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _BUSY_SECONDS: Final = 5.0
+# Of an accepted answer the report's id remains, not the report, in which clear answers are clear.
 # A tombstone is a withdrawn answer: of it, two digests and the epsilon remain.
-_SCHEMA: Final = """
+_ANSWERS: Final = """
+CREATE TABLE answers (
+  digest TEXT PRIMARY KEY,
+  survey_digest TEXT NOT NULL,
+  picoepsilon INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('waiting', 'accepted', 'refused', 'withdrawn')),
+  survey TEXT, version INTEGER, server TEXT, id TEXT, report TEXT, token TEXT, reason TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
+  CHECK (CASE state WHEN 'withdrawn'
+    THEN coalesce(survey, version, server, id, report, token, reason, claimed_by) IS NULL
+    ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND id IS NOT NULL
+      AND (report IS NULL) = (state = 'accepted')
+    END)
+);
+CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
+"""
+_SCHEMA: Final = f"""
 CREATE TABLE consents (
   server TEXT NOT NULL, survey TEXT NOT NULL, given TEXT NOT NULL, statement TEXT,
   PRIMARY KEY (server, survey)
@@ -35,25 +53,24 @@ CREATE TABLE pins (
   digest TEXT NOT NULL, manifest BLOB NOT NULL,
   PRIMARY KEY (server, survey, version)
 );
-CREATE TABLE answers (
-  digest TEXT PRIMARY KEY,
-  survey_digest TEXT NOT NULL,
-  picoepsilon INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('waiting', 'accepted', 'refused', 'withdrawn')),
-  survey TEXT, version INTEGER, server TEXT, report TEXT, token TEXT, reason TEXT,
-  attempts INTEGER NOT NULL DEFAULT 0,
-  claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
-  CHECK (CASE state WHEN 'withdrawn'
-    THEN coalesce(survey, version, server, report, token, reason, claimed_by) IS NULL
-    ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND report IS NOT NULL
-    END)
-);
-CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
 CREATE TABLE servers (
   server TEXT PRIMARY KEY, failures INTEGER NOT NULL, resume_at REAL NOT NULL,
   asked INTEGER NOT NULL
 );
+{_ANSWERS.strip()}
 """
+# Format 1 had no column for the id, and kept the reports that were accepted.
+_FROM_FORMAT_1: Final = f"""
+DROP INDEX waiting;
+ALTER TABLE answers RENAME TO old_answers;
+{_ANSWERS.strip()}
+INSERT INTO answers
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server,
+  json_extract(report, '$.id'), CASE state WHEN 'accepted' THEN NULL ELSE report END,
+  token, reason, attempts, claimed_by, claimed_until
+FROM old_answers ORDER BY rowid;
+DROP TABLE old_answers;
+"""  # noqa: S608  # made of constants
 
 if sys.platform == "darwin":
     import fcntl
@@ -268,8 +285,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     found = _format(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if found == 0 and tables == 0:
-        for statement in _SCHEMA.split(";\n"):
+    statements = _SCHEMA if found == 0 and tables == 0 else _FROM_FORMAT_1 if found == 1 else None
+    if statements is not None:
+        for statement in statements.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version={_FORMAT}")
     elif found != _FORMAT:

@@ -127,7 +127,7 @@ class Device:
         """Keep the survey as the pin."""
         self._pins.keep(self._server, self._version, published)
 
-    def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report, bool]:
+    def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
         """Return the stored report, or check, draw, charge and store; see `Ledger.keep`."""
         return self.ledger.keep(published, draw, self._place)
 

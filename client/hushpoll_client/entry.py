@@ -31,8 +31,10 @@ class Entry:
         ``refused`` by the server, for the reason of that name.
     survey, version, server, reason : str, int or None
         None once withdrawn; `reason` also where nothing was refused.
+    id : str or None
+        Number of the report, in base64url: by it the server refuses a repeat. None once withdrawn.
     report : Report or None
-        What was or will be sent; None once withdrawn.
+        What is to be sent, or was refused; None once the server has taken it, or once withdrawn.
     """
 
     digest: str
@@ -42,6 +44,7 @@ class Entry:
     survey: str | None
     version: int | None
     server: str | None
+    id: str | None
     report: Report | None
     reason: str | None
 
@@ -56,5 +59,6 @@ class Entry:
             "version": self.version,
             "server": self.server,
             "reason": self.reason,
+            "id": self.id,
             "report": None if self.report is None else json.loads(self.report.to_json()),
         }

@@ -29,8 +29,11 @@ class Keeping(Protocol):
         """Keep the survey as the pin."""
         ...
 
-    def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report, bool]:
-        """Return the one report of this survey version, and whether it was drawn now."""
+    def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
+        """Return the one report of this survey version, and whether it was drawn now.
+
+        It is None if the server has taken it and it is not kept.
+        """
         ...
 
     def send(self, report: Report, transport: Transport) -> Literal["accepted", "duplicate"]:

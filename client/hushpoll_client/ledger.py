@@ -1,6 +1,7 @@
 """The ledger: what a device has answered and spent, per survey over all its versions and overall.
 
-One row per answered version holds the perturbed report, never an answer. The limits are checked,
+One row per answered version holds what refuses a second answer and shows that the first was given;
+until the server has taken the report, the report too, never an answer. The limits are checked,
 the answer is randomised and its epsilon charged in one transaction, so neither a second thread nor
 a second process nor a crash can randomise it again.
 """
@@ -21,6 +22,7 @@ from hushpoll_client.faults import OutboxFull
 from hushpoll_client.report import Report
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, ManifestRefused
+from hushpoll_shared.base64url import b64encode
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from hushpoll_shared.published import Published
 
 _ROWS: Final = """
-SELECT digest, survey_digest, picoepsilon, state, survey, version, server, report, reason
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason
 FROM answers ORDER BY rowid
 """
 
@@ -83,8 +85,11 @@ class Ledger:
         with self._quick.reading() as connection:
             rows = connection.execute(_ROWS).fetchall()
         return [
-            Entry(digest, key, _epsilon(units), state, survey, version, server, _read(text), reason)
-            for digest, key, units, state, survey, version, server, text, reason in rows
+            Entry(
+                *(digest, key, _epsilon(units), state, survey, version, server, number),
+                *(_read(text), reason),
+            )
+            for digest, key, units, state, survey, version, server, number, text, reason in rows
         ]
 
     def spent(self, survey: str | None = None) -> Decimal:
@@ -111,7 +116,7 @@ class Ledger:
 
     def keep(
         self, published: Published, draw: Callable[[], Report], place: Place
-    ) -> tuple[Report, bool]:
+    ) -> tuple[Report | None, bool]:
         """Return the stored report, or check the limits, draw, charge and store in one transaction.
 
         Parameters
@@ -125,8 +130,9 @@ class Ledger:
 
         Returns
         -------
-        report : Report
-            The one report of this version, whatever was answered later.
+        report : Report or None
+            The one report of this version, whatever was answered later. None if the server has
+            taken it: it is not kept then.
         new : bool
             Whether it was drawn now.
 
@@ -146,20 +152,20 @@ class Ledger:
         with self._quick.transaction() as connection:
             if not is_given(connection, place.server, published.name):
                 raise missing(place.server, published.name)
-            known = _known(connection, published, place)
+            known = _state(connection, published)
             if known is not None:
-                return known, False
+                return _again(connection, known, published, place), False
             _check_version(connection, published, place)
             _check_room(connection, place)
             _check_budget(connection, published, place.limits)
             report = draw()
             connection.execute(
                 "INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, "
-                "server, report, token) VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?)",
+                "server, id, report, token) VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?)",
                 (
                     *(published.digest, survey_digest(published.name)),
                     *(_units(published.epsilon), published.name, published.version),
-                    *(place.server, report.to_json(), place.token),
+                    *(place.server, b64encode(report.id), report.to_json(), place.token),
                 ),
             )
         return report, True
@@ -173,26 +179,32 @@ def _read(text: str | None) -> Report | None:
     return None if text is None else Report.from_json(text)
 
 
-def _known(connection: Connection, published: Published, place: Place) -> Report | None:
+def _state(connection: Connection, published: Published) -> str | None:
     row = connection.execute(
-        "SELECT state, server, report FROM answers WHERE digest = ?", (published.digest,)
+        "SELECT state FROM answers WHERE digest = ?", (published.digest,)
     ).fetchone()
-    if row is None:
-        return None
-    state, server, text = row
+    return None if row is None else str(row[0])
+
+
+def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
+    """Return the report of an answered version, which is to be sent (again) unless it was taken."""
     if state == "withdrawn":
         raise BudgetExhausted(
             f"the answer to survey {published.name!r} version {published.version} was withdrawn; "
             f"its epsilon {published.epsilon} is spent, and it is not given again"
         )
-    if state != "accepted" or server != place.server:
-        # Asked again, or by another server: the same bytes are sent (again).
-        connection.execute(
-            "UPDATE answers SET state = 'waiting', server = ?, token = ?, reason = NULL "
-            "WHERE digest = ?",
-            (place.server, place.token, published.digest),
-        )
-    return Report.from_json(text)
+    if state == "accepted":
+        return None
+    # Asked again, or by another server: the same bytes are sent (again).
+    connection.execute(
+        "UPDATE answers SET state = 'waiting', server = ?, token = ?, reason = NULL "
+        "WHERE digest = ?",
+        (place.server, place.token, published.digest),
+    )
+    row = connection.execute(
+        "SELECT report FROM answers WHERE digest = ?", (published.digest,)
+    ).fetchone()
+    return Report.from_json(row[0])
 
 
 def _check_version(connection: Connection, published: Published, place: Place) -> None:

@@ -44,7 +44,7 @@ def show(path: Path, as_json: bool) -> None:
 @ledger_option
 @reports_errors
 def export(out: Path | None, path: Path) -> None:
-    """Write everything that the ledger holds about you as JSON, the reports included."""
+    """Write everything that the ledger holds about you as JSON, reports that wait included."""
     text = json.dumps(_existing(path).to_dict(), indent=2, ensure_ascii=False)
     if out is None:
         click.echo(text)
@@ -73,7 +73,8 @@ def withdraw(name: str, path: Path, as_json: bool) -> None:
     wiped = record.withdraw(name)
     emit(
         {"survey": name, "wiped": wiped},
-        f"Withdrawn from {name}. Answers wiped: {wiped}; digests and epsilon spent are kept.",
+        f"Withdrawn from {name}. Answers wiped: {wiped}; digests and epsilon spent are kept. "
+        "What the server has received stays there.",
         as_json=as_json,
     )
 

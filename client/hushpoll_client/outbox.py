@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
+
+from hushpoll_client.faults import StorageError
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -129,15 +132,24 @@ class Outbox:
         }
 
     def settle(self, claimed: Claimed, *, refused: str | None = None) -> None:
-        """Keep that the server has taken the report, or why it refused it for good."""
+        """Keep that the server has taken the report, or why it refused it for good.
+
+        A report that was taken is deleted. Once nothing waits any more, the file's log, which
+        still has it, is emptied too; where another process is reading, the next one does that.
+        """
         state = "accepted" if refused is None else "refused"
         with self._quick.transaction() as connection:
             connection.execute(
-                "UPDATE answers SET state = ?, reason = ?, token = NULL, claimed_by = NULL, "
-                "claimed_until = 0 WHERE digest = ? AND claimed_by = ?",
+                "UPDATE answers SET state = ?1, reason = ?2, token = NULL, claimed_by = NULL, "
+                "claimed_until = 0, attempts = 0, "
+                "report = CASE ?1 WHEN 'accepted' THEN NULL ELSE report END "
+                "WHERE digest = ?3 AND claimed_by = ?4",
                 (state, refused, claimed.digest, claimed.owner),
             )
             connection.execute("DELETE FROM servers WHERE server = ?", (claimed.server,))
+        if refused is None and self.waiting() == 0:
+            with suppress(StorageError):
+                self._durable.empty_log()
 
     def release(self, claimed: Claimed) -> None:
         """Give the report back unsent."""

@@ -45,10 +45,14 @@ class Receipt:
         Whether these bytes were new. Both mean that the report counts, once.
     report : Report
         What was sent.
+    known : bool
+        Whether that is the report of an earlier answer of this device, which `SurveyClient.submit`
+        found waiting: the answers given now were then neither randomised nor sent.
     """
 
     status: Literal["accepted", "duplicate"]
     report: Report
+    known: bool = False
 
 
 def acknowledgement(answer: Answer) -> Literal["accepted", "duplicate"]:

@@ -7,6 +7,7 @@ app then calls.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.answering import Answering
@@ -18,7 +19,7 @@ from hushpoll_client.pin import check_pin
 from hushpoll_client.randomization import Answers, draw
 from hushpoll_client.receipt import Receipt, ReportNotSent
 from hushpoll_client.report import Report
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import check_name
 from hushpoll_shared.wire import check_digest
@@ -279,7 +280,7 @@ class SurveyClient(Answering):
         """Randomise the answers, once, and keep the report.
 
         With ``storage``, a version that this device has answered is not randomised again, whatever
-        the answers: the stored report is returned.
+        the answers: the stored report is returned, to be sent again.
 
         Raises
         ------
@@ -287,12 +288,12 @@ class SurveyClient(Answering):
             If the answers do not fit the survey, or the survey wants a token and none was given.
         BudgetExhausted
             If this client has randomised before: a second draw would spend the epsilon again. With
-            ``storage``, if the limits leave too little, or the answer was withdrawn.
+            ``storage``, if the limits leave too little, the answer was withdrawn, or the server has
+            taken the report of this version, which is not kept then.
         ConsentMissing, StorageError, OutboxFull
             With ``storage``: there is no consent, the file cannot be used, or too much waits.
         """
-        self._keeping.check_consent()
-        return self._keep(self.published, answers)[0]
+        return self._randomize(answers)[0]
 
     @discreet
     def send(self, report: Report) -> Receipt:
@@ -317,8 +318,13 @@ class SurveyClient(Answering):
 
     @discreet
     def submit(self, answers: Answers) -> Receipt:
-        """Randomise and send; see both for what they raise."""
-        return self.send(self.randomize(answers))
+        """Randomise and send; see both for what they raise.
+
+        The receipt's ``known`` says whether it is about an earlier answer of this device, and not
+        about these.
+        """
+        report, new = self._randomize(answers)
+        return replace(self.send(report), known=not new)
 
     def _at_hand(self) -> Published | None:
         if self._published is None:
@@ -329,15 +335,29 @@ class SurveyClient(Answering):
                 self._accept(kept)
         return self._published
 
-    def _keep(self, published: Published, answers: Answers) -> tuple[Report, bool]:
+    def _randomize(self, answers: Answers) -> tuple[Report, bool]:
+        self._keeping.check_consent()
+        published = self.published
+        report, new = self._keep(published, answers)
+        if report is None:
+            raise BudgetExhausted(
+                f"this device has answered survey {self.survey!r} version {published.version}, and "
+                "the server has taken the report; what was answered now was neither randomised nor "
+                "sent. Another person needs a file of their own (storage=)"
+            )
+        return report, new
+
+    def _keep(self, published: Published, answers: Answers) -> tuple[Report | None, bool]:
         if published.submission == "token" and not self._has_token:
             raise InvalidParameter(
                 f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
                 field="token",
             )
         codes = published.layout.code_answers(answers)
-        self._report, new = self._keeping.keep(published, lambda: draw(published, codes))
-        return self._report, new
+        report, new = self._keeping.keep(published, lambda: draw(published, codes))
+        # This process may still have what the device has deleted.
+        self._report = report or self._report
+        return report, new
 
     def _forget(self) -> None:
         self._report = None

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from hushpoll_client import Ledger
+from hushpoll_client import Ledger, Report
 from hushpoll_client.commandline import main
+from hushpoll_shared.base64url import b64encode
 from hushpoll_shared.manifest import Manifest
 
 SURVEY = "work-and-health"
@@ -53,7 +54,9 @@ def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link,
         "4",
         "4",
     )
-    assert server.seen[1].body == entry.report.to_json().encode()
+    sent = Report.from_json(server.seen[1].body)
+    assert document["id"] == entry.id == b64encode(sent.id)
+    assert entry.report is None
     # What is sent in clear stands first, with the answers; then what is randomised, and how well.
     clear, perturbed = err.index("Sent in clear"), err.index("Randomised on this device")
     assert clear < err.index("education: college") < err.index("income: >26000") < perturbed
@@ -61,7 +64,7 @@ def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link,
     assert "at most epsilon 4" in err
     assert published.digest in err
     # The codes of the clear attributes are the last bytes: college, >26000.
-    assert entry.report.record[-2:] == bytes([1, 1])
+    assert sent.record[-2:] == bytes([1, 1])
 
 
 def test_answering_again_asks_nothing_and_sends_nothing(call, server, steps, link, published):
@@ -70,7 +73,8 @@ def test_answering_again_asks_nothing_and_sends_nothing(call, server, steps, lin
     code, out, err = call("answer", link, typed="")
     assert (code, len(server.seen)) == (0, 2)
     assert "its one report stands" in err
-    assert "acknowledged" in out
+    assert "Another person answers with a ledger of their own" in err
+    assert "acknowledged by the server, where it stays" in out
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", ""])
@@ -81,6 +85,15 @@ def test_without_consent_nothing_happens(call, server, link, path, typed):
     assert f"hushpoll ledger withdraw {SURVEY}" in err
     assert server.seen == []
     assert not path.exists()
+
+
+def test_the_statement_says_that_what_was_sent_stays(call, link, path):
+    _, _, err = call("answer", link, typed="n\n")
+    words = " ".join(err.split())
+    assert "What was sent stays with the server: nobody can take it back" in words
+    assert "withdraw at any time" not in words
+    assert f"the number of your report are kept in {path}" in words
+    assert "the report itself until the server has taken it" in words
 
 
 @pytest.mark.parametrize("typed", [TYPED[:-2] + "n\n", TYPED[:-2], "y\n\n44\n"])
@@ -110,12 +123,17 @@ def test_offline_the_report_is_kept_and_sent_later(
     server.play(steps.respond(200, published.canonical), steps.drop)
     code, out, _ = call("answer", link, "--json", typed=TYPED)
     assert (code, json.loads(out)["status"]) == (0, "waiting")
+    # The server may have stored what it did not acknowledge.
+    code, out, _ = call("answer", link)
+    assert "may have arrived all the same" in out
+    assert "cannot be changed" in out
+    assert "could not be reached" not in out
     server.play(steps.respond(201, ACCEPTED))
     code, out, _ = call("ledger", "send", "--json")
     assert (code, json.loads(out)) == (0, {"waiting": 0, "refused": {}})
-    assert [seen.body for seen in server.seen] == [
-        entry.report.to_json().encode() for entry in Ledger.open(path).entries()
-    ]
+    (seen,) = server.seen
+    (entry,) = Ledger.open(path).entries()
+    assert (entry.state, entry.id) == ("accepted", json.loads(seen.body)["id"])
 
 
 def test_no_network_at_first_is_exit_code_4(call, path):
@@ -186,7 +204,8 @@ def test_the_export_is_all_there_is(call, answered, path, tmp_path):
     (entry,) = Ledger.open(path).entries()
     code, out, _ = call("ledger", "export")
     document = json.loads(out)
-    assert (code, document["answers"][0]["report"]) == (0, json.loads(entry.report.to_json()))
+    assert (code, document["answers"][0]["id"]) == (0, entry.id)
+    assert document["answers"][0]["report"] is None
     assert "Do you" not in document["consents"][0]["statement"]
     file = tmp_path / "mine.json"
     assert call("ledger", "export", "--out", str(file))[0] == 0

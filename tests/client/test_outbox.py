@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from hushpoll_client import ClientConfig, Ledger, Published, ReportNotSent, SurveyClient
+from hushpoll_client import (
+    BudgetExhausted,
+    ClientConfig,
+    Ledger,
+    Published,
+    ReportNotSent,
+    SurveyClient,
+    randomize,
+)
 from hushpoll_client.outbox import Claimed
+from hushpoll_shared.base64url import b64encode
 from hushpoll_shared.manifest import Manifest
 
 SURVEY = "work-and-health"
@@ -289,7 +298,8 @@ def test_a_claim_is_on_the_disk_before_anything_is_sent(
     durable.set_trace_callback(lambda text: order.append(text.split()[0]))
     server.play(answered)
     assert step(client) == 0.0
-    assert order == ["BEGIN", "SELECT", "UPDATE", "COMMIT", "ledger.sqlite-wal", "sent"]
+    # What follows deletes the report that was taken.
+    assert order[:6] == ["BEGIN", "SELECT", "UPDATE", "COMMIT", "ledger.sqlite-wal", "sent"]
     modes = [
         one._opened().execute(f"PRAGMA {name}").fetchone()[0]
         for one in (client._device._sender.quick, client._device._sender.durable)
@@ -338,10 +348,141 @@ def test_submit_with_storage_waits_for_the_receipt(make, server, steps, publishe
     assert receipt.status == "accepted"
     assert client.ledger.entries()[0].state == "accepted"
     assert len({seen.body for seen in server.seen}) == 1
-    # Sent already: asking again is answered from the ledger.
-    assert client.submit(answers | {"gender": "Male"}).status == "duplicate"
+    assert receipt.known is False
+    # Sent already: other answers, perhaps another person's, are not thanked for.
+    with pytest.raises(BudgetExhausted, match="neither randomised nor sent"):
+        client.submit(answers | {"gender": "Male"})
+    assert client.send(receipt.report).status == "duplicate"
     assert len(server.seen) == 2
     assert json.loads(server.seen[0].body)["digest"] == published.digest
+
+
+def test_submit_says_that_an_earlier_answers_report_was_sent(
+    make, server, steps, published, answers
+):
+    server.play(steps.respond(201, ACCEPTED))
+    report = make(published).randomize(answers)
+    receipt = make(published).submit(answers | {"gender": "Male"})
+    assert (receipt.status, receipt.report, receipt.known) == ("accepted", report, True)
+
+
+# ---- what is kept once a report was taken
+
+
+def held(path) -> bytes:
+    files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+    return b"".join(file.read_bytes() for file in files)
+
+
+def test_a_report_that_was_taken_is_deleted_from_the_device(
+    make, server, steps, published, answers, path
+):
+    server.play(steps.problem("unavailable"), steps.respond(201, ACCEPTED))
+    client = make(published)
+    report = client.randomize(answers)
+    body = report.to_json().encode()
+    record = json.loads(body)["record"].encode()
+    assert client.flush(0.01) is False
+    assert body in held(path)
+    assert client.flush() is True
+    # While the app goes on, and the file is open.
+    kept = held(path)
+    assert record not in kept
+    number = b64encode(report.id)
+    assert number.encode() in kept
+    (entry,) = client.ledger.entries()
+    assert (entry.state, entry.id, entry.report) == ("accepted", number, None)
+    (line,) = client.ledger.to_dict()["answers"]
+    assert line == {
+        "digest": published.digest,
+        "survey_digest": entry.survey_digest,
+        "epsilon": "4",
+        "state": "accepted",
+        "survey": SURVEY,
+        "version": 1,
+        "server": server.url,
+        "reason": None,
+        "id": number,
+        "report": None,
+    }
+    # It still refuses a second answer, whichever server asks.
+    again = make(published)
+    assert again.answer(answers).status == "known"
+    assert len(server.seen) == 2
+
+
+def test_a_refused_report_is_kept_to_be_sent_again(make, server, steps, published, answers):
+    server.play(steps.problem("survey-closed"), steps.respond(201, ACCEPTED))
+    client = make(published)
+    report = client.randomize(answers)
+    assert client.flush() is True
+    (entry,) = client.ledger.entries()
+    assert (entry.state, entry.report) == ("refused", report)
+    assert make(published).submit(answers).report == report
+    assert [seen.body for seen in server.seen] == [report.to_json().encode()] * 2
+
+
+def test_a_file_of_format_1_is_converted_and_forgets_what_was_taken(
+    make, server, steps, draft, answers, path
+):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    surveys = [version(draft, number) for number in (1, 2, 3)]
+    reports = [randomize(survey, answers) for survey in surveys]
+    with sqlite3.connect(path) as connection:
+        connection.executescript(FORMAT_1)
+        for number, (survey, report, state) in enumerate(
+            zip(surveys, reports, ("accepted", "waiting", "withdrawn"), strict=True), 1
+        ):
+            place = (SURVEY, number, server.url, report.to_json())
+            connection.execute(
+                "INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, "
+                "server, report) VALUES (?, 'x', 4000000000000, ?, ?, ?, ?, ?)",
+                (survey.digest, state, *(place if state != "withdrawn" else [None] * 4)),
+            )
+    connection.close()
+    client = make(surveys[0])
+    accepted, waiting, withdrawn = client.ledger.entries()
+    assert (accepted.id, accepted.report) == (b64encode(reports[0].id), None)
+    assert (waiting.id, waiting.report) == (b64encode(reports[1].id), reports[1])
+    assert (withdrawn.id, withdrawn.report, withdrawn.state) == (None, None, "withdrawn")
+    assert client.ledger.spent() == 12
+    server.play(steps.respond(201, ACCEPTED))
+    assert client.flush() is True
+    for report in reports[:2]:
+        assert json.loads(report.to_json())["record"].encode() not in held(path)
+
+
+# As the file was made before it had a column for the report's number.
+FORMAT_1 = """
+CREATE TABLE consents (
+  server TEXT NOT NULL, survey TEXT NOT NULL, given TEXT NOT NULL, statement TEXT,
+  PRIMARY KEY (server, survey)
+);
+CREATE TABLE pins (
+  server TEXT NOT NULL, survey TEXT NOT NULL, version INTEGER NOT NULL,
+  digest TEXT NOT NULL, manifest BLOB NOT NULL,
+  PRIMARY KEY (server, survey, version)
+);
+CREATE TABLE answers (
+  digest TEXT PRIMARY KEY,
+  survey_digest TEXT NOT NULL,
+  picoepsilon INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('waiting', 'accepted', 'refused', 'withdrawn')),
+  survey TEXT, version INTEGER, server TEXT, report TEXT, token TEXT, reason TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
+  CHECK (CASE state WHEN 'withdrawn'
+    THEN coalesce(survey, version, server, report, token, reason, claimed_by) IS NULL
+    ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND report IS NOT NULL
+    END)
+);
+CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
+CREATE TABLE servers (
+  server TEXT PRIMARY KEY, failures INTEGER NOT NULL, resume_at REAL NOT NULL,
+  asked INTEGER NOT NULL
+);
+PRAGMA user_version=1;
+"""
 
 
 def test_submit_hands_back_what_could_not_be_sent(make, server, steps, published, answers):
