@@ -299,7 +299,7 @@ test("without a network the page opens, keeps the answers randomised, and sends 
   await fill(page);
   await toReview(page);
   await agree(page);
-  await heading(page, "Your answers are being sent …");
+  await heading(page, "Sending your answers …");
   await page.getByRole("alert").getByText("cannot be reached").waitFor();
   assert.equal(await server.count("offline"), 0);
   // Closed and opened again, still without a network: perhaps by another person.
@@ -373,6 +373,27 @@ test("after the server has taken a report, the browser keeps no more than a seco
     { digest, survey: "forgets", version: 1, epsilon: "6", api: `${server.origin}/api/v1`, state: "accepted", id },
   ]);
   assert.ok(!JSON.stringify(rows).includes(record));
+});
+
+test("reports that an earlier release kept are forgotten when the page is opened", async () => {
+  const { page, goTo } = await open("older");
+  await page.evaluate(async () => {
+    const database = await new Promise((resolve) => (indexedDB.open("hushpoll", 1).onsuccess = (event) => resolve(event.target.result)));
+    const transaction = database.transaction("answers", "readwrite");
+    const row = { survey: "older", version: 9, epsilon: "1", api: "https://polls.example.org/api/v1" };
+    for (const [digest, state] of [["a", "accepted"], ["b", "accepted"], ["c", "refused"]]) {
+      transaction.objectStore("answers").put({ ...row, digest, state, report: JSON.stringify({ digest, id: `id-${digest}`, record: "AAAA" }) });
+    }
+    await new Promise((resolve) => (transaction.oncomplete = resolve));
+    database.close();
+  });
+  await goTo();
+  const rows = await stored(page);
+  assert.deepEqual(rows.map(({ digest, id, report }) => [digest, id, Boolean(report)]), [
+    ["a", "id-a", false],
+    ["b", "id-b", false],
+    ["c", undefined, true],
+  ]);
 });
 
 test("the receipt says what is kept, where and for how long, clear answers included", async () => {
@@ -463,7 +484,7 @@ for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
     assert.deepEqual(await offences(page), []);
     // Nor does the browser's own button lead back to answers.
     await page.goBack();
-    await heading(page, "Your answers are being sent …");
+    await heading(page, "Sending your answers …");
     await context.unroute(reports);
     await page.getByRole("button", { name: "Try again now" }).click();
     await heading(page, "Thank you. Your answers have arrived.");
@@ -493,7 +514,7 @@ test("the review counts other surveys as spent, and not this one", async () => {
   // In the middle of sending, the review is left for good.
   await context.setOffline(true);
   await agree(page);
-  await heading(page, "Your answers are being sent …");
+  await heading(page, "Sending your answers …");
   assert.equal(await page.locator("#review").isVisible(), false);
 });
 

@@ -4,8 +4,10 @@ import { SurveyClient } from "../client.js";
 import { formatDecimal, parseDecimal } from "../decimals.js";
 import { HushpollError } from "../errors.js";
 import { preview } from "../preview.js";
+import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
 import { checkForm, firstInput, hasAnswers, readForm } from "./form.js";
+import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
 import { readLink } from "./link.js";
 import { keepForOffline } from "./offline.js";
@@ -198,6 +200,7 @@ guardAnswers(form);
 
 // Not awaited: what waits may wait long for a network.
 attempt(async () => {
+  await forgetTaken(indexedDbStorage());
   const published = await client.published();
   checkForm(form, published);
   tryAgain = () => void deliver(published);

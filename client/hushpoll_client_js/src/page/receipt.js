@@ -29,14 +29,14 @@ const NO_CHANGE = "They may have left this device already, so they cannot be cha
 function wordsFor(state, { own, sending }) {
   if (state === "withdrawn") return ["You have withdrawn your answers to this survey.", "They are not given again."];
   if (state === "refused") {
-    return ["The server did not take the answers.", "It refused the report for good; sending it again would not help. The epsilon that it spent stays counted."];
+    return ["The server did not take the answers.", "It refused the report for good. The epsilon that it spent stays counted."];
   }
   if (state === "accepted") {
     if (own) return ["Thank you. Your answers have arrived.", "The server has stored the report that your device sent, once."];
     return ["This device has answered this survey.", "Its report has arrived, and it counts once.", WHOSE];
   }
   const kept = "The answers are randomised, and this browser keeps the report until the server has taken it.";
-  if (sending && own) return ["Your answers are being sent …", `${kept} ${NO_CHANGE}`];
+  if (sending && own) return ["Sending your answers …", `${kept} ${NO_CHANGE}`];
   const later = "It is sent when the server can be reached and this page is open; you may close the page and come back later.";
   if (own) return ["Your answers wait on this device.", `${kept} ${NO_CHANGE} ${later}`];
   return ["This device has answered this survey.", `Its answers wait to be sent. ${kept} ${NO_CHANGE} ${later}`, WHOSE];
