@@ -204,6 +204,8 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
             )
         console.print(table)
         console.print(_fakes(attribute), highlight=False)
+    if answer.get("intervals"):
+        console.print(str(answer["intervals"]), highlight=False)
     return buffer.getvalue().rstrip("\n")
 
 

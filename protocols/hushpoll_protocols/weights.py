@@ -36,7 +36,8 @@ the finalised codes, which 32-bit codes seldom have (a test compares with the ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_protocols.oracle import FrequencyOracle
@@ -60,29 +61,52 @@ class WeightLaw:
     Attributes
     ----------
     k : int
-        Domain size; 1 stands for any of an attribute in clear.
+        Domain size; 1 where the support does not vary, since nothing depends on it there.
     at_match, elsewhere : float
         M and E, the variance of D_v where v is the truth and where it is not.
     excess : float
         V, the variance of T; 0 where every support has the same size.
+    third_at_match, third_elsewhere : float
+        Third central moment of D_v where v is the truth and where it is not.
     """
 
     k: int
     at_match: float
     elsewhere: float
     excess: float
+    third_at_match: float
+    third_elsewhere: float
 
     @classmethod
     def of(cls, oracle: FrequencyOracle | None) -> WeightLaw:
         """Return the law of a protocol; of an attribute in clear for None."""
         if oracle is None:
-            return cls(1, 0.0, 0.0, 0.0)
-        p, q = oracle.p, oracle.q
-        at_match, elsewhere = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
-        excess = at_match + (oracle.k - 1) * elsewhere
+            return cls(1, 0.0, 0.0, 0.0, 0.0, 0.0)
+        alone = cls.of_indicator(oracle.p, oracle.q)
         if oracle.support_size is not None:
-            excess *= 0
-        return cls(oracle.k, float(at_match), float(elsewhere), float(excess))
+            return alone
+        p, q = oracle.p, oracle.q
+        excess = (p * (1 - p) + (oracle.k - 1) * q * (1 - q)) / (p - q) ** 2
+        return replace(alone, k=oracle.k, excess=float(excess))
+
+    @classmethod
+    def of_indicator(cls, p: Fraction, q: Fraction) -> WeightLaw:
+        """Return the law of D alone, whose weight nothing is taken from: the estimator ``raw``.
+
+        Parameters
+        ----------
+        p, q : Fraction
+            Probability of the indicator where the category is the truth and where it is not.
+        """
+        at_match, elsewhere = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+        return cls(
+            1,
+            float(at_match),
+            float(elsewhere),
+            0.0,
+            float(at_match * (1 - 2 * p) / (p - q)),
+            float(elsewhere * (1 - 2 * q) / (p - q)),
+        )
 
     @property
     def varies(self) -> bool:
@@ -139,3 +163,81 @@ class WeightLaw:
             return np.zeros((*debiased.shape[:-1], 1))
         found: Array = debiased.sum(axis=-1, keepdims=True) - 1.0
         return found
+
+    def spread(self, share: Array, size: int = 1) -> Spread:
+        """Return the moments of the weight of a category, or of a set of them.
+
+        Parameters
+        ----------
+        share : f64 array
+            c of the category, or the sum of those of the set.
+        size : int
+            Categories in the set; more than 1 only where the size of the support varies.
+        """
+        m, e, m3, e3 = self.at_match, self.elsewhere, self.third_at_match, self.third_elsewhere
+        own, rest = 1.0 - share, share
+        # Members of the set and the others enter W - E[W] with these factors, each independently.
+        others = max(self.k - size, 0)
+        return Spread(
+            own**2 * (m + (size - 1) * e) + rest**2 * others * e,
+            own**2 * size * e + rest**2 * (m + (others - 1) * e),
+            own**3 * (m3 + (size - 1) * e3) - rest**3 * others * e3,
+            own**3 * size * e3 - rest**3 * (m3 + (others - 1) * e3),
+        )
+
+    def variance_coefficients(self, size: int = 1) -> tuple[float, float, float]:
+        """Return c0, c1 and c2: n times the variance of the estimate is c0 + c1 f + c2 f^2.
+
+        It is f(1 - f) + h (V - h)/V with h = size E + f (M - E), the covariance of D and T.
+
+        Parameters
+        ----------
+        size : int
+            Categories whose estimates are added up; more than 1 only where the support varies.
+        """
+        at_none, step = size * self.elsewhere, self.at_match - self.elsewhere
+        if not self.varies:
+            return at_none, 1.0 + step, -1.0
+        kept = 1.0 - at_none / self.excess
+        return (
+            at_none * kept,
+            1.0 + step * (kept - at_none / self.excess),
+            -1.0 - step * self.slope,
+        )
+
+    def third_moment(self, frequency: Array, size: int = 1) -> Array:
+        """Return the third central moment of a row's weight, f64[...].
+
+        Parameters
+        ----------
+        frequency : f64[...]
+            Of the category, or of the set, in [0, 1].
+        size : int
+            See :meth:`variance_coefficients`.
+        """
+        share = size * self.base + self.slope * frequency
+        found = self.spread(share, size)
+        f, g = frequency, 1.0 - frequency
+        third: Array = (
+            f * (found.third_at_match + 3 * g * found.at_match + g**3)
+            + g * (found.third_elsewhere - 3 * f * found.elsewhere - f**3)
+        )  # fmt: skip
+        return third
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Central moments of a weight given the truth; its mean is 1 in the set and 0 elsewhere.
+
+    Attributes
+    ----------
+    at_match, elsewhere : f64 array
+        Variance where the truth is in the set, and where it is not.
+    third_at_match, third_elsewhere : f64 array
+        Third central moment.
+    """
+
+    at_match: Array
+    elsewhere: Array
+    third_at_match: Array
+    third_elsewhere: Array

@@ -1,7 +1,7 @@
 """Cross-tables of two attributes, each perturbed or in clear.
 
-Each cell is D1ᵀD2/n, the unbiased share of the population in both categories; the maths is that of
-:mod:`hushpoll_analysis.joint`.
+Each cell is the unbiased share of the population in both categories; rows and columns sum to the
+estimates of their categories. The maths is that of :mod:`hushpoll_analysis.joint`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import CELLS, Records, chunks
 from hushpoll_analysis.decode import indicator_matrix
 from hushpoll_analysis.frequencies import require_rows
-from hushpoll_analysis.joint import JointCounts, estimate_joint
+from hushpoll_analysis.joint import JointCounts, Side, estimate_joint
+from hushpoll_analysis.poisoning import TableInfluence, table_influence
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
@@ -40,7 +40,10 @@ class CrossTable:
     confidence : float
         Of the intervals.
     frequency, standard_error, lower, upper : f64[k_a, k_b]
-        Unbiased and not projected: a frequency may fall outside [0, 1].
+        Unbiased and not projected: a frequency may fall outside [0, 1]. Rows and columns sum to
+        the estimates of their categories, and all cells to 1.
+    poisoning : TableInfluence
+        What one fake report can count as; no interval knows of fakes.
     """
 
     a: str
@@ -53,6 +56,7 @@ class CrossTable:
     standard_error: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
+    poisoning: TableInfluence
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as the API and ``--json`` give it: one entry per cell, row by row."""
@@ -73,6 +77,7 @@ class CrossTable:
                 for i, category_a in enumerate(self.categories_a)
                 for j, category_b in enumerate(self.categories_b)
             ],
+            "poisoning": self.poisoning.to_dict(),
         }
 
 
@@ -109,7 +114,7 @@ def cross_table_from_counts(
     first, second = pair(published, a, b)
     require_rows(counts.n)
     found = estimate_joint(
-        counts, Channel.of(first.oracle), Channel.of(second.oracle), confidence=confidence
+        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=confidence
     )
     return CrossTable(
         a=a,
@@ -122,6 +127,7 @@ def cross_table_from_counts(
         standard_error=found.standard_error,
         lower=found.lower,
         upper=found.upper,
+        poisoning=table_influence(first.oracle, second.oracle, (found.first, found.second)),
     )
 
 

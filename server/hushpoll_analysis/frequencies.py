@@ -1,7 +1,7 @@
 """Frequencies of an attribute's categories: unbiased value, standard error, interval.
 
 The truth is the population that respondents are drawn from. An attribute in clear has Wilson's
-interval for a proportion, a perturbed one that interval mapped through its protocol.
+interval for a proportion, a perturbed one that of :func:`hushpoll_protocols.estimation.estimate`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import Counts, Records, count
 from hushpoll_analysis.poisoning import Influence, influence
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation import estimate_proportion
+from hushpoll_protocols.estimation import estimate, estimate_proportion
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
 
@@ -39,7 +38,7 @@ class AttributeEstimate:
     confidence : float
         Of the intervals.
     frequency, standard_error, lower, upper : f64[k]
-        Unbiased and not projected: one may fall outside [0, 1], and they need not sum to 1.
+        Unbiased and not projected: a frequency may fall outside [0, 1]. They sum to 1.
     poisoning : Influence
         What one fake report can count as; no interval knows of fakes.
     """
@@ -130,8 +129,10 @@ def require_rows(n: int) -> None:
 def _estimate(
     one: PublishedAttribute, support: npt.NDArray[np.int64], n: int, confidence: float
 ) -> AttributeEstimate:
-    channel = Channel.of(one.oracle)
-    found = estimate_proportion(support, n, p=channel.p, q=channel.q, confidence=confidence)
+    if one.oracle is None:
+        found = estimate_proportion(support, n, p=1, q=0, confidence=confidence)
+    else:
+        found = estimate(one.oracle, support, n, confidence=confidence)
     return AttributeEstimate(
         name=one.name,
         role=one.role,

@@ -5,7 +5,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from hushpoll_analysis import cross_table, debiased, decode
+from hushpoll_analysis import cross_table, debiased, decode, frequencies
+from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.fairness_weights import excess_shares, weights
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.batch import encode_many
@@ -67,14 +69,31 @@ def test_at_epsilon_64_grr_gives_the_counted_table():
     assert found.frequency == pytest.approx(counted / 5000, abs=1e-3)
 
 
-def test_it_is_the_mean_of_the_products_of_debiased_indicators():
+def test_it_is_the_mean_of_the_products_of_weights():
     published = survey("OLH", "SS", "1")
     _, records = draw(published, 3000, 3)
     decoded = decode(published, records)
-    products = debiased(decoded, "gender")[:, :, None] * debiased(decoded, "school")[:, None, :]
+    school = debiased(decoded, "school")
+    gender = published.attribute("gender")
+    weight = weights(
+        decoded.indicators["gender"],
+        Channel.of(gender.oracle),
+        excess_shares(published, records, gender),
+    )
+    products = weight[:, :, None] * school[:, None, :]
     found = cross_table(published, records, "gender", "school")
     assert found.frequency == pytest.approx(products.mean(axis=0), rel=1e-8, abs=1e-10)
-    assert found.standard_error == pytest.approx(products.std(axis=0) / 3000**0.5, rel=1e-8)
+    assert found.standard_error == pytest.approx(products.std(axis=0) / 3000**0.5, rel=0.05)
+
+
+def test_rows_columns_and_the_whole_table_sum_to_the_estimates():
+    published = survey("BLH", "OUE", "2")
+    _, records = draw(published, 600, 9)
+    found = cross_table(published, records, "gender", "school")
+    alone = {one.name: one.frequency for one in frequencies(published, records)}
+    assert found.frequency.sum(axis=1) == pytest.approx(alone["gender"], abs=1e-9)
+    assert found.frequency.sum(axis=0) == pytest.approx(alone["school"], abs=1e-9)
+    assert found.frequency.sum() == pytest.approx(1, abs=1e-9)
 
 
 def test_the_order_of_the_attributes_transposes_the_table():

@@ -8,13 +8,16 @@ then cover as often as the sum says.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import signal, stats
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
-from hushpoll_protocols.estimation import estimate, estimate_proportion
+from hushpoll_protocols.estimation import estimate, estimate_proportion, weighted
 from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_protocols.weights import WeightLaw
 
 QUANTILE = 1.959963984540054
 
@@ -57,6 +60,42 @@ def test_coverage_summed_over_every_count(name: str, k: int, n: int, epsilon: st
     assert coverage.min() >= (0.83 if near_the_ends else 0.92)
 
 
+def _coverage_over_both_counts(oracle: FrequencyOracle, n: int, frequency: float) -> float:
+    """Chance that the interval of the first of two categories covers, over all pairs of counts."""
+    p, q = float(oracle.p), float(oracle.q)
+    one = frequency * np.outer([1 - p, p], [1 - q, q])
+    one += (1 - frequency) * np.outer([1 - q, q], [1 - p, p])
+    chance = np.ones((1, 1))
+    for _ in range(n):
+        chance = signal.convolve2d(chance, one)
+    return float(chance[_covering(oracle, n, frequency)].sum())
+
+
+def _covering(oracle: FrequencyOracle, n: int, frequency: float) -> np.ndarray:
+    lower, upper = _limits_of_pairs(oracle, n)
+    inside: np.ndarray = (lower <= frequency) & (frequency <= upper)
+    return inside
+
+
+@cache
+def _limits_of_pairs(oracle: FrequencyOracle, n: int) -> tuple[np.ndarray, np.ndarray]:
+    pairs = np.stack(np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"), axis=-1)
+    raw = estimate_proportion(pairs, n, p=oracle.p, q=oracle.q)
+    found = weighted(WeightLaw.of(oracle), raw)
+    return found.lower[..., 0], found.upper[..., 0]
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "6"])
+@pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
+def test_coverage_of_weighted_estimates_summed_over_every_pair_of_counts(
+    name: str, epsilon: str
+) -> None:
+    oracle, n = create(name, k=2, epsilon=epsilon), 24
+    coverage = [_coverage_over_both_counts(oracle, n, f) for f in np.linspace(0, 1, 26)]
+    assert 0.94 <= np.mean(coverage) <= 0.975
+    assert min(coverage) >= 0.915
+
+
 POPULATION = np.array([0.62, 0.25, 0.1, 0.03, 0.0])
 SURVEYS, N = 1500, 400
 
@@ -70,6 +109,7 @@ def test_simulated_surveys_cover_as_often_as_the_sum_says(name: str, epsilon: st
     supported = indicators(oracle, perturb(oracle, values, rng))
     counts = supported.reshape(SURVEYS, N, -1).sum(1, dtype=np.int64)
     found = estimate_proportion(counts, N, p=oracle.p, q=oracle.q)
+    _check_weighted(oracle, counts)
     hits = ((found.lower <= POPULATION) & (found.upper >= POPULATION)).sum(0)
     expected = _exact_coverage(oracle, N, POPULATION)
     for hit, chance in zip(hits, expected, strict=True):
@@ -83,11 +123,27 @@ def test_simulated_surveys_cover_as_often_as_the_sum_says(name: str, epsilon: st
     assert np.allclose(error.std(0), spread, rtol=0.1)
 
 
+def _check_weighted(oracle: FrequencyOracle, counts: np.ndarray) -> None:
+    law = WeightLaw.of(oracle)
+    if not law.varies:
+        return
+    found = weighted(law, estimate_proportion(counts, N, p=oracle.p, q=oracle.q))
+    frequency, error, lower, upper = (
+        getattr(found, name) for name in ("frequency", "standard_error", "lower", "upper")
+    )
+    assert np.allclose(frequency.sum(axis=1), 1)
+    hits = ((lower <= POPULATION) & (upper >= POPULATION)).sum(0)
+    # five standard deviations of a binomial, and what a count's steps allow
+    assert (abs(hits / SURVEYS - 0.95) < 5 * (0.95 * 0.05 / SURVEYS) ** 0.5 + 0.012).all()
+    assert (abs(frequency.mean(0) - POPULATION) < 5 * error.mean(0) / SURVEYS**0.5).all()
+    assert np.allclose(frequency.std(0), error.mean(0), rtol=0.1)
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_estimate_is_the_same_function_by_oracle_and_by_p_and_q(name: str) -> None:
+def test_raw_estimate_is_the_same_function_by_oracle_and_by_p_and_q(name: str) -> None:
     oracle = create(name, k=5, epsilon="1")
     counts = np.array([0, 7, 50, 99, 100])
-    by_oracle = estimate(oracle, counts, 100)
+    by_oracle = estimate(oracle, counts, 100, estimator="raw")
     by_number = estimate_proportion(counts, 100, p=oracle.p, q=oracle.q)
     for column in ("frequency", "standard_error", "lower", "upper"):
         assert (getattr(by_oracle, column) == getattr(by_number, column)).all()

@@ -11,6 +11,7 @@ from scipy import stats
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, create
 from hushpoll_protocols.estimation import Estimate, estimate, estimate_proportion
+from hushpoll_protocols.weights import WeightLaw
 
 P, Q = Fraction(3, 4), Fraction(1, 4)
 
@@ -63,7 +64,7 @@ def test_every_protocol_at_the_ends_of_epsilon(name, epsilon, k):
     n = 999_999_937
     counts = np.linspace(0, n, k).astype(np.int64)
     counts[0] = round(n * oracle.q)
-    made = estimate(oracle, counts, n)
+    made = estimate(oracle, counts, n, estimator="raw")
     gain = oracle.p - oracle.q
     for index, count in enumerate(counts.tolist()):
         pi = Fraction(count, n)
@@ -71,22 +72,59 @@ def test_every_protocol_at_the_ends_of_epsilon(name, epsilon, k):
         assert made.frequency[index] == pytest.approx(float(exact), rel=1e-14)
         variance = pi * (1 - pi) / n / gain**2
         assert made.standard_error[index] == pytest.approx(math.sqrt(variance), rel=1e-14)
-    for values in (made.frequency, made.standard_error, made.lower, made.upper):
-        assert values.dtype == np.float64
-        assert values.shape == (k,)
-        assert np.isfinite(values).all()
-    assert (made.lower <= made.frequency).all()
-    assert (made.frequency <= made.upper).all()
+    for found in (made, estimate(oracle, counts, n)):
+        for values in (found.frequency, found.standard_error, found.lower, found.upper):
+            assert values.dtype == np.float64
+            assert values.shape == (k,)
+            assert np.isfinite(values).all()
+        assert (found.lower <= found.frequency).all()
+        assert (found.frequency <= found.upper).all()
 
 
 def test_floats_that_would_cancel_are_not_used():
     oracle = create("OUE", k=5, epsilon="0.000001")
     counts = np.full(5, 500_001)
-    made = estimate(oracle, counts, 1_000_000)
+    made = estimate(oracle, counts, 1_000_000, estimator="raw")
     exact = (Fraction(500_001, 1_000_000) - oracle.q) / (oracle.p - oracle.q)
     naive = (0.500001 - float(oracle.q)) / (float(oracle.p) - float(oracle.q))
     assert abs(naive / float(exact) - 1) > 1e-12
     assert made.frequency[0] == pytest.approx(float(exact), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["GRR", "SS"])
+def test_estimate_is_the_raw_one_where_all_supports_have_one_size(name):
+    oracle = create(name, k=5, epsilon="1")
+    counts = [0, 7, 50, 99, 100]
+    found, raw = (estimate(oracle, counts, 100, estimator=e) for e in ("weighted", "raw"))
+    for column in ("frequency", "standard_error", "lower", "upper"):
+        assert (getattr(found, column) == getattr(raw, column)).all()
+
+
+@pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
+@pytest.mark.parametrize(("k", "at_most"), [(2, 0.56), (5, 0.92), (74, 0.9999)])
+def test_variance_at_epsilon_one_is_that_share_of_the_raw_one(name, k, at_most):
+    oracle = create(name, k=k, epsilon="1")
+    counts = [round(1e6 * float(oracle.q + (oracle.p - oracle.q) / k))] * k
+    found, raw = (estimate(oracle, counts, 10**6, estimator=e) for e in ("weighted", "raw"))
+    assert ((found.standard_error / raw.standard_error) ** 2 < at_most).all()
+    assert (found.upper - found.lower < raw.upper - raw.lower).all()
+
+
+@pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
+@pytest.mark.parametrize("k", [2, 5, 74])
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "4", "10"])
+def test_variance_is_never_above_the_raw_one_at_any_frequency(name, k, epsilon):
+    oracle = create(name, k=k, epsilon=epsilon)
+    c0, c1, c2 = WeightLaw.of(oracle).variance_coefficients()
+    for f in np.linspace(0, 1, 21):
+        raw = float(oracle.variance(Fraction(f)))
+        assert c0 + c1 * f + c2 * f * f <= raw * (1 + 1e-12)
+
+
+def test_another_estimator_is_refused():
+    with pytest.raises(InvalidParameter, match="weighted, raw") as caught:
+        estimate(create("GRR", k=3, epsilon="1"), [0, 0, 0], 10, estimator="best")
+    assert caught.value.field == "estimator"
 
 
 def test_shape_and_scalars_are_kept():

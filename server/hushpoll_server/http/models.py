@@ -281,20 +281,20 @@ class CategoryEstimate(BaseModel):
 
 
 class PoisoningModel(BaseModel):
-    """What fake reports can do to an attribute's estimates; its intervals know nothing of fakes."""
+    """What fake reports can do to estimates of categories or cells; no interval knows of fakes."""
 
     one_fake_adds: float = Field(
-        description="People who gave a category that one fake report can stand for."
+        description="People of a category (or cell) that one fake report can stand for, at most."
     )
     one_fake_removes: float = Field(
-        description="People who gave a category that one fake report can hide."
+        description="People of a category (or cell) that one fake report can hide, at most."
     )
     fake_share: float = Field(description="Share of fake reports that the shifts are about.")
     raised_by: float = Field(
-        description="Largest rise of a category that nobody gave, if so many reports are fake."
+        description="Largest rise of a category (or cell) of nobody, if so many reports are fake."
     )
     lowered_by: float = Field(
-        description="Largest fall of a category that everybody gave, if so many reports are fake."
+        description="Largest fall of a category (or cell) of all, if so many reports are fake."
     )
 
 
@@ -318,6 +318,10 @@ class EstimatesAnswer(BaseModel):
     n: int = Field(description="Reports behind the estimates.")
     pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
     confidence: float
+    intervals: str = Field(
+        description="How many of the intervals are expected to miss, and what looking at results "
+        "again and again does to them."
+    )
     attributes: list[AttributeEstimates]
 
 
@@ -343,7 +347,15 @@ class CrossTableAnswer(BaseModel):
     n: int
     pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
     confidence: float
-    cells: list[Cell] = Field(description="One per pair of categories, row by row.")
+    intervals: str = Field(
+        description="How many of the intervals are expected to miss, and what looking at results "
+        "again and again does to them."
+    )
+    cells: list[Cell] = Field(
+        description="One per pair of categories, row by row. The cells of a row and of a column "
+        "sum to the estimate of its category, and all to 1."
+    )
+    poisoning: PoisoningModel = Field(description="Of the worst cell.")
 
 
 class CountsAnswer(BaseModel):

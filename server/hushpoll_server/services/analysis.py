@@ -21,6 +21,7 @@ from hushpoll_analysis.cross_table import (
 )
 from hushpoll_analysis.frequencies import frequencies_from_counts
 from hushpoll_analysis.pair_counts import PairCounts, count_pairs
+from hushpoll_analysis.reading import how_to_read
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.counting import unfolded
@@ -114,6 +115,7 @@ class Analysis:
             "n": found[0].n,
             "pending": release.pending,
             "confidence": confidence,
+            "intervals": how_to_read(sum(len(one.categories) for one in found), confidence),
             "attributes": [one.to_dict() for one in found],
         }
 
@@ -145,7 +147,9 @@ class Analysis:
             "n": table.n,
             "pending": release.pending,
             "confidence": table.confidence,
+            "intervals": how_to_read(table.frequency.size, table.confidence),
             "cells": list(_cells(table)),
+            "poisoning": table.poisoning.to_dict(),
         }
 
     def release(self, row: VersionRow) -> Release:
