@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
+from pathlib import Path
 from typing import Final, Literal, Self
 
 Part = Literal["status line", "headers", "body"]
+
+CERTIFICATE: Final = Path(__file__).with_name("loopback.pem")
+"""Key and certificate of 127.0.0.1, for tests alone; no client trusts it unless told to."""
 
 _PROMPT: Final[dict[Part, bytes]] = {
     "status line": b"HTTP/1.1 ",
@@ -24,22 +29,29 @@ class DrippingServer:
     part : {"status line", "headers", "body"}
         Which part of the answer arrives a byte at a time.
     pause : float
-        Seconds between two bytes; the issue of slow servers was found with 1.
+        Seconds between two bytes.
+    tls : bool
+        Whether it speaks TLS, with `CERTIFICATE`.
 
     Attributes
     ----------
     url : str
         Where clients connect.
+    part : str
+        As given.
     connections : int
         How many have.
     """
 
-    def __init__(self, part: Part, *, pause: float = 1.0) -> None:
-        self._part: Part = part
+    def __init__(self, part: Part, *, pause: float = 1.0, tls: bool = False) -> None:
+        self.part: Part = part
         self._pause = pause
         self._over = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if tls else None
+        if self._context is not None:
+            self._context.load_cert_chain(CERTIFICATE)
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connections = 0
 
     def __enter__(self) -> Self:
@@ -62,10 +74,12 @@ class DrippingServer:
             threading.Thread(target=self._drip, args=(connection,), daemon=True).start()
 
     def _drip(self, connection: socket.socket) -> None:
+        if self._context is not None:
+            connection = self._context.wrap_socket(connection, server_side=True)
         with connection:
             try:
                 connection.recv(65_536)
-                connection.sendall(_PROMPT[self._part])
+                connection.sendall(_PROMPT[self.part])
                 while not self._over.is_set():
                     connection.sendall(b"2")
                     time.sleep(self._pause)

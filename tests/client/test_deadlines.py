@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 import requests
 
-from client.dripping_server import DrippingServer
+from client.dripping_server import CERTIFICATE, DrippingServer
 from hushpoll_client import ClientConfig, Ledger, ReportNotSent, SurveyClient
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_client.commandline import main
@@ -47,20 +47,21 @@ def test_flush_and_close_return_at_their_deadlines_and_the_report_is_kept(
     dripping, published, answers, tmp_path
 ):
     path = tmp_path / "ledger.sqlite"
-    config = ClientConfig(raise_faults=True, exit_patience=1.0)
+    config = ClientConfig(raise_faults=True, exit_patience=0.5)
     client = SurveyClient(
         dripping.url, published.name, published=published, storage=path, config=config
     )
     client.give_consent()
     report = client.randomize(answers)
     # This thread sends: nothing has told the background that there is something to send.
-    with lasting(3, 3):
-        assert client.flush(3) is False
+    seconds = 3 if dripping.part == "headers" else 0.5
+    with lasting(seconds, max(1, seconds)):
+        assert client.flush(seconds) is False
     assert dripping.connections == 1
     # Now the background sends, and closing the client gives it `exit_patience` seconds.
     client.answer(answers)
     time.sleep(0.3)
-    with lasting(0, 1):
+    with lasting(0, 0.5):
         client.close()
     assert client.losses == {}
     (entry,) = Ledger.open(path).entries()
@@ -99,6 +100,21 @@ def test_an_exchange_ends_at_its_deadline_and_the_error_names_it(dripping, publi
         with lasting(1, 1), pytest.raises(ReportNotSent) as unsent:
             client.submit(answers)
         assert unsent.value.retryable
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_an_exchange_over_tls_ends_at_its_deadline(part, published, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CERTIFICATE))
+    config = ClientConfig(attempts=1, exchange_timeout=1)
+    with (
+        DrippingServer(part, pause=0.1, tls=True) as server,
+        SurveyClient(server.url, published.name, config=config) as client,
+        lasting(1, 1),
+        pytest.raises(TransportError, match=r"within the 1 s") as caught,
+    ):
+        client.fetch()
+    assert caught.value.retryable
+    assert server.connections == 1
 
 
 def test_a_call_ends_after_its_patience_and_one_exchange(published):
