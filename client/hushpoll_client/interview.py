@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from hushpoll_client.sentences import protection_of_question
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -44,10 +46,13 @@ def interview(published: Published, console: Console) -> dict[str, str | None]:
 
 
 def _ask(attribute: PublishedAttribute, place: str, console: Console) -> str | None:
-    fate = "randomised before it is sent" if attribute.oracle is not None else "sent in clear"
+    fate = "Sent in clear."
+    if attribute.oracle is not None:
+        protection = protection_of_question(attribute.oracle.epsilon)
+        fate = f"Randomised before it is sent. {protection.words}"
     console.print()
     console.print(f"{place}. {attribute.question or attribute.name}", style="bold", markup=False)
-    console.print(f"   ({fate})", style="dim", markup=False)
+    console.print(f"   {fate}", style="dim", markup=False)
     choices = list(attribute.domain[:-1] if attribute.missing is not None else attribute.domain)
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if numbered:

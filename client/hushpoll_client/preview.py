@@ -144,16 +144,16 @@ class Preview:
         yield "Randomised on this device before anything is sent:"
         yield f"  {BARS}"
         yield f"  {READING}"
+        yield ""
+        yield "  All of them together"
+        yield f"    {self.protection.words}"
+        yield f"    {self.protection.limit}"
+        yield from (f"      {change}" for change in self.protection.changes)
+        yield f"    {THIS_SURVEY_ALONE}"
+        yield f"    Privacy loss in all: at most epsilon {self.epsilon:f}."
         for line in self.perturbed:
             yield ""
             yield from (f"  {part}" for part in str(line).split("\n"))
-        yield ""
-        yield "All randomised answers together:"
-        yield f"  {self.protection.words}"
-        yield f"  {self.protection.limit}"
-        yield from (f"    {change}" for change in self.protection.changes)
-        yield f"  {THIS_SURVEY_ALONE}"
-        yield f"  Privacy loss in all: at most epsilon {self.epsilon:f}."
         yield ""
         yield f"The record has {self.record_size} {unit} whatever the answers are."
         yield f"Survey digest: {self.digest}"

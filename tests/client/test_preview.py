@@ -18,11 +18,11 @@ def test_clear_answers_come_first_then_the_randomised_ones(published, answers):
         "income: >26000",
         "hint at the randomised ones",
         "Randomised on this device",
+        "All of them together",
+        "at most epsilon 4",
         "gender (Your gender?)\n    SS with epsilon 2. ",
         "age\n    SS with epsilon 1. ",
         "country\n    OLH with epsilon 1. ",
-        "All randomised answers together",
-        "at most epsilon 4",
         published.digest,
     ]
     places = [text.index(part) for part in order]

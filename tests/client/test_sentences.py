@@ -205,8 +205,7 @@ def check_preview(survey: Published, text: str) -> None:
     oracles = [one.oracle for one in survey.perturbed if one.oracle is not None]
     laws = [law(one.name, one.k, f"{one.epsilon:f}") for one in oracles]
     head, body = text.split("Randomised on this device before anything is sent:\n")
-    questions, whole = body.split("\n\nAll randomised answers together:\n")
-    legend, *blocks = questions.split("\n\n")
+    legend, whole, *blocks, tail = body.split("\n\n")
     assert "#" in legend
     assert "All figures are rounded so that they overstate what is revealed." in legend
     for (oracle, found), block in zip(laws, blocks, strict=True):
@@ -214,7 +213,16 @@ def check_preview(survey: Published, text: str) -> None:
         named, level = first.split(". ", 1)
         assert named == f"{oracle.name} with epsilon {oracle.epsilon:f}"
         check_question(oracle, found, [level, truth, limit, *map(drawn, rows), guess])
+    assert tail.split("\n") == [
+        f"The record has {byte_count(survey)} whatever the answers are.",
+        f"Survey digest: {survey.digest}",
+    ]
     check_together(survey, head, [line.strip() for line in whole.split("\n")])
+
+
+def byte_count(survey: Published) -> str:
+    size = survey.layout.record_size
+    return "1 byte" if size == 1 else f"{size} bytes"
 
 
 def drawn(line: str) -> str:
@@ -231,8 +239,8 @@ def drawn(line: str) -> str:
 
 
 def check_together(survey: Published, head: str, lines: list[str]) -> None:
-    words, limit, *rows = lines[:5]
-    alone, loss, _, size, digest = lines[5:]
+    title, words, limit, *rows, alone, loss = lines
+    assert title == "All of them together"
     oracles = [one.oracle for one in survey.perturbed if one.oracle is not None]
     least, most = joint_change(tuple((o.name, o.k, f"{o.epsilon:f}") for o in oracles))
     tight = is_tight(*oracles)
@@ -246,8 +254,6 @@ def check_together(survey: Published, head: str, lines: list[str]) -> None:
     assert alone == "This counts this survey alone. What you tell other surveys adds to it."
     assert loss == f"Privacy loss in all: at most epsilon {survey.epsilon:f}."
     assert total <= survey.epsilon
-    assert size.startswith(f"The record has {survey.layout.record_size} byte")
-    assert digest == f"Survey digest: {survey.digest}"
 
 
 def expected_words(total: Decimal, largest: Decimal) -> str:
@@ -302,7 +308,7 @@ def test_two_questions_that_always_agree_are_counted_together() -> None:
     assert Fraction(880, 1000) < after(Fraction(1, 2), most) < Fraction(881, 1000)
     text = str(build_preview(both, None))
     check_preview(both, text)
-    together = text.split("All randomised answers together:")[1]
+    together = text.split("All of them together\n")[1].split("\n\n")[0]
     assert "1 in 2   ###############++++++++++++...  afterwards 11.9 % to 88.1 %" in together
 
 

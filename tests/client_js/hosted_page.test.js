@@ -3,6 +3,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
+import { preview } from "../../client/hushpoll_client_js/src/preview.js";
+import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
+import { READING, THIS_SURVEY_ALONE } from "../../client/hushpoll_client_js/src/sentences.js";
 import { launch, serve } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
@@ -135,6 +138,59 @@ test("a survey is answered on a phone, and the server's estimate has it", async 
   assert.deepEqual(Object.keys(posts[0].postDataJSON()).sort(), ["digest", "id", "record"]);
   assert.deepEqual(said, []);
 });
+
+for (const [epsilon, words] of [
+  ["0.9", "Your randomised answers are strongly protected."],
+  ["5.9", "Your randomised answers are protected to a limited degree."],
+  ["6", "Protection is weak: what is sent can say a lot about you."],
+  ["60", "Your answers are hardly protected: treat them as if they were sent as they are."],
+]) {
+  test(`every sentence about protection at epsilon ${epsilon} is one that tests compute from the law`, async () => {
+    const name = `words-${epsilon.replace(".", "-")}`;
+    const { page, said } = await open(name, { draft: { epsilon } });
+    // The SDK's sentences: vectors hold them to those of the Python SDK, whose figures are computed from the law.
+    const published = await readPublished(await (await fetch(`${server.origin}/api/v1/surveys/${name}`)).json());
+    const { protection, perturbed, notices } = preview(published);
+    assert.equal(protection.words, words);
+    const notice = await page.locator("#survey-notices p").allInnerTexts();
+    assert.deepEqual(notice, Number(epsilon) >= 6 ? [words] : []);
+    assert.deepEqual(notice, notices);
+    assert.deepEqual(
+      await page.locator("[data-treatment=perturbed] .treatment").allInnerTexts(),
+      perturbed.map((one) => `Randomised on this device. ${one.protection.words}`),
+    );
+    await fill(page);
+    await toReview(page);
+    await heading(page, "What would be sent");
+    assert.deepEqual(await page.locator("#review-notices p").allInnerTexts(), notices);
+    assert.deepEqual(await page.locator("#review-together p:not(.legend)").allInnerTexts(), [
+      protection.words,
+      protection.limit,
+      READING,
+      THIS_SURVEY_ALONE,
+    ]);
+    assert.deepEqual(await page.locator("#review-perturbed p").allInnerTexts(), perturbed.flatMap((one) => [
+      one.protection.words,
+      one.truth,
+      one.protection.limit,
+      one.guess,
+      `${one.protocol}, epsilon ${one.epsilon}`,
+    ]));
+    const rows = await page.locator(".beliefs tbody tr").evaluateAll((found) =>
+      found.map((row) => {
+        const [before, after] = ["before", "after"].map((name) => Number(row.querySelector(`.bar .${name}`).getAttribute("width")));
+        return [row.cells[0].innerText, before, after, row.cells[2].innerText];
+      }),
+    );
+    assert.deepEqual(rows, [protection, ...perturbed.map((one) => one.protection)].flatMap(({ changes }) =>
+      changes.map(({ before, prior, high, range }) => [before, prior, high, range]),
+    ));
+    for (const untrue of [/not your answer/, /can only guess/, /Nothing is sent as you answered/]) {
+      assert.doesNotMatch(await page.locator("main").innerText(), untrue);
+    }
+    assert.deepEqual(said, []);
+  });
+}
 
 test("nothing is asked of anybody else, and the answers are nowhere but in the report", async () => {
   const { page, context, requests } = await open("nobody");

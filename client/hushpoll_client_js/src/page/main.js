@@ -13,6 +13,7 @@ import { readLink } from "./link.js";
 import { keepForOffline } from "./offline.js";
 import { showNotice, showReceipt } from "./receipt.js";
 import { showReview } from "./review.js";
+import { sayTreatment } from "./treatment.js";
 
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {import("./receipt.js").Moment} Moment */
@@ -203,6 +204,7 @@ attempt(async () => {
   await forgetTaken(indexedDbStorage());
   const published = await client.published();
   checkForm(form, published);
+  sayTreatment(form, published);
   tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -23,10 +23,19 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
         ]
       : []),
   );
-  byId("review-perturbed").replaceChildren(
+  byId("review-together").replaceChildren(
     element("h3", {}, "Randomised on this device, before anything is sent"),
+    element("ul", {}, ...perturbed.map((one) => element("li", {}, one.question ?? one.name))),
+    element("h4", {}, "All randomised answers together"),
+    paragraph(protection.words),
+    paragraph(protection.limit),
+    picture(protection.changes, "all that is sent of your randomised answers"),
     legend(),
     paragraph(READING),
+    paragraph(THIS_SURVEY_ALONE),
+  );
+  byId("review-perturbed").replaceChildren(
+    element("h3", {}, "Each of them by itself"),
     ...perturbed.flatMap((one) => [
       element("h4", {}, one.question ?? one.name),
       paragraph(one.protection.words),
@@ -36,13 +45,6 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
       paragraph(one.guess),
       element("p", { class: "soft" }, `${one.protocol}, epsilon ${one.epsilon}`),
     ]),
-  );
-  byId("review-together").replaceChildren(
-    element("h3", {}, "All randomised answers together"),
-    paragraph(protection.words),
-    paragraph(protection.limit),
-    picture(protection.changes, "all that is sent of your randomised answers"),
-    paragraph(THIS_SURVEY_ALONE),
   );
   byId("review-cost").replaceChildren(
     element("h3", {}, "Privacy loss"),
