@@ -12,6 +12,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 
 from enumerated_law import Table, after, extremes, facts_about, pairs, tables
 from hushpoll_client.preview import build_preview
-from hushpoll_client.sentences import BELIEFS
+from hushpoll_client.sentences import BELIEFS, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
@@ -146,11 +147,31 @@ def check_question(oracle: FrequencyOracle, found: list[Table], sentences: list[
         check_range(text, before, least, most, tight=tight)
     check_truth(truth, oracle, found)
     check_guess(guess, oracle, found)
-    # The factor is a bound for every prior, the three of the rows included.
-    for prior in PRIORS:
-        for ratio in (least, most):
-            odds = after(prior, ratio) / (1 - after(prior, ratio)) / (prior / (1 - prior))
-            assert odds == ratio
+    check_priors(match(BY_ITSELF, limit)[1], rows, found[0], oracle.k)
+
+
+def check_priors(shown: str, rows: list[str], table: Table, k: int) -> None:
+    """Apply Bayes' rule record by record, to priors that are not uniform."""
+    bounds = [match(RANGE, text).groups() for text in rows]
+    for prior, row, (fact, other) in product(PRIORS, table, facts_about(k)[-4:]):
+        weights = [
+            prior * Fraction(yes, sum(fact)) + (1 - prior) * Fraction(no, sum(other))
+            for yes, no in zip(fact, other, strict=True)
+        ]
+        whole = sum(w * p for w, p in zip(weights, row.likelihood, strict=True))
+        held = sum(
+            prior * Fraction(yes, sum(fact)) * p
+            for yes, p in zip(fact, row.likelihood, strict=True)
+        )
+        posterior = held / whole
+        assert abs(1 - sum(weights)) == 0
+        if prior in BELIEFS:
+            low, high = bounds[BELIEFS.index(prior)]
+            assert read_low(low) <= posterior <= read_high(high)
+        if shown != MILLION:
+            change = posterior / (1 - posterior) * (1 - prior) / prior
+            factor = Fraction(shown.replace(",", ""))
+            assert 1 / factor <= change <= factor
 
 
 def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
@@ -280,6 +301,17 @@ def joint_change(questions: tuple[tuple[str, int, str], ...]) -> tuple[Fraction,
         joint = [pairs(one, two) for one in joint[:2] for two in other[:2]]
         size *= k
     return _change(joint, size)
+
+
+def test_table_of_the_explanation_is_what_is_said() -> None:
+    root = Path(__file__).resolve().parents[2]
+    page = (root / "docs" / "explanation" / "what-a-record-reveals.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([0-9.]+) \| ([0-9.,]+) \| (.*) \| (.*) \| (.*) \|$", page, re.M)
+    assert len(rows) == 5
+    for epsilon, shown, *ranges in rows:
+        protection = protection_of_question(Decimal(epsilon))
+        assert protection.limit.endswith(f" at most a factor of {shown}.")
+        assert [change.range for change in protection.changes] == ranges
 
 
 def survey(*questions: tuple[str, int], epsilon: str) -> Published:

@@ -126,7 +126,7 @@ test("a survey is answered on a phone, and the server's estimate has it", async 
   const perturbed = await page.locator("#review-perturbed").innerText();
   // e^2 / (e^2 + 2) for three answers under GRR at epsilon 6 / 3, rounded up; and e^2 o / (1 + e^2 o) at odds o of 9.
   assert.match(perturbed, /What is sent is your true answer with a chance of 78\.7 %\./);
-  assert.match(perturbed, /9 in 10\s+54\.9 % to 98\.6 %/);
+  assert.match(perturbed, /9 in 10\s+54\.9\s% to 98\.6\s%/);
   assert.match(await page.locator("#review-notices").innerText(), /^Protection is weak/);
   assert.match(await page.locator("#review-cost").innerText(), /at most 6\./);
   assert.equal(requests.filter((one) => one.method() === "POST").length, 0);
@@ -179,7 +179,7 @@ for (const [epsilon, words] of [
     const rows = await page.locator(".beliefs tbody tr").evaluateAll((found) =>
       found.map((row) => {
         const [before, after] = ["before", "after"].map((name) => Number(row.querySelector(`.bar .${name}`).getAttribute("width")));
-        return [row.cells[0].innerText, before, after, row.cells[2].innerText];
+        return [row.cells[0].innerText, before, after, row.cells[2].innerText.replaceAll("\u00a0", " ")];
       }),
     );
     assert.deepEqual(rows, [protection, ...perturbed.map((one) => one.protection)].flatMap(({ changes }) =>

@@ -259,8 +259,9 @@ describe("the example, in Chromium against the real server", () => {
 
   test("a respondent's answers arrive randomised, and nothing else leaves", async () => {
     const { page, context, said, posts } = await open();
+    assert.match(await page.locator("#preview").textContent(), /What is sent is your true answer with a chance of/);
     await complete(page);
-    await page.getByRole("status").getByText("accepted: privacy loss 8").waitFor();
+    await page.getByRole("status").getByText("accepted: privacy loss 5").waitFor();
     await page.getByText("Thank you for completing the survey").waitFor();
     assert.equal(await server.count("surveyjs-example"), 1);
     assert.equal(posts.length, 1);

@@ -22,7 +22,7 @@ export function picture(changes, about) {
       element("tr", {},
         element("th", { scope: "row" }, before),
         element("td", {}, bar(prior, high)),
-        element("td", {}, range),
+        element("td", {}, range.replaceAll(" %", "\u00a0%")),
       ),
     )),
   );

@@ -35,7 +35,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
     paragraph(THIS_SURVEY_ALONE),
   );
   byId("review-perturbed").replaceChildren(
-    element("h3", {}, "Each of them by itself"),
+    element("h3", {}, "Each randomised answer by itself"),
     ...perturbed.flatMap((one) => [
       element("h4", {}, one.question ?? one.name),
       paragraph(one.protection.words),
