@@ -185,7 +185,7 @@ class FrequencyOracle(ABC):
         return log_rounded_up(self.likelihood_ratio, EPSILON_PLACES)
 
     def variance(self, frequency: Fraction) -> Fraction:
-        """Variance of the unbiased frequency estimate, times the number of respondents.
+        """Variance of the debiased indicator's mean, times the number of respondents.
 
         Parameters
         ----------
@@ -199,6 +199,28 @@ class FrequencyOracle(ABC):
         """
         pi = self.q + (self.p - self.q) * frequency
         return pi * (1 - pi) / (self.p - self.q) ** 2
+
+    def estimate_variance(self, frequency: Fraction) -> Fraction:
+        """Variance of the estimate of a frequency, times the number of respondents.
+
+        Parameters
+        ----------
+        frequency : Fraction
+            True frequency of the value in the population, in [0, 1].
+
+        Returns
+        -------
+        Fraction
+            :meth:`variance`, less what weights that sum to one take from it where the size of the
+            support varies: h^2/V with h = E + f (M - E); see :mod:`hushpoll_protocols.weights`.
+        """
+        raw = self.variance(frequency)
+        if self.support_size is not None:
+            return raw
+        at_match, elsewhere = self.p * (1 - self.p), self.q * (1 - self.q)
+        shared = elsewhere + frequency * (at_match - elsewhere)
+        excess = at_match + (self.k - 1) * elsewhere
+        return raw - shared**2 / excess / (self.p - self.q) ** 2
 
     def disclosure(self) -> Disclosure:
         """Say what a record reveals, as chances; see :class:`Disclosure`."""

@@ -53,9 +53,9 @@ def plan_command(manifest: Path, n: int, metric: str, as_json: bool, **assumed: 
     """Compare protocols and splits for the draft MANIFEST, before anybody answers.
 
     Per attribute: the expected width of a category's 95 % interval and, after the slash, the
-    smallest difference between two halves of the respondents found with power 0.8. Categories are
-    taken as equally frequent. Audit: the chances that an audit from the records alone finds --gap
-    between the protected groups in SPD (and in DI), EOD and OAD.
+    smallest difference between two halves of the respondents found with power 0.8 (none, if there
+    is none). Categories are taken as equally frequent. Audit: the chances that an audit from the
+    records alone finds --gap between the protected groups in SPD (and in DI), EOD and OAD.
     """
     found = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
     emit(found, lambda: _text(found), as_json=as_json)
@@ -78,7 +78,7 @@ def _text(found: dict[str, Any]) -> str:
         table.add_row(
             one["protocol"],
             one["split"],
-            *(f"{row['width']:.3f} / {row['detectable']:.3f}" for row in one["attributes"]),
+            *(f"{row['width']:.3f} / {_difference(row)}" for row in one["attributes"]),
             f"{one['total_variance']:.4g}",
             " / ".join(_share(powers.get(metric)) for metric in ("SPD", "EOD", "OAD")),
         )
@@ -99,6 +99,10 @@ def _text(found: dict[str, Any]) -> str:
         {f"Note: {text}." for one in possible for text in one["warnings"] if one["split"] == "own"}
     )
     return "\n".join(lines)
+
+
+def _difference(row: dict[str, Any]) -> str:
+    return "none" if row["detectable"] is None else f"{row['detectable']:.3f}"
 
 
 def _share(power: float | None) -> str:

@@ -2,9 +2,9 @@
 
 Per attribute, categories being equally frequent: the width of a category's 95 % interval, and the
 smallest difference of a category's share between two halves of the respondents that a two-sided
-test at 5 % finds with power 0.8, (z_.975 + z_.8) sqrt(4 V/n), V being n times the variance of an
-estimated frequency. For the protected attribute: the power of a fairness audit to find a gap in DI,
-SPD, EOD and OAD (:mod:`hushpoll_analysis.audit_power`).
+test at 5 % finds with power 0.8, at the variances that the estimates of both halves then have. For
+the protected attribute: the power of a fairness audit to find a gap in DI, SPD, EOD and OAD
+(:mod:`hushpoll_analysis.audit_power`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from statistics import NormalDist
 from typing import Any, Final
 
 from hushpoll_analysis.audit_power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.fairness_rates import METRICS
+from hushpoll_analysis.precision import variance_coefficients, width_at
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
@@ -40,14 +40,14 @@ def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
         If n is below 1.
     """
     _check_n(n)
-    channel, z = Channel.of(oracle), normal_quantile(LEVEL)
-    pi = float(channel.q + (channel.p - channel.q) / k)
-    half = z * math.sqrt(pi * (1 - pi) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return 2 * half / channel.gap
+    return width_at(oracle, 1 / k, n, confidence=LEVEL)
 
 
-def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> float:
+def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> float | None:
     """Return the smallest difference between halves of n people found with power 0.8, at 5 %.
+
+    A category has the frequency 1/k in one half and more in the other, by as much. The variance is
+    that of both frequencies. None if even a frequency of 1 is not told from 1/k so often.
 
     Raises
     ------
@@ -55,10 +55,22 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
         If n is below 1.
     """
     _check_n(n)
-    channel = Channel.of(oracle)
-    pi = channel.q + (channel.p - channel.q) / k
-    variance = float(pi * (1 - pi) / (channel.p - channel.q) ** 2)
-    return (normal_quantile(LEVEL) + NormalDist().inv_cdf(POWER)) * math.sqrt(4 * variance / n)
+    c0, c1, c2 = variance_coefficients(oracle)
+    z, normal = normal_quantile(LEVEL), NormalDist()
+
+    def power(difference: float) -> float:
+        both = sum(c0 + c1 * f + c2 * f**2 for f in (1 / k, 1 / k + difference))
+        distance = difference / math.sqrt(2 * both / n) if both > 0 else math.inf
+        return normal.cdf(distance - z) + normal.cdf(-distance - z)
+
+    low, high = 0.0, 1 - 1 / k
+    if power(high) < POWER:
+        return None
+    # The variance is concave in f, so that the power rises with the difference.
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high
 
 
 def plan(
@@ -103,9 +115,7 @@ def plan(
         for split in SPLITS
     ]
     possible = [one for one in options if "error" not in one]
-    best = min(
-        possible, key=lambda one: (-_enough(one, metric), one["total_variance"]), default=None
-    )
+    best = min(possible, key=lambda one: _preference(one, metric), default=None)
     return {
         "survey": manifest.name,
         "n": n,
@@ -148,6 +158,13 @@ def _enough(option: dict[str, Any], metric: str) -> bool:
     return power is None or power >= POWER
 
 
+def _preference(option: dict[str, Any], metric: str) -> tuple[bool, float, float]:
+    """Rank options: enough power and least variance; where none has enough, the most power."""
+    if _enough(option, metric):
+        return False, 0.0, option["total_variance"]
+    return True, -(_power(option, metric) or 0.0), option["total_variance"]
+
+
 def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
     least = f"the least total variance of its estimates ({best['total_variance']:.4g}, over n)"
     power = _power(best, metric)
@@ -159,7 +176,7 @@ def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
             f"{least} among those that find {gap} with a power of at least {POWER:g}: {power:.2f}"
         )
     return (
-        f"{least}; none finds {gap} with a power of {POWER:g}: this one has {power:.2f}, so more "
+        f"none finds {gap} with a power of {POWER:g}: this one has the most, {power:.2f}, and more "
         "respondents or epsilon are needed"
     )
 
@@ -180,7 +197,7 @@ def _option(
     for one in published.perturbed:
         oracle = one.oracle
         assert oracle is not None  # noqa: S101  (perturbed)
-        total += oracle.variance(Fraction(1, one.k))
+        total += oracle.estimate_variance(Fraction(1, one.k))
         rows.append(
             {
                 "name": one.name,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
-from hushpoll_analysis.channel import Channel
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
+from hushpoll_protocols.score import score_limits
+from hushpoll_protocols.weights import WeightLaw
 from hushpoll_shared.published import Published
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,47 @@ def expected_width(
     """
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
-    z = normal_quantile(confidence)
-    channel = Channel.of(published.attribute(name).oracle)
-    # width of Wilson's interval for pi, mapped: divided by p - q
-    half = z * math.sqrt(_largest_variance(channel) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return ExpectedWidth(name, n, confidence, 2 * half / channel.gap)
+    oracle = published.attribute(name).oracle
+    _, c1, c2 = variance_coefficients(oracle)
+    widest = min(max(-c1 / (2 * c2), 0.0), 1.0)
+    return ExpectedWidth(name, n, confidence, width_at(oracle, widest, n, confidence=confidence))
+
+
+def width_at(
+    oracle: FrequencyOracle | None, frequency: float, n: int, *, confidence: float
+) -> float:
+    """Return the width of a category's interval where the estimate is this frequency.
+
+    Its correction for skewness moves the interval more than it stretches it, and is left out.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        The protocol; None for an attribute in clear.
+    frequency : float
+        In [0, 1].
+    n : int
+        Respondents, at least 1.
+    confidence : float
+        In (0, 1).
+    """
+    lower, upper = score_limits(
+        np.asarray(frequency),
+        n,
+        variance=_as_arrays(variance_coefficients(oracle)),
+        z=normal_quantile(confidence),
+    )
+    return float(upper - lower)
+
+
+def variance_coefficients(oracle: FrequencyOracle | None) -> tuple[float, float, float]:
+    """Return c0, c1 and c2: n times the variance of an estimate is c0 + c1 f + c2 f^2."""
+    return WeightLaw.of(oracle).variance_coefficients()
+
+
+def _as_arrays(coefficients: tuple[float, float, float]) -> tuple[Array, Array, Array]:
+    c0, c1, c2 = coefficients
+    return np.asarray(c0), np.asarray(c1), np.asarray(c2)
 
 
 def protected_width(
@@ -85,9 +126,3 @@ def respondents_for_width(
         wide = expected_width(published, name, middle, confidence=confidence).width > width
         low, high = (middle, high) if wide else (low, middle)
     return high
-
-
-def _largest_variance(channel: Channel) -> float:
-    """Largest pi(1 - pi) over pi in [q, p]."""
-    nearest = min(max(Fraction(1, 2), channel.q), channel.p)
-    return float(nearest * (1 - nearest))

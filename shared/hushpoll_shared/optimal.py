@@ -144,7 +144,7 @@ def _best_exchange(losses: Mapping[str, int], gains: Mapping[str, int]) -> tuple
 
 @lru_cache(maxsize=1 << 14)
 def _variance(protocol: str, k: int, epsilon: str) -> Fraction:
-    return create(protocol, k=k, epsilon=epsilon).variance(Fraction(1, k))
+    return create(protocol, k=k, epsilon=epsilon).estimate_variance(Fraction(1, k))
 
 
 def _in_units(split: Split, sizes: Mapping[str, int], least: int) -> dict[str, int]:

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.planner import category_width, detectable_difference, plan
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
@@ -45,7 +46,63 @@ def test_the_width_is_the_mean_width_of_simulated_intervals(protocol):
 def test_twice_the_precision_takes_four_times_the_people():
     oracle = create("OUE", k=8, epsilon="1")
     one, four = (detectable_difference(oracle, 8, n) for n in (1000, 4000))
-    assert one == pytest.approx(2 * four)
+    assert one == pytest.approx(2 * four, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "k", "epsilon", "n"),
+    [
+        ("GRR", 2, "1", 2000),
+        ("OUE", 2, "1", 2000),
+        ("SS", 10, "1", 4000),
+        ("OLH", 10, "2", 1000),
+        ("GRR", 74, "4", 1000),
+        ("RAPPOR", 5, "4", 200),
+    ],
+)
+def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
+    protocol, k, epsilon, n
+):
+    oracle = create(protocol, k=k, epsilon=epsilon)
+    difference, rng, halves = detectable_difference(oracle, k, n), np.random.default_rng(3), n // 2
+    found, surveys = 0, 400
+    for _ in range(surveys):
+        parts = []
+        for share in (1 / k, 1 / k + difference):
+            population = [share, *[(1 - share) / (k - 1)] * (k - 1)]
+            records = perturb(oracle, rng.choice(k, halves, p=population), rng)
+            counts = indicators(oracle, records).sum(axis=0, dtype=np.int64)
+            part = estimate(oracle, counts, halves)
+            parts.append((part.frequency[0], part.standard_error[0]))
+        (one, error), (other, its_error) = parts
+        found += abs(one - other) > 1.96 * np.hypot(error, its_error)
+    # four standard deviations of a binomial at 0.8, and what the normal approximation leaves
+    assert found / surveys == pytest.approx(0.8, abs=4 * (0.8 * 0.2 / surveys) ** 0.5 + 0.01)
+
+
+def test_a_difference_that_nobody_could_find_is_none():
+    assert detectable_difference(create("GRR", k=2, epsilon="0.01"), 2, 100) is None
+    found = plan(Manifest.from_dict(DRAFT | {"epsilon": "0.1"}), 50)
+    assert found["options"][0]["attributes"][0]["detectable"] is None
+
+
+def test_without_enough_power_the_option_with_the_most_is_recommended():
+    """Adult's attributes, epsilon 4 and 3,000 people: least variance had a power of 0.41."""
+    attributes = [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        *({"name": f"a{k}", "role": "sensitive", "range": [1, k]} for k in (5, 41, 74)),
+    ]
+    draft = Manifest.from_dict(DRAFT | {"attributes": attributes, "split": "uniform"})
+    given = AuditAssumptions(gap=0.1, unprivileged=0.32, positive=0.3)
+    found = plan(draft, 3000, given)
+    options = {(one["protocol"], one["split"]): one for one in found["options"]}
+    powers = {key: one["audit_power"]["SPD"] for key, one in options.items()}
+    chosen = found["recommended"]["protocol"], found["recommended"]["split"]
+    assert max(powers.values()) < 0.8
+    assert powers[chosen] == max(powers.values())
+    assert "this one has the most" in found["reason"]
+    least = min(options, key=lambda key: options[key]["total_variance"])
+    assert powers[least] < powers[chosen] - 0.1
 
 
 def test_a_plan_has_every_option_and_recommends_the_best():
