@@ -322,6 +322,13 @@ class AnalystClient:
         """Look at a job; needs scope ``read``."""
         return _object(self._transport.get("jobs", job_id))
 
+    def cancel_job(self, job_id: str) -> dict[str, Any]:
+        """End a job that waits or runs, and return it; one that has ended stays as it is.
+
+        Needs the token that asked for it, or scope ``admin``.
+        """
+        return self._post({}, "jobs", job_id, "cancel")
+
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch the file that a job made, piece by piece; return its bytes."""
         return self._transport.download("jobs", job_id, "result", write=write)

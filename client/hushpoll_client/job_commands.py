@@ -33,7 +33,7 @@ _out_option = click.option(
 
 @click.group()
 def job() -> None:
-    """Let the server's workers fold, export, train or audit, and fetch what they made."""
+    """Let the server's workers fold, export, train or audit; fetch what they made, or cancel."""
 
 
 @job.command()
@@ -94,6 +94,23 @@ def show(job_id: str, url: str, token: str | None, as_json: bool) -> None:
     """Look at the job ID."""
     with analyst(url, authorized(token)) as client:
         found = client.job(job_id)
+    emit(found, _words(found, None), as_json=as_json)
+
+
+@job.command()
+@click.argument("job_id", metavar="ID")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def cancel(job_id: str, url: str, token: str | None, as_json: bool) -> None:
+    """End the job ID, whether it waits or runs.
+
+    It takes the token that started the job, or one of the scope admin. A job that has ended stays
+    as it is.
+    """
+    with analyst(url, authorized(token)) as client:
+        found = client.cancel_job(job_id)
     emit(found, _words(found, None), as_json=as_json)
 
 

@@ -10,7 +10,7 @@ from hushpoll_protocols.errors import HushpollError, TransportError
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
-_ENDED: Final = frozenset({"done", "failed"})
+_ENDED: Final = frozenset({"done", "failed", "cancelled"})
 
 OnLook: TypeAlias = Callable[[Mapping[str, Any]], object]
 """Told the job at every look at it."""
@@ -43,7 +43,8 @@ def wait_for(
     Raises
     ------
     JobFailed
-        If it has failed, with the server's reason, or has not ended in time; it then goes on.
+        If it has failed, with the server's reason, or was cancelled; or if it has not ended in
+        time: it then goes on.
     TransportError
         If the server refuses to tell, or is away when time is up.
     """
@@ -67,4 +68,6 @@ def wait_for(
     if job["state"] == "failed":
         why = job.get("error") or {}
         raise JobFailed(f"job {job.get('id')} failed: {why.get('detail')} ({why.get('code')})")
+    if job["state"] == "cancelled":
+        raise JobFailed(f"job {job.get('id')} was cancelled; start it again if you still want it")
     return job

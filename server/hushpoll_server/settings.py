@@ -164,6 +164,24 @@ class Settings:
         3600,
         "Seconds after which the job of a worker that was not heard of is given to another.",
     )
+    jobs_per_token: int = whole(
+        20, 1, 100_000, "Jobs of one token that may wait or run; past it 429 with Retry-After."
+    )
+    jobs_running_per_token: int = whole(
+        2, 1, 1000, "Jobs of one token that run at a time, over all workers; the others wait."
+    )
+    job_seconds: int = whole(
+        3600, 1, 31_536_000, "Seconds after which a job that still runs is ended."
+    )
+    job_max_trees: int = whole(
+        10_000, 1, 10**6, "Most trees (n_estimators) of a model that a job trains."
+    )
+    job_max_leaves: int = whole(
+        4096, 2, 131_072, "Most leaves of a tree (num_leaves) of a model that a job trains."
+    )
+    job_max_bins: int = whole(
+        1024, 2, 65_535, "Most bins of a feature (max_bin) of a model that a job trains."
+    )
     job_result_days: int = whole(7, 1, 3650, "Days for which a job's result is kept.")
 
     # logs

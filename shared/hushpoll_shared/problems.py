@@ -126,6 +126,13 @@ _TABLE: Final = (
         "Close it, and wait until its grace period is over.",
     ),
     Problem("job-not-done", 409, "The job has no result", "Look at the job's state."),
+    Problem("job-cancelled", 409, "The job was cancelled", "Ask for the job again."),
+    Problem(
+        "job-timed-out",
+        409,
+        "The job took too long",
+        "Ask for less, such as fewer trees or folds, or ask the operator for more time.",
+    ),
     Problem(
         "records-deleted",
         410,
@@ -139,6 +146,13 @@ _TABLE: Final = (
         415,
         "The body's media type is not supported",
         "Send one of the media types named in the detail.",
+    ),
+    Problem(
+        "too-many-jobs",
+        429,
+        "Too many jobs of this token wait or run",
+        "Wait until one has ended, or cancel one.",
+        True,
     ),
     Problem("rate-limited", 429, "Too many requests", "Send the same bytes again later.", True),
     Problem("internal", 500, "The server failed", "Send the same bytes again later.", True),

@@ -118,3 +118,20 @@ def test_the_shape_in_words():
     assert "nothing to test" in shape_text({**SHAPE, "p_value": None})
     rude = [{**SHAPE["attributes"][0], "finding": "\x1b[31m"}]
     assert "\x1b" not in shape_text({**SHAPE, "attributes": rude})
+
+
+def test_a_job_is_cancelled_by_its_id(server, steps, analyst):
+    server.play(steps.respond(200, {"id": ID, "state": "cancelled"}))
+    assert analyst.cancel_job(ID)["state"] == "cancelled"
+    assert [(one.method, one.path) for one in server.seen] == [
+        ("POST", f"/api/v1/jobs/{ID}/cancel")
+    ]
+
+
+def test_a_job_that_was_cancelled_is_waited_for_no_longer(server, steps, analyst):
+    server.play(
+        steps.respond(202, {"id": ID, "state": "queued"}),
+        steps.respond(200, {"id": ID, "state": "cancelled"}),
+    )
+    with pytest.raises(JobFailed, match=f"job {ID} was cancelled; start it again"):
+        analyst.fairness("s", 2)

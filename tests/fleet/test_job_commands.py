@@ -63,6 +63,10 @@ def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
     assert "no hushpoll worker runs" in err
     code, out, _ = hushpoll("job", "show", err.split()[2], "--json")
     assert (code, json.loads(out)["state"]) == (0, "queued")
+    code, out, _ = hushpoll("job", "cancel", err.split()[2])
+    assert (code, out.endswith(" is cancelled\n")) == (0, True)
+    code, out, err = hushpoll("job", "result", err.split()[2], "--out", "never")
+    assert (code, "was cancelled" in err) == (1, True)
 
 
 def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from hushpoll_server.jobs.check import check_counts
@@ -56,7 +57,7 @@ def worker(database_url, tmp_path):
 
 @pytest.fixture
 def site(make_site):
-    return make_site(clock=SystemClock())
+    return make_site(clock=SystemClock(), JOB_MAX_TREES=1_000_000)
 
 
 def wait_for(condition, seconds=60):
@@ -250,3 +251,44 @@ def test_nothing_of_a_worker_runs_before_it_is_told_to():
         [sys.executable, "-c", code], check=True, capture_output=True, env=environment
     )
     assert found.stdout == b"1\n"
+
+
+def processes_of(worker):
+    return psutil.Process(worker.pid).children(recursive=True)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_cancelled_job_and_one_whose_time_is_over_leave_the_worker_to_the_next(
+    site, worker, make_report
+):
+    """Guards: nothing could end a training job, and the worker did nothing else meanwhile."""
+    filled(site, make_report)
+    process = worker("--job-seconds", "15")
+    job = add(site, "train", LONG)
+    wait_for(lambda: look(site, job)["state"] == "running" and processes_of(process))
+    (computing,) = processes_of(process)
+    answer = site.post(f"/api/v1/jobs/{job}/cancel")
+    assert (answer.status_code, answer.json["state"]) == (200, "cancelled")
+    wait_for(lambda: not computing.is_running(), seconds=10)
+    late = add(site, "train", LONG)
+    wait_for(lambda: look(site, late)["state"] == "failed")
+    assert look(site, late)["error"] == {
+        "code": "job-timed-out",
+        "detail": "it was ended after 15 s",
+    }
+    assert processes_of(process) == []
+    export = add(site, "export")
+    wait_for(lambda: look(site, export)["state"] == "done")
+    assert look(site, job)["state"] == "cancelled"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_computing_process_outlives_a_killed_worker(site, worker, make_report):
+    filled(site, make_report)
+    process = worker()
+    job = add(site, "train", LONG)
+    wait_for(lambda: look(site, job)["state"] == "running" and processes_of(process))
+    (computing,) = processes_of(process)
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
+    wait_for(lambda: not computing.is_running() or computing.status() == psutil.STATUS_ZOMBIE)

@@ -11,13 +11,14 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, get_type_hints
 
-from flask import Response, request
+from flask import Response, g, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
 from hushpoll_server.http.compression import CODINGS, TooLarge, expand
+from hushpoll_server.services.access import Grant
 from hushpoll_server.services.collector import collector
 from hushpoll_shared.canonical import InvalidJson, parse_json
 
@@ -43,7 +44,7 @@ def endpoint(scope: str | None = None) -> Callable[[View], View]:
         @wraps(view)
         def checked(**path: Any) -> Response:
             if scope is not None:
-                collector().access.require(request.headers.get("Authorization"), scope)
+                g.grant = collector().access.require(request.headers.get("Authorization"), scope)
             arguments: dict[str, Any] = {}
             try:
                 if "path" in hints:
@@ -61,6 +62,12 @@ def endpoint(scope: str | None = None) -> Callable[[View], View]:
         return checked
 
     return decorate
+
+
+def current_grant() -> Grant:
+    """Return what the request's token may do, in a view that needs a scope."""
+    found: Grant = g.grant
+    return found
 
 
 def read_json(limit: int | None = None) -> Any:

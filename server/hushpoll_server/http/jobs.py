@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from flask import Response
@@ -13,10 +14,10 @@ from hushpoll_analysis.report_shape import ALPHA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.endpoint import current_grant, endpoint
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.collector import collector
-from hushpoll_server.store.jobs import JobRow
+from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.published import Published
 
 api = APIBlueprint(
@@ -99,7 +100,7 @@ class JobAnswer(BaseModel):
     survey: str
     version: int
     parameters: dict[str, Any]
-    state: Literal["queued", "running", "done", "failed"]
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
     attempt: int = Field(description="How many workers have begun with it.")
     created_at: str
     finished_at: str | None = None
@@ -107,18 +108,18 @@ class JobAnswer(BaseModel):
     error: JobError | None = None
 
 
-@api.post(VERSION + "/fold", responses={202: JobAnswer, **problems(401, 403, 404)})
+@api.post(VERSION + "/fold", responses={202: JobAnswer, **problems(401, 403, 404, 429)})
 @endpoint("publish")
 def fold(path: models.VersionPath) -> Response:
     """Ask a worker to seal what waits, if it is at least a minimum batch or the survey is over."""
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
-    return _accepted(parts.jobs.add(row, "fold", {}))
+    return _accepted(row, "fold", {})
 
 
 @api.post(
     VERSION + "/export",
-    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429)},
 )
 @endpoint("read")
 def export(path: models.VersionPath, body: models.ExportQuery) -> Response:
@@ -126,12 +127,12 @@ def export(path: models.VersionPath, body: models.ExportQuery) -> Response:
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
     parts.exports.check(row, format=body.format, content=body.content)
-    return _accepted(parts.jobs.add(row, "export", body.model_dump()))
+    return _accepted(row, "export", body.model_dump())
 
 
 @api.post(
     VERSION + "/train",
-    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429)},
 )
 @endpoint("train")
 def train(path: models.VersionPath, body: TrainBody) -> Response:
@@ -142,13 +143,14 @@ def train(path: models.VersionPath, body: TrainBody) -> Response:
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
+    _check_size(body.parameters)
     parts.analysis.require_records(row)
-    return _accepted(parts.jobs.add(row, "train", body.model_dump()))
+    return _accepted(row, "train", body.model_dump())
 
 
 @api.post(
     VERSION + "/fairness",
-    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429)},
 )
 @endpoint("train")
 def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
@@ -160,14 +162,15 @@ def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
+    _check_size(body.parameters)
     _check_auditable(parts.surveys.published(row), body)
     parts.analysis.require_records(row)
-    return _accepted(parts.jobs.add(row, "fairness", body.model_dump()))
+    return _accepted(row, "fairness", body.model_dump())
 
 
 @api.post(
     VERSION + "/shape",
-    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422)},
+    responses={202: JobAnswer, **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429)},
 )
 @endpoint("read")
 def shape(path: models.VersionPath, body: ShapeBody) -> Response:
@@ -181,7 +184,7 @@ def shape(path: models.VersionPath, body: ShapeBody) -> Response:
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
     parts.analysis.require_records(row)
-    return _accepted(parts.jobs.add(row, "shape", body.model_dump()))
+    return _accepted(row, "shape", body.model_dump())
 
 
 @api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
@@ -190,6 +193,18 @@ def show(path: JobPath) -> Response:
     """Look at a job."""
     parts = collector()
     return json_answer(parts.jobs.describe(parts.jobs.find(path.job_id)))
+
+
+@api.post("/jobs/<job_id>/cancel", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
+@endpoint("read")
+def cancel(path: JobPath) -> Response:
+    """End a job that waits or runs; one that has ended stays as it is.
+
+    For the token that asked for it, and for administrators. A process that trains is ended within
+    seconds, and its worker takes the next job.
+    """
+    jobs = collector().jobs
+    return json_answer(jobs.describe(jobs.cancel(jobs.find(path.job_id), current_grant())))
 
 
 @api.get(
@@ -235,6 +250,23 @@ def _check_auditable(published: Published, body: FairnessBody) -> None:
         published.attribute(body.groups)
 
 
-def _accepted(job: JobRow) -> Response:
-    headers = {"Location": f"/api/v1/jobs/{job.id}"}
-    return json_answer(collector().jobs.describe(job), 202, headers)
+def _accepted(row: VersionRow, kind: str, parameters: Mapping[str, Any]) -> Response:
+    jobs = collector().jobs
+    job = jobs.add(row, kind, parameters, token_id=current_grant().token_id)
+    return json_answer(jobs.describe(job), 202, {"Location": f"/api/v1/jobs/{job.id}"})
+
+
+def _check_size(parameters: Mapping[str, int | float]) -> None:
+    """Refuse a model larger than a worker is there for."""
+    settings = collector().settings
+    for name, most in (
+        ("n_estimators", settings.job_max_trees),
+        ("num_leaves", settings.job_max_leaves),
+        ("max_bin", settings.job_max_bins),
+    ):
+        if parameters.get(name, 0) > most:
+            raise InvalidParameter(
+                f"{name} is {parameters[name]}, above {most}, which is the most of a job on this "
+                "server; give less, or export the records and train elsewhere",
+                field=f"parameters.{name}",
+            )

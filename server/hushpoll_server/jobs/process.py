@@ -54,7 +54,7 @@ class Worker:
         unfinished = False
         try:
             runner = Runner(parts)
-            huey, announce = open_queue(self._settings, runner.run)
+            huey, announce = open_queue(self._settings, runner.work)
             consumer = Consumer(
                 huey,
                 workers=self._settings.job_threads,
@@ -63,7 +63,7 @@ class Worker:
                 shutdown_timeout=JOB_SECONDS,
                 graceful_signal="TERM",
             )
-            stand_in = StandIn(runner.run, self._settings.job_threads)
+            stand_in = StandIn(runner.work, self._settings.job_threads)
             watch = _Watch(parts, announce, stand_in, Folder(parts) if folds else None)
             thread = threading.Thread(
                 target=watch.run, args=(self._stopping,), name="hushpoll-watch", daemon=True

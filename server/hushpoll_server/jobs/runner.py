@@ -1,4 +1,4 @@
-"""Running one job: claimed, its lease renewed while it is worked on, its result kept once."""
+"""Running jobs: claimed in turns, leases renewed while they are worked on, results kept once."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final
 
-from hushpoll_protocols.errors import HushpollError, MissingExtra
-from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.kinds import WORK
+from hushpoll_server.jobs import apart
+from hushpoll_server.jobs.kinds import WORK, Result
+from hushpoll_server.jobs.watch import JobCancelled, JobWatch
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.store.jobs import JobRow, JobStore
@@ -36,52 +36,67 @@ class Runner:
 
     def __init__(self, parts: Collector) -> None:
         self._parts = parts
+        self._settings = parts.settings
         self._store: JobStore = parts.job_store
         self._lease = parts.settings.job_lease_seconds
+        self._stopping = threading.Event()
         self.owner = secrets.token_hex(16)
 
-    def run(self, job_id: str) -> None:
-        """Run a job, if nobody else holds it."""
-        if not self._store.claim(
-            job_id,
-            self.owner,
-            now=self._now(),
-            lease=self._lease,
-            attempts=MOST_ATTEMPTS,
-        ):
-            return
-        job = self._store.find(job_id)
-        if job is None:
-            return
-        log.info("job-started", job=job_id, kind=job.kind, attempt=job.attempt)
-        try:
-            with self._renewing(job_id), SpooledTemporaryFile(SPOOLED_BYTES) as file:
-                kept = self._work(job, file)
-        except HushpollError as error:
-            code, detail = _told(error)
-            kept = self._store.fail(job_id, self.owner, now=self._now(), code=code, detail=detail)
-            log.info("job-failed", job=job_id, kind=job.kind, code=code)
-        except Exception as error:
-            # Its message can quote a record.
-            detail = "the worker failed; its log has the job's id"
-            kept = self._store.fail(
-                job_id, self.owner, now=self._now(), code="internal", detail=detail
+    def work(self, _announced: str) -> None:
+        """Run jobs until there is none that may be run now.
+
+        An announcement says that there is work. Which job is next is decided here: that of the
+        token whose turn it is.
+        """
+        while not self._stopping.is_set():
+            job_id = self._store.claim_next(
+                self.owner,
+                now=self._now(),
+                lease=self._lease,
+                attempts=MOST_ATTEMPTS,
+                running=self._settings.jobs_running_per_token,
             )
-            log.error("job-failed", job=job_id, kind=job.kind, error=type(error).__name__)
-        else:
-            log.info("job-done" if kept else "job-lost", job=job_id, kind=job.kind)
+            if job_id is None:
+                return
+            self._run(job_id)
+
+    def run(self, job_id: str) -> None:
+        """Run this job, if nobody else holds it."""
+        if self._store.claim(
+            job_id, self.owner, now=self._now(), lease=self._lease, attempts=MOST_ATTEMPTS
+        ):
+            self._run(job_id)
 
     def release(self) -> None:
-        """Let other workers have what this one leaves unfinished."""
+        """Let other workers have what this one leaves unfinished, and begin nothing more."""
+        self._stopping.set()
         left = self._store.release(self.owner)
         if left:
             log.info("jobs-released", jobs=left)
 
-    def _work(self, job: JobRow, file: IO[bytes]) -> bool:
-        row = self._parts.surveys.by_id(job.version_id)
-        result = WORK[job.kind](self._parts, row, json.loads(job.parameters))
-        for block in result.blocks:
-            file.write(block)
+    def _run(self, job_id: str) -> None:
+        job = self._store.find(job_id)
+        if job is None:
+            return
+        log.info("job-started", job=job_id, kind=job.kind, attempt=job.attempt)
+        watch = JobWatch(lambda: self._holds(job), seconds=self._settings.job_seconds)
+        try:
+            with self._renewing(job_id), SpooledTemporaryFile(SPOOLED_BYTES) as file:
+                kept = self._work(job, watch, file)
+        except JobCancelled:
+            log.info("job-cancelled", job=job_id, kind=job.kind)
+        except Exception as error:
+            why = apart.told(error)
+            self._store.fail(job_id, self.owner, now=self._now(), code=why.code, detail=why.detail)
+            say = log.error if why.code == apart.INTERNAL else log.info
+            say("job-failed", job=job_id, kind=job.kind, code=why.code)
+        else:
+            log.info("job-done" if kept else "job-lost", job=job_id, kind=job.kind)
+
+    def _work(self, job: JobRow, watch: JobWatch, file: IO[bytes]) -> bool:
+        with self._result(job, watch) as result:
+            for block in watch.over(result.blocks):
+                file.write(block)
         file.seek(0)
         return self._store.finish(
             job.id,
@@ -92,6 +107,16 @@ class Runner:
             file_name=result.file_name,
             parts=iter(lambda: file.read(PART_BYTES), b""),
         )
+
+    def _result(self, job: JobRow, watch: JobWatch) -> AbstractContextManager[Result]:
+        if job.kind in apart.KINDS:
+            return apart.run_apart(self._settings, job, watch)
+        row = self._parts.surveys.by_id(job.version_id)
+        return nullcontext(WORK[job.kind](self._parts, row, json.loads(job.parameters)))
+
+    def _holds(self, job: JobRow) -> bool:
+        found = self._store.find(job.id)
+        return found is not None and (found.owner, found.attempt) == (self.owner, job.attempt)
 
     @contextmanager
     def _renewing(self, job_id: str) -> Iterator[None]:
@@ -115,13 +140,3 @@ class Runner:
 
     def _now(self) -> int:
         return self._parts.surveys.now()
-
-
-def _told(error: HushpollError) -> tuple[str, str]:
-    match error:
-        case Refused():
-            return error.code, error.detail
-        case MissingExtra():
-            return "missing-extra", str(error)
-        case _:
-            return "invalid-request", str(error)

@@ -13,7 +13,7 @@ class StandIn:
     Parameters
     ----------
     run : callable
-        Runs the job of an id, if nobody else does; see :class:`hushpoll_server.jobs.runner.Runner`.
+        Runs what waits, told the id of a job; see :class:`hushpoll_server.jobs.runner.Runner`.
     most : int
         How many at a time.
     """

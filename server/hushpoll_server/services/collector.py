@@ -127,7 +127,12 @@ class Collector:
         )
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)
-        self.jobs = Jobs(self.job_store, self.surveys, JobQueue(settings).announce)
+        self.jobs = Jobs(
+            self.job_store,
+            self.surveys,
+            JobQueue(settings).announce,
+            per_token=settings.jobs_per_token,
+        )
         self.retention = Retention(
             jobs=self.job_store,
             surveys=self.surveys,

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import job_results, jobs
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+CANCELLED = "cancelled"
+ENDED = (DONE, FAILED, CANCELLED)
 LOST = "worker-lost"
 
 
@@ -38,6 +40,8 @@ class JobRow:
     media_type: str | None
     file_name: str | None
     size: int | None
+    token_id: str | None
+    started_at: int | None
 
 
 class JobStore:
@@ -52,9 +56,34 @@ class JobStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, *, job_id: str, version_id: int, kind: str, parameters: str, now: int) -> None:
-        """Add a job that waits for a worker."""
-        with self._database.writing() as connection:
+    def add(
+        self,
+        *,
+        job_id: str,
+        version_id: int,
+        kind: str,
+        parameters: str,
+        token_id: str,
+        now: int,
+        most: int,
+    ) -> list[str] | None:
+        """Add a job that waits for a worker, unless its token has `most` that have not ended.
+
+        Returns
+        -------
+        list of str or None
+            The token's jobs that have not ended, the oldest first, if they are too many; None if
+            the job was added.
+        """
+        theirs = (
+            select(jobs.c.id)
+            .where(jobs.c.token_id == token_id, jobs.c.state.in_((QUEUED, RUNNING)))
+            .order_by(jobs.c.created_at, jobs.c.id)
+        )
+        with self._database.writing(catalogue=True) as connection:
+            found = list(connection.execute(theirs).scalars())
+            if len(found) >= most:
+                return found
             connection.execute(
                 insert(jobs).values(
                     id=job_id,
@@ -64,8 +93,10 @@ class JobStore:
                     state=QUEUED,
                     attempt=0,
                     created_at=now,
+                    token_id=token_id,
                 )
             )
+        return None
 
     def find(self, job_id: str) -> JobRow | None:
         """Return a job; None if there is none of this id."""
@@ -78,7 +109,7 @@ class JobStore:
         statement = select(jobs.c.state, func.count()).group_by(jobs.c.state)
         with self._database.reading() as connection:
             found = {state: int(count) for state, count in connection.execute(statement)}
-        return {state: found.get(state, 0) for state in (QUEUED, RUNNING, DONE, FAILED)}
+        return {state: found.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
 
     def unclaimed(self, now: int) -> list[str]:
         """Return the jobs that no living worker holds, the oldest first."""
@@ -92,31 +123,45 @@ class JobStore:
         One whose workers died `attempts` times is given up instead.
         """
         with self._database.writing() as connection:
+            return _claim(connection, job_id, owner, now=now, lease=lease, attempts=attempts)
+
+    def claim_next(
+        self, owner: str, *, now: int, lease: int, attempts: int, running: int
+    ) -> str | None:
+        """Take the job whose turn it is, if there is one that nobody holds.
+
+        Tokens take turns: first those with the fewest running jobs, of these the one whose last job
+        began the longest ago, and of its jobs the oldest. A token with `running` running jobs
+        waits.
+        """
+        holding = case((and_(jobs.c.state == RUNNING, jobs.c.lease_until >= now), 1), else_=0)
+        tokens = select(
+            jobs.c.token_id, func.sum(holding), func.coalesce(func.max(jobs.c.started_at), -1)
+        ).group_by(jobs.c.token_id)
+        waiting = select(jobs.c.id, jobs.c.token_id, jobs.c.created_at).where(_free(now))
+        # No two workers choose at the same time, or both would take the same token's turn.
+        with self._database.writing(catalogue=True) as connection:
+            turns = {token: (int(held), last) for token, held, last in connection.execute(tokens)}
+            queue = sorted(
+                (*turns[token], created, job_id)
+                for job_id, token, created in connection.execute(waiting)
+                if turns[token][0] < running
+            )
+            for *_, job_id in queue:
+                if _claim(connection, job_id, owner, now=now, lease=lease, attempts=attempts):
+                    return str(job_id)
+        return None
+
+    def cancel(self, job_id: str, *, now: int) -> None:
+        """End a job that has not ended; its worker, if it has one, finds that out by itself."""
+        with self._database.writing() as connection:
             changed = connection.execute(
                 update(jobs)
-                .where(jobs.c.id == job_id, _free(now), jobs.c.attempt < attempts)
-                .values(
-                    state=RUNNING,
-                    owner=owner,
-                    attempt=jobs.c.attempt + 1,
-                    lease_until=now + lease,
-                )
+                .where(jobs.c.id == job_id, jobs.c.state.in_((QUEUED, RUNNING)))
+                .values(state=CANCELLED, owner=None, lease_until=None, finished_at=now)
             )
             if changed.rowcount == 1:
-                return True
-            given_up = connection.execute(
-                update(jobs)
-                .where(jobs.c.id == job_id, _free(now))
-                .values(
-                    state=FAILED,
-                    finished_at=now,
-                    error_code=LOST,
-                    error_detail=f"its worker died {attempts} times",
-                )
-            )
-            if given_up.rowcount == 1:
                 _clear(connection, job_id)
-            return False
 
     def renew(self, job_id: str, owner: str, *, until: int) -> bool:
         """Extend a lease; return False if the job is another's by now."""
@@ -210,7 +255,7 @@ class JobStore:
 
     def forget(self, *, before: int) -> int:
         """Delete jobs that finished before a time, and their results; return how many."""
-        gone = self._drop(and_(jobs.c.state.in_((DONE, FAILED)), jobs.c.finished_at < before))
+        gone = self._drop(and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before))
         if gone:
             self._database.erase(job_results)
         else:  # what the last time was hindered
@@ -236,6 +281,37 @@ class JobStore:
 
 def _free(now: int) -> Any:
     return or_(jobs.c.state == QUEUED, and_(jobs.c.state == RUNNING, jobs.c.lease_until < now))
+
+
+def _claim(
+    connection: Connection, job_id: str, owner: str, *, now: int, lease: int, attempts: int
+) -> bool:
+    changed = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id, _free(now), jobs.c.attempt < attempts)
+        .values(
+            state=RUNNING,
+            owner=owner,
+            attempt=jobs.c.attempt + 1,
+            lease_until=now + lease,
+            started_at=now,
+        )
+    )
+    if changed.rowcount == 1:
+        return True
+    given_up = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id, _free(now))
+        .values(
+            state=FAILED,
+            finished_at=now,
+            error_code=LOST,
+            error_detail=f"its worker died {attempts} times",
+        )
+    )
+    if given_up.rowcount == 1:
+        _clear(connection, job_id)
+    return False
 
 
 def _held(connection: Connection, job_id: str, owner: str, *more: Any, **columns: Any) -> bool:

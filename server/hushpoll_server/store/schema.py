@@ -183,6 +183,8 @@ jobs = Table(
     Column("media_type", String(128)),
     Column("file_name", String(255)),
     Column("size", BigInteger),
+    Column("token_id", String(16)),
+    Column("started_at", BigInteger),
 )
 
 job_results = Table(

@@ -1,0 +1,168 @@
+"""One analyst cannot keep the workers from the others: limits, turns, cancelling, time."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from hushpoll_server.jobs import kinds
+from hushpoll_server.jobs.runner import Runner
+
+VERSION = "/api/v1/surveys/work/versions/1"
+TREES = {"parameters": {"n_estimators": 3}}
+
+
+def analyst(site, *scopes):
+    token = site.collector.access.issue(scopes or ["read", "train"]).token
+    return {"Authorization": f"Bearer {token}"}
+
+
+def ask(site, headers, kind="export", body=None):
+    return site.post(f"{VERSION}/jobs/{kind}", json=body or {}, headers=headers)
+
+
+def add(site, headers, kind="export", body=None):
+    answer = ask(site, headers, kind, body)
+    assert answer.status_code == 202, answer.json
+    return answer.json["id"]
+
+
+def state(site, job):
+    return site.get(f"/api/v1/jobs/{job}").json["state"]
+
+
+def cancel(site, job, headers):
+    return site.post(f"/api/v1/jobs/{job}/cancel", headers=headers)
+
+
+def claim(site):
+    store, now = site.collector.job_store, site.collector.surveys.now()
+    return store.claim_next("worker", now=now, lease=30, attempts=3, running=2)
+
+
+def test_jobs_of_one_token_are_refused_past_the_limit_and_those_of_others_taken(make_site):
+    """Guards: 2,003 training jobs of one token were taken, and all of them came before others."""
+    site = make_site(JOBS_PER_TOKEN=20)
+    site.fill(site.publish(), 5)
+    greedy, other = analyst(site), analyst(site)
+    jobs = [add(site, greedy, "train", TREES) for _ in range(20)]
+    for _ in range(3):
+        refused = ask(site, greedy, "train", TREES)
+        assert site.problem(refused) == (429, "too-many-jobs", None)
+        assert refused.headers["Retry-After"] == "60"
+        assert sorted(refused.json["jobs"]) == sorted(jobs)
+    add(site, other, "train", TREES)
+    # One that has ended makes room for one.
+    assert cancel(site, jobs[3], greedy).status_code == 200
+    add(site, greedy, "export")
+    assert ask(site, greedy).status_code == 429
+
+
+def test_tokens_take_turns_and_a_token_has_its_share_of_workers(site):
+    site.fill(site.publish(), 5)
+    greedy, other = analyst(site), analyst(site)
+    many = [add(site, greedy) for _ in range(5)]
+    site.clock.advance(1)
+    one, two = add(site, other), add(site, other)
+    first = claim(site)
+    assert first in many
+    second = claim(site)
+    assert second in (one, two)
+    oldest = min(set(many) - {first})  # all were asked for in the same second
+    assert {claim(site), claim(site)} == {oldest, *({one, two} - {second})}
+    assert claim(site) is None  # two of each run
+    assert site.collector.job_store.find(first).state == "running"
+
+
+def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch):
+    site.fill(site.publish(), 5)
+    names = {}
+    begun = []
+    work = kinds.WORK["export"]
+    runner = Runner(site.collector)
+
+    def spy(parts, row, parameters):
+        (job,) = [one for one in names if state(site, one) == "running"]
+        begun.append(names[job])
+        site.clock.advance(1)
+        return work(parts, row, parameters)
+
+    monkeypatch.setitem(kinds.WORK, "export", spy)
+    for name, number in (("a", 4), ("b", 2), ("c", 1)):
+        headers = analyst(site)
+        for _ in range(number):
+            names[add(site, headers)] = name
+            site.clock.advance(1)
+    runner.work("whichever was announced")
+    assert begun == ["a", "b", "c", "a", "b", "a", "a"]
+    assert {state(site, job) for job in names} == {"done"}
+
+
+def test_a_waiting_job_is_cancelled_by_its_own_token_or_an_administrator(site):
+    site.fill(site.publish(), 5)
+    owner, other = analyst(site), analyst(site)
+    job, second, kept = (add(site, owner) for _ in range(3))
+    assert site.problem(cancel(site, job, other)) == (403, "forbidden", "Authorization")
+    answer = cancel(site, job, owner)
+    assert (answer.status_code, answer.json["state"]) == (200, "cancelled")
+    assert "finished_at" in answer.json
+    assert cancel(site, job, owner).json == answer.json
+    assert cancel(site, second, site.admin).json["state"] == "cancelled"
+    Runner(site.collector).work(job)
+    assert [state(site, one) for one in (job, second, kept)] == ["cancelled", "cancelled", "done"]
+    assert site.problem(site.get(f"/api/v1/jobs/{job}/result")) == (409, "job-cancelled", None)
+    assert cancel(site, kept, owner).json["state"] == "done"
+    assert site.problem(cancel(site, "0" * 32, owner))[:2] == (404, "not-found")
+    site.clock.advance(1)
+    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 3
+
+
+def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
+    site.fill(site.publish(), 5)
+    owner = analyst(site)
+    job = add(site, owner)
+    asked = threading.Event()
+
+    def endless(_parts, _row, _parameters):
+        def blocks():
+            while True:
+                yield b"block"
+                if not asked.is_set():
+                    asked.set()
+                    assert cancel(site, job, owner).status_code == 200
+
+        return kinds.Result("x", "text/plain", blocks())
+
+    monkeypatch.setitem(kinds.WORK, "export", endless)
+    Runner(site.collector).work(job)
+    assert state(site, job) == "cancelled"
+    with site.collector.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
+
+
+def test_a_job_ends_with_its_time(make_site, monkeypatch):
+    site = make_site(JOB_SECONDS=1)
+    site.fill(site.publish(), 5)
+    job = add(site, analyst(site))
+
+    def endless(_parts, _row, _parameters):
+        return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
+
+    monkeypatch.setitem(kinds.WORK, "export", endless)
+    Runner(site.collector).work(job)
+    found = site.get(f"/api/v1/jobs/{job}").json
+    assert found["error"] == {"code": "job-timed-out", "detail": "it was ended after 1 s"}
+    assert site.problem(site.get(f"/api/v1/jobs/{job}/result"))[:2] == (409, "job-timed-out")
+
+
+@pytest.mark.parametrize("kind", ["train", "fairness"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_estimators", 10_001), ("num_leaves", 4097), ("max_bin", 1025)]
+)
+def test_a_model_above_the_servers_bounds_is_refused(site, kind, name, value):
+    site.fill(site.publish(), 5)
+    answer = ask(site, site.admin, kind, {"parameters": {name: value}})
+    assert site.problem(answer) == (422, "invalid-request", f"parameters.{name}")
+    assert f"above {value - 1}" in answer.json["detail"]
+    assert ask(site, site.admin, kind, {"parameters": {name: value - 1}}).status_code == 202
