@@ -69,6 +69,9 @@ class Settings:
         2**20, 256, "max_body_bytes", "Largest body of one JSON report, in bytes."
     )
     max_bulk_reports: int = whole(10_000, 1, "queue_reports", "Most reports in one bulk upload.")
+    max_manifest_bytes: int = whole(
+        2 * 2**20, 1024, 2**30, "Largest manifest that can be published, in bytes."
+    )
     max_tokens: int = whole(10_000, 1, 10**6, "Most respondent tokens issued by one request.")
 
     # access

@@ -127,7 +127,7 @@ def _words(error: HTTPException, status: int) -> str:
     if status == 413:
         return (
             f"the body is larger than {request.max_content_length} bytes, the most that is taken "
-            "here, compressed or not; send fewer reports in one request"
+            "here, compressed or not; send less in one request"
         )
     return error.description or error.name
 

@@ -84,10 +84,20 @@ def read_json(limit: int | None = None) -> Any:
         ``unsupported-media-type``; ``invalid-json`` for what is not JSON in UTF-8, or has an object
         with a key twice.
     """
+    return parse_body(json_body(limit))
+
+
+def json_body(limit: int | None = None) -> bytes:
+    """Return the request's body, whole and not parsed yet, if its media type is JSON's."""
     if request.mimetype != JSON_MEDIA_TYPE:
         raise unsupported(JSON_MEDIA_TYPE)
+    return read_body(limit)
+
+
+def parse_body(body: bytes) -> Any:
+    """Return strictly parsed JSON; raise ``invalid-json`` for what is none."""
     try:
-        return parse_json(read_body(limit))
+        return parse_json(body)
     except InvalidJson as error:
         raise Refused("invalid-json", str(error), field="body") from error
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flask import Blueprint, Response, render_template, request
 
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import not_modified
 from hushpoll_server.page.assets import ENTRY, WORKER, assets
 from hushpoll_server.page.questions import questions
+from hushpoll_server.page.rendered import RenderedPages
 from hushpoll_server.services.collector import collector
 from hushpoll_server.services.surveys import State
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.problems import PROBLEMS
+from hushpoll_shared.published import Published
 
 pages = Blueprint("page", __name__, template_folder="../page/templates")
 
@@ -31,6 +36,8 @@ POLICY = "; ".join(
     )
 )
 FOR_EVER = "public, max-age=31536000, immutable"
+# By the digest, which names the content: all applications of a process may share it.
+PAGES: Final = RenderedPages()
 NOTICES = {
     "unknown-survey": (
         "There is no such survey here",
@@ -85,20 +92,24 @@ def _form(row: VersionRow) -> Response:
             raise Refused("survey-not-open", "the survey has not begun")
         case State.CLOSED | State.CLOSING:
             raise Refused("survey-closed", "the survey takes no more answers")
-    published = surveys.published(row)
+    page = PAGES.get((row.digest, _root()), lambda: _rendered(surveys.published(row)))
+    answer = _page(page.body, not_modified(page.etag))
+    answer.set_etag(page.etag)
+    return answer
+
+
+def _rendered(published: Published) -> str:
     root = _root()
-    return _page(
-        render_template(
-            "survey.html",
-            survey=published,
-            questions=questions(published),
-            root=root,
-            modules=assets().modules,
-            entry=ENTRY,
-            server=request.script_root,
-            worker=f"{root}{WORKER}",
-            scope=f"{request.script_root}/s/",
-        )
+    return render_template(
+        "survey.html",
+        survey=published,
+        questions=questions(published),
+        root=root,
+        modules=assets().modules,
+        entry=ENTRY,
+        server=request.script_root,
+        worker=f"{root}{WORKER}",
+        scope=f"{request.script_root}/s/",
     )
 
 
@@ -109,8 +120,8 @@ def _notice(refusal: Refused) -> Response:
     return answer
 
 
-def _page(html: str) -> Response:
-    answer = Response(html, mimetype="text/html")
+def _page(html: str | bytes, instead: Response | None = None) -> Response:
+    answer = Response(html, mimetype="text/html") if instead is None else instead
     answer.headers["Cache-Control"] = "no-cache"
     answer.headers["Content-Security-Policy"] = POLICY
     answer.headers["Referrer-Policy"] = "no-referrer"

@@ -9,7 +9,7 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.errors import Refused
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.endpoint import endpoint, not_modified, read_json
+from hushpoll_server.http.endpoint import endpoint, json_body, not_modified, parse_body
 from hushpoll_server.http.openapi import BEARER, body_of, problems
 from hushpoll_server.services.collector import collector
 from hushpoll_server.store.surveys import VersionRow
@@ -49,7 +49,7 @@ def list_surveys() -> Response:
     responses={
         201: models.PublishAnswer,
         200: models.PublishAnswer,
-        **problems(400, 401, 403, 409, 413, 415, 422),
+        **problems(400, 401, 403, 409, 413, 415, 422, 503),
     },
     security=BEARER,
     openapi_extensions=body_of({"application/json": {"type": "object"}}),
@@ -59,20 +59,24 @@ def publish(query: models.PublishQuery) -> Response:
     """Publish a survey version.
 
     The body is a manifest. Publishing the same content again answers 200; a published version
-    never changes. A survey that hardly protects its respondents is refused without `allow_weak`.
+    never changes. A survey that hardly protects its respondents is refused without `allow_weak`. A
+    large manifest takes a while to check, so a server publishes one at a time and answers 503 to
+    others meanwhile.
     """
     parts = collector()
-    publication = parts.surveys.publish(read_json(), allow_weak=query.allow_weak)
-    row, published = publication.row, publication.published
-    answer = models.PublishAnswer(
-        name=row.name,
-        version=row.version,
-        digest=row.digest,
-        warnings=[models.PublishWarning(**vars(one)) for one in publication.warnings],
-        manifest=published.to_dict(),
-    )
-    location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
-    return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+    body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
+    with parts.surveys.turn_to_publish():
+        publication = parts.surveys.publish(parse_body(body), allow_weak=query.allow_weak)
+        row, published = publication.row, publication.published
+        answer = models.PublishAnswer(
+            name=row.name,
+            version=row.version,
+            digest=row.digest,
+            warnings=[models.PublishWarning(**vars(one)) for one in publication.warnings],
+            manifest=published.to_dict(),
+        )
+        location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
 @api.get("/<name>", responses={200: {"description": "The published form."}, **problems(404)})

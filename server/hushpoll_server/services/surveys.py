@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -27,6 +29,9 @@ log = get_logger(__name__)
 # whether a report is taken is settled by the transaction that stores it; see ``store.closing``.
 ROW_SECONDS = 1.0
 CACHED_MANIFESTS = 256
+# A usual manifest is published within milliseconds. Who waits holds a thread.
+PUBLISH_WAIT_SECONDS = 0.1
+RETRY_AFTER_SECONDS = 1
 
 
 class State(StrEnum):
@@ -76,6 +81,31 @@ class SurveyService:
         self._rows: dict[str, tuple[float, VersionRow]] = {}
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
+        self._publishing = threading.Lock()
+
+    @contextmanager
+    def turn_to_publish(self) -> Iterator[None]:
+        """Be the only one of this process that publishes; reports are taken meanwhile.
+
+        Checking a manifest of many categories keeps a core busy for tenths of a second. Requests of
+        as many threads would leave reports next to nothing.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: another survey is being published.
+        """
+        if not self._publishing.acquire(timeout=PUBLISH_WAIT_SECONDS):
+            raise Refused(
+                "unavailable",
+                "another survey is being published; send the same again after "
+                f"{RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
+            yield
+        finally:
+            self._publishing.release()
 
     def publish(self, draft: object, *, allow_weak: bool = False) -> Publication:
         """Check, resolve and store a manifest.
