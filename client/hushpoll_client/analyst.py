@@ -271,6 +271,7 @@ class AnalystClient:
         *,
         format: str = "records",
         content: str = "records",
+        raw: bool = False,
     ) -> int:
         """Fetch a file of records piece by piece.
 
@@ -285,13 +286,15 @@ class AnalystClient:
         content : str
             Of a table: ``records``, what was reported; ``indicators``, a 0/1 column for each
             category; ``debiased``, the same unbiased.
+        raw : bool
+            Of CSV: whether texts that a spreadsheet would take for formulas are left as they are.
 
         Returns
         -------
         int
             Bytes received.
         """
-        params = {"format": format, "content": content}
+        params = {"format": format, "content": content} | ({"raw": "true"} if raw else {})
         return self._transport.download(
             *_version(name, version), "records", write=write, params=params
         )

@@ -103,6 +103,11 @@ def estimate(
     show_default=True,
     help="Of a table: what was reported, a 0/1 column for each category, or the same unbiased.",
 )
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Of CSV: leave texts as they are that a spreadsheet would take for formulas.",
+)
 @url_option
 @token_option
 @json_option
@@ -113,14 +118,15 @@ def export(
     out: Path,
     form: str,
     content: str,
+    raw: bool,
     url: str,
     token: str | None,
     as_json: bool,
 ) -> None:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
 
-    A CSV file has no manifest. Its texts are quoted and otherwise as they are: import them as text
-    where a category may look like a formula.
+    A CSV file has no manifest. A text in it that begins like a formula (= + - @ or a tab) has an
+    apostrophe before it, which hushpoll takes off again when it reads such a file.
     """
     if not out.parent.is_dir():
         raise InvalidParameter(
@@ -140,6 +146,7 @@ def export(
                     lambda piece: (target.write(piece), advance(len(piece))),
                     format=form,
                     content=content,
+                    raw=raw,
                 )
             target.flush()
             document: dict[str, Any] = {"survey": name, "version": number}

@@ -15,6 +15,7 @@ from hushpoll_client import InvalidParameter
 from hushpoll_fleet.roster import Roster
 from hushpoll_fleet.source import BadRows, read_respondents
 from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.csv_cells import escaped
 from hushpoll_shared.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def from_file(
                 writer = csv.writer(stream)
                 writer.writerow(["row", "line", "column", "value", "remedy"])
                 writer.writerows(
-                    [one.row, one.line, one.column, one.value, one.remedy] for one in error.values
+                    [one.row, one.line, *map(escaped, (one.column, one.value, one.remedy))]
+                    for one in error.values
                 )
         # Its lines are a list to work through, and are kept apart.
         raise click.ClickException(str(error)) from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.attributes import Attribute
+from hushpoll_shared.csv_cells import escaped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,5 +70,5 @@ class Roster:
         """Write the true answers as `hushpoll_fleet.source.read_respondents` reads them."""
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream)
-            writer.writerow([attribute.name for attribute in self.attributes])
-            writer.writerows(answers.values() for answers in self.answers())
+            writer.writerow([escaped(attribute.name) for attribute in self.attributes])
+            writer.writerows(map(escaped, map(str, answers.values())) for answers in self.answers())

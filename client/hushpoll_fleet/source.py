@@ -16,6 +16,7 @@ from typing import Any
 from hushpoll_fleet.roster import Roster
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.attributes import Attribute
+from hushpoll_shared.csv_cells import escaped, unescaped
 from hushpoll_shared.text import show
 
 _SHOWN = 20
@@ -130,10 +131,15 @@ def _read(
             f"{path} is empty; give a header of attribute names and one row per respondent",
             field="data",
         )
+    header = [unescaped(column) for column in header]
     positions = _columns(path, header, attributes, ignored)
     # A lookup per cell; the slower check words the remedy of the few that fail.
     known: list[Mapping[str, int]] = [
-        {category: code for code, category in enumerate(attribute.domain)}
+        {
+            cell: code
+            for spelled in (str, escaped)
+            for code, cell in enumerate(map(spelled, attribute.domain))
+        }
         for attribute in attributes
     ]
     rows: list[tuple[int, ...]] = []

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.csv_cells import unescaped
 from hushpoll_shared.text import show
 
 CHUNK = 65_536
@@ -136,6 +137,7 @@ def _header(path: Path, option: str, header: list[str]) -> list[str]:
             f"{path} is empty; give a header of attribute names and one row per person",
             field=option,
         )
+    header = [unescaped(column) for column in header]
     for column in header:
         if header.count(column) > 1:
             raise InvalidParameter(

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_shared.csv_cells import escaped
 from hushpoll_training.evaluation import Evaluation, evaluate
 from hushpoll_training.model import Codes, Model
 from hushpoll_training.target import THRESHOLD
@@ -74,10 +75,10 @@ def predict_rows(model: Model, codes: Codes, *, threads: int = 1) -> Predictions
 
 
 def write_predictions(predictions: Predictions, stream: IO[str]) -> None:
-    """Write CSV with the columns ``row`` (from 1), ``score`` and ``predicted``."""
+    """Write CSV with the columns ``row`` (from 1), ``score`` and ``predicted``; no formulas."""
     writer = csv.writer(stream)
     writer.writerow(["row", "score", "predicted"])
-    writer.writerows(predictions.rows())
+    writer.writerows((row, score, escaped(category)) for row, score, category in predictions.rows())
 
 
 def save_predictions(predictions: Predictions, path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.csv_cells import unescaped
 from hushpoll_shared.text import show
 from hushpoll_training.csv_file import Column, read_coded
 
@@ -69,7 +70,7 @@ def read_predictions(
                     f"the cell is empty; give {show(positive)} or another category",
                     field="predictions",
                 )
-            return seen[name].setdefault(text or "(empty)", len(seen[name]))
+            return seen[name].setdefault(unescaped(text) or "(empty)", len(seen[name]))
 
         return code
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.attributes import Attribute
+from hushpoll_shared.csv_cells import escaped
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import show
 from hushpoll_training.csv_file import Column, read_coded
@@ -90,9 +91,11 @@ def read_rows(
 
 
 def _coder(attribute: Attribute) -> Callable[[str], int]:
+    cells = {escaped(category): category for category in attribute.domain}
+
     def code(text: str) -> int:
         try:
-            return attribute.code(text or None)
+            return attribute.code(cells.get(text, text) or None)
         except InvalidParameter as error:
             # an attribute names no answer of a respondent; these are a file's cells, which may be
             _, _, remedy = str(error).partition("; ")

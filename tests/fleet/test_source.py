@@ -59,6 +59,21 @@ def test_what_is_written_is_read_back(read, tmp_path):
     assert list(again.answers()) == list(roster.answers())
 
 
+def test_answers_that_look_like_formulas_are_written_as_texts_and_read_back(tmp_path):
+    answers = ("=1+1", "'=1+1", "-2", "@a", "plain", "'quoted'")
+    attributes = (Attribute("-note", "plain", answers),)
+    path = tmp_path / "people.csv"
+    Roster.of_rows(attributes, [(code,) for code in range(len(answers))]).write_csv(path)
+    header, *cells = [cell for (cell,) in csv.reader(path.read_text().splitlines())]
+    assert header == "'-note"
+    assert cells == ["'=1+1", "''=1+1", "'-2", "'@a", "plain", "'quoted'"]
+    again = read_respondents(path, attributes)
+    assert [one["-note"] for one in again.answers()] == list(answers)
+    # A file that others wrote has the categories as they are.
+    path.write_text("-note\n=1+1\n-2\n")
+    assert [one["-note"] for one in read_respondents(path, attributes).answers()] == ["=1+1", "-2"]
+
+
 def test_every_bad_value_is_reported_with_row_column_value_and_remedy(read):
     text = "gender,age,job\nMale,17,Craft\nmale,16,Craft\nFemale,,Craft\nFemale,20\n"
     with pytest.raises(BadRows) as caught:

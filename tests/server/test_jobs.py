@@ -51,7 +51,7 @@ def test_an_export_is_queued_run_and_fetched(site):
     job = add(site, "export")
     queued = look(site, job)
     assert (queued["state"], queued["attempt"], queued["survey"]) == ("queued", 0, "work")
-    assert queued["parameters"] == {"format": "records", "content": "records"}
+    assert queued["parameters"] == {"format": "records", "content": "records", "raw": False}
     assert site.problem(fetch(site, job)) == (409, "job-not-done", None)
     run(site, job)
     done = look(site, job)

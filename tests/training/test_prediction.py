@@ -3,11 +3,13 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 
 from hushpoll_training.evaluation import evaluate
 from hushpoll_training.model import fit_clear
 from hushpoll_training.prediction import (
+    Predictions,
     predict_rows,
     save_predictions,
     summary,
@@ -51,6 +53,12 @@ def test_the_file_gives_back_every_score_exactly(model, people, tmp_path):
     stream = io.StringIO(newline="")
     write_predictions(found, stream)
     assert stream.getvalue().encode() == path.read_bytes()
+
+
+def test_a_predicted_category_that_looks_like_a_formula_is_written_as_a_text():
+    stream = io.StringIO(newline="")
+    write_predictions(Predictions(np.array([0.5, 0.25]), ("=1+1", "no"), None), stream)
+    assert stream.getvalue() == "row,score,predicted\r\n1,0.5,'=1+1\r\n2,0.25,no\r\n"
 
 
 def test_a_failed_write_leaves_the_old_file(model, people, tmp_path, monkeypatch):

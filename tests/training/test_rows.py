@@ -29,6 +29,18 @@ def test_what_is_written_is_read(survey, people, write_rows, tmp_path):
         assert found[name].tolist() == values.tolist()
 
 
+def test_categories_that_look_like_formulas_are_read_with_and_without_an_apostrophe(survey, file):
+    notes = ["=1+1", "-2", "@a"]
+    attributes = [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "note", "role": "plain", "categories": notes},
+    ]
+    published = survey(attributes=attributes)
+    for cells in (notes, ["'" + note for note in notes]):
+        text = "gender,note\n" + "".join(f"Male,{cell}\n" for cell in cells)
+        assert read_rows(file(text), published)["note"].tolist() == [0, 1, 2]
+
+
 def test_the_order_of_columns_blank_lines_and_a_byte_order_mark_do_not_matter(survey, file):
     path = file('job,income,gender,age\n\n{c},high,Male,6\n"a: b",low,,2\n', "utf-8-sig")
     found = read_rows(path, survey())

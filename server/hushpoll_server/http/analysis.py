@@ -75,7 +75,7 @@ def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
-    export = parts.exports.export(row, format=query.format, content=query.content)
+    export = parts.exports.export(row, **query.model_dump())
     return file_answer(export)
 
 

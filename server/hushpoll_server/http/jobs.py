@@ -126,7 +126,7 @@ def export(path: models.VersionPath, body: models.ExportQuery) -> Response:
     """Ask a worker for a file of the version's records, for one too large to wait for."""
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
-    parts.exports.check(row, format=body.format, content=body.content)
+    parts.exports.check(row, **body.model_dump())
     return _accepted(row, "export", body.model_dump())
 
 

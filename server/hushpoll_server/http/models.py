@@ -259,6 +259,11 @@ class ExportQuery(Strict):
         description="What a table's columns are: what was reported; a 0/1 column for each "
         "category; or the debiased indicators, whose means are the estimates.",
     )
+    raw: bool = Field(
+        False,
+        description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
+        "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
+    )
 
 
 class DeletionAnswer(BaseModel):

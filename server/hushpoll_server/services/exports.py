@@ -58,13 +58,20 @@ class Exports:
         self._surveys = surveys
         self._analysis = analysis
 
-    def check(self, row: VersionRow, *, format: Format, content: Content) -> None:
+    def check(
+        self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
+    ) -> None:
         """Raise what :meth:`export` would raise now."""
-        _check(format, content)
+        _check(format, content, raw)
         self._analysis.require_records(row)
 
     def export(
-        self, row: VersionRow, *, format: Format = "records", content: Content = "records"
+        self,
+        row: VersionRow,
+        *,
+        format: Format = "records",
+        content: Content = "records",
+        raw: bool = False,
     ) -> Export:
         """Return a file of every sealed record.
 
@@ -77,16 +84,19 @@ class Exports:
         content : str
             ``records``: what was reported; of a table also ``indicators``, a 0/1 column for each
             category, and ``debiased``, whose means are the estimates.
+        raw : bool
+            Whether texts of a CSV file are as they are, though a spreadsheet would take some for
+            formulas.
 
         Raises
         ------
         InvalidParameter
-            A file of records with other content.
+            A file of records with other content, or a raw file that is no CSV.
         Refused
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
-        _check(format, content)
+        _check(format, content, raw)
         release = self._analysis.release(row)
         published = self._surveys.published(row)
         with self._analysis.scanning(row, release) as blocks:
@@ -102,16 +112,21 @@ class Exports:
             f"{name}.{format}",
             MEDIA_TYPES[format],
             None,
-            table_blocks(published, mixed, format=format, content=content),
+            table_blocks(published, mixed, format=format, content=content, raw=raw),
         )
 
 
-def _check(format: Format, content: Content) -> None:
+def _check(format: Format, content: Content, raw: bool) -> None:
     if format == "records" and content != "records":
         raise InvalidParameter(
             f"content is {content!r} and format 'records', which holds records alone; ask for "
             "format parquet or csv",
             field="content",
+        )
+    if raw and format != "csv":
+        raise InvalidParameter(
+            f"raw is true and format {format!r}, whose texts are always as they are; leave raw out",
+            field="raw",
         )
 
 

@@ -1,13 +1,13 @@
 """Records as tables for other programs: Parquet and CSV, written a block of rows at a time.
 
-CSV: UTF-8, one header line, every text quoted, numbers not, lines end in a line feed. Nothing is
-put before a category that begins with ``=``, ``+``, ``-`` or ``@``: that would be another category.
-A spreadsheet may take such a cell for a formula, so import the columns as text.
+CSV: UTF-8, one header line, every text quoted, numbers not, lines end in a line feed. A category
+that a spreadsheet would take for a formula has an apostrophe before it, unless raw texts are asked
+for; see ``hushpoll_shared.csv_cells``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Literal, Protocol
 
@@ -21,6 +21,7 @@ from hushpoll_analysis.decode import clear_codes, indicator_matrix
 from hushpoll_server.mixing import Mixed
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.batch import column
+from hushpoll_shared.csv_cells import escaped
 from hushpoll_shared.published import Published
 
 # Cells of a block, so that memory does not grow with the number of columns either.
@@ -65,6 +66,7 @@ def table_blocks(
     *,
     format: Literal["parquet", "csv"],
     content: Literal["records", "indicators", "debiased"],
+    raw: bool = False,
 ) -> Iterator[bytes]:
     """Yield a file of records, in the order of `mixed`.
 
@@ -79,23 +81,28 @@ def table_blocks(
         manifest (``hushpoll.manifest``) and what the columns are (``hushpoll.content``).
     mixed : Mixed
         The records; closed at the end, also where the file is abandoned.
-    format, content
+    format, content, raw
         See ``Exports.export``.
     """
     schema = _schema(published, format, content)
+    cell = escaped if format == "csv" and not raw else str
+    header = pa.schema([field.with_name(cell(field.name)) for field in schema], schema.metadata)
+    domains = {
+        one.name: [cell(category) for category in one.domain] for one in published.attributes
+    }
     pieces = _Pieces()
     rows = max(1, CELLS // len(schema))
     with closing(mixed):
-        writer = _writer(pieces, schema, format)
+        writer = _writer(pieces, header, format)
         for block in mixed:
             for start in range(0, len(block), rows):
                 part = block[start : start + rows]
                 arrays = [
                     array
                     for one in published.attributes
-                    for array in _columns(published, part, one, format, content)
+                    for array in _columns(published, part, one, domains[one.name], format, content)
                 ]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+                writer.write_table(pa.Table.from_arrays(arrays, schema=header))
                 if piece := pieces.take():
                     yield piece
         writer.close()
@@ -140,10 +147,15 @@ def _record_type(one: PublishedAttribute, format: str) -> Any:
 
 
 def _columns(
-    published: Published, records: Rows, one: PublishedAttribute, format: str, content: str
+    published: Published,
+    records: Rows,
+    one: PublishedAttribute,
+    domain: Sequence[str],
+    format: str,
+    content: str,
 ) -> Iterable[Any]:
     if content == "records":
-        yield _reported(published, records, one, format)
+        yield _reported(published, records, one, domain, format)
         return
     indicators = indicator_matrix(published, records, one)
     matrix = indicators if content == "indicators" else Channel.of(one.oracle).debias(indicators)
@@ -151,10 +163,16 @@ def _columns(
         yield pa.array(values)
 
 
-def _reported(published: Published, records: Rows, one: PublishedAttribute, format: str) -> Any:
+def _reported(
+    published: Published,
+    records: Rows,
+    one: PublishedAttribute,
+    domain: Sequence[str],
+    format: str,
+) -> Any:
     if one.oracle is None:
         codes = clear_codes(published, records, one).astype(np.int32)
-        named = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(one.domain, pa.string()))
+        named = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
         return named if format == "parquet" else named.dictionary_decode()
     data = np.ascontiguousarray(column(published.layout, records, one.name))
     if format == "parquet":

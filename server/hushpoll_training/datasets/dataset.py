@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_shared.csv_cells import escaped
 from hushpoll_shared.manifest import Manifest
 from hushpoll_training.coded import attribute_name
 
@@ -93,10 +94,13 @@ class Dataset:
         A column of one category is left out, like from the manifest.
         """
         kept = self._asked()
-        labels = {name: np.asarray(self.categories[name], dtype=object) for name in kept}
+        labels = {
+            name: np.asarray([escaped(str(one)) for one in self.categories[name]], dtype=object)
+            for name in kept
+        }
         text = StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([attribute_name(one) for one in kept])
+        writer.writerow([escaped(attribute_name(one)) for one in kept])
         columns = [labels[name][self.codes[name]].tolist() for name in kept]
         writer.writerows(zip(*columns, strict=True))
         return text.getvalue().encode()
