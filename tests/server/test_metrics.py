@@ -102,8 +102,16 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     assert found["hushpoll_inbox_reports",] == 30
     assert (found["hushpoll_queue_reports",], found["hushpoll_database_up",]) == (0, 1)
     states = {key[1][1]: value for key, value in found.items() if key[0] == "hushpoll_jobs"}
-    assert states == {"queued": 0, "running": 0, "done": 0, "failed": 0}
-    site.collector.job_store.add(job_id="1", version_id=1, kind="export", parameters="{}", now=0)
+    assert states == dict.fromkeys(("queued", "running", "done", "failed", "cancelled"), 0)
+    site.collector.job_store.add(
+        job_id="1",
+        version_id=1,
+        kind="export",
+        parameters="{}",
+        token_id="0",
+        now=0,
+        most=1,
+    )
     sampler.sample()
     assert read(site)["hushpoll_jobs", ("state", "queued")] == 1
     site.collector.upkeep.fold(site.collector.surveys.latest("work"))

@@ -79,7 +79,8 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
         The process says why there is no result, or was ended.
     """
     order = {
-        "settings": {name: getattr(settings, name) for name in SETTINGS},
+        # Nothing of it goes on after the job, so it has nothing to measure.
+        "settings": {name: getattr(settings, name) for name in SETTINGS} | {"metrics_token": None},
         "now": format_timestamp(settings.clock.now()),
         "version_id": job.version_id,
         "kind": job.kind,
