@@ -88,8 +88,7 @@ class Runner:
         except Exception as error:
             why = apart.told(error)
             self._store.fail(job_id, self.owner, now=self._now(), code=why.code, detail=why.detail)
-            say = log.error if why.code == apart.INTERNAL else log.info
-            say("job-failed", job=job_id, kind=job.kind, code=why.code)
+            log.info("job-failed", job=job_id, kind=job.kind, code=why.code)
         else:
             log.info("job-done" if kept else "job-lost", job=job_id, kind=job.kind)
 
