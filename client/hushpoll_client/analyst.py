@@ -6,6 +6,7 @@ checked like on a device.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -14,16 +15,18 @@ from hushpoll_client.config import ClientConfig
 from hushpoll_client.endpoint import Endpoint
 from hushpoll_client.jobs import TIMEOUT_SECONDS, OnLook, wait_for
 from hushpoll_client.transport import Answer, Transport
-from hushpoll_protocols.errors import ManifestRefused, TransportError
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 from hushpoll_shared.canonical import canonical_json
 from hushpoll_shared.published import Published
-from hushpoll_shared.text import check_name
+from hushpoll_shared.text import check_name, show
 from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE, check_digest
 
 if TYPE_CHECKING:
     import requests
 
     from hushpoll_client.retry import Pacing
+
+_JOB_ID = re.compile("[0-9A-Za-z_-]{1,64}")
 
 # Estimates of many large domains are longer than anything a device reads.
 _CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0, exchange_timeout=600.0)
@@ -323,7 +326,7 @@ class AnalystClient:
 
     def job(self, job_id: str) -> dict[str, Any]:
         """Look at a job; needs scope ``read``."""
-        return _object(self._transport.get("jobs", job_id))
+        return _object(self._transport.get("jobs", _job_id(job_id)))
 
     def cancel_job(self, job_id: str) -> dict[str, Any]:
         """End a job that waits or runs, and return it; one that has ended stays as it is.
@@ -334,7 +337,7 @@ class AnalystClient:
 
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch the file that a job made, piece by piece; return its bytes."""
-        return self._transport.download("jobs", job_id, "result", write=write)
+        return self._transport.download("jobs", _job_id(job_id), "result", write=write)
 
     def fairness(
         self,
@@ -474,6 +477,8 @@ class AnalystClient:
         )
         if not (type(accepted) is type(duplicate) is int and isinstance(rejected, list)):
             raise _unexpected("accepted, duplicate and rejected")
+        if not all(isinstance(one, dict) for one in rejected):
+            raise _unexpected("objects in rejected")
         return BulkReceipt(accepted, duplicate, tuple(rejected))
 
     def find(self, digest: str) -> dict[str, Any] | None:
@@ -495,7 +500,7 @@ class AnalystClient:
         parameters = {one: value for one, value in given.items() if value is not None}
         job = self.start_job(kind, name, version, parameters)
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
-        found = _object(self._transport.get("jobs", str(job.get("id")), "result"))
+        found = _object(self._transport.get("jobs", _job_id(job.get("id")), "result"))
         if not isinstance(found.get(key, found.get("groups")), dict | list):
             raise _unexpected(key)
         return found
@@ -519,6 +524,16 @@ class AnalystClient:
 
 def _version(name: str, version: int) -> Iterable[str]:
     return ("surveys", check_name(name, field="survey"), "versions", str(version))
+
+
+def _job_id(value: object) -> str:
+    if not isinstance(value, str) or not _JOB_ID.fullmatch(value):
+        raise InvalidParameter(
+            f"the job's id is {show(value)}; an id is 1 to 64 letters, digits, '_' and '-': give "
+            "one that a server of hushpoll gave",
+            field="id",
+        )
+    return value
 
 
 def _object(answer: Answer) -> dict[str, Any]:

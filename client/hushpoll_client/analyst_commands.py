@@ -21,7 +21,14 @@ from hushpoll_client.options import (
 from hushpoll_client.shape_text import shape_text
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 from hushpoll_shared.records_file import read_records_header
-from hushpoll_shared.terminal import emit, json_option, progress, reports_errors, waiting
+from hushpoll_shared.terminal import (
+    emit,
+    emit_answer,
+    json_option,
+    progress,
+    reports_errors,
+    waiting,
+)
 
 
 @click.command()
@@ -62,7 +69,7 @@ def estimate(
                 shape = client.report_shape(
                     name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
                 )
-    found = [entry for entry in answer.get("attributes", []) if isinstance(entry, dict)]
+    found = _attributes(answer)
     known = [entry.get("name") for entry in found]
     for attribute in attributes:
         if attribute not in known:
@@ -72,11 +79,15 @@ def estimate(
                 field="attribute",
             )
     if attributes:
-        answer["attributes"] = found = [item for item in found if item.get("name") in attributes]
+        answer["attributes"] = [item for item in found if item.get("name") in attributes]
     text = [] if shape is None else [_shape(shape)]
     if shape is not None:
         answer["shape"] = shape
-    emit(answer, lambda: "\n\n".join([_tables(answer, found), *text]), as_json=as_json)
+    emit_answer(
+        answer,
+        lambda shown: "\n\n".join([_tables(shown, _attributes(shown)), *text]),
+        as_json=as_json,
+    )
 
 
 @click.command()
@@ -176,6 +187,11 @@ def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
     return {"version": published.version, "digest": published.digest, "records": count}
 
 
+def _attributes(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = answer.get("attributes")
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
 def _version(client: AnalystClient, name: str, version: int | None) -> int:
     return client.show(name).version if version is None else version
 
@@ -187,7 +203,7 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
     from rich.table import Table
 
     buffer = StringIO()
-    console = Console(file=buffer, width=100, color_system=None)
+    console = Console(file=buffer, width=100, color_system=None, markup=False, emoji=False)
     console.print(
         f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
         + (f", {answer['pending']} more pending" if answer.get("pending") else ""),

@@ -15,6 +15,7 @@ from hushpoll_client.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.text import printable, printable_lines
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers.
@@ -66,7 +67,7 @@ def answer(
     from rich.console import Console
 
     # Questions go to standard error: standard output has the result alone.
-    console = Console(stderr=True, soft_wrap=True)
+    console = Console(stderr=True, soft_wrap=True, emoji=False)
     with SurveyClient.from_link(
         link,
         digest=digest,
@@ -125,15 +126,16 @@ def _agrees(client: SurveyClient, path: Path, console: Any) -> bool:
 def _ask(client: SurveyClient, console: Any) -> dict[str, str | None] | None:
     published = client.published
     console.print()
-    console.print(published.title, style="bold", markup=False)
+    console.print(printable(published.title), style="bold", markup=False)
     if published.description:
-        console.print(published.description, markup=False, highlight=False)
+        console.print(printable_lines(published.description), markup=False, highlight=False)
     try:
         answers = interview(published, console)
     except EOFError:
         return None
     console.print("\nThis will leave your computer:\n", style="bold")
-    console.print(str(client.preview(answers)), markup=False, highlight=False)
+    preview = printable_lines(str(client.preview(answers)))
+    console.print(preview, markup=False, highlight=False)
     return answers if _yes("\nRandomise and send it?", console) else None
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_client.sentences import protection_of_question
+from hushpoll_shared.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,17 +52,19 @@ def _ask(attribute: PublishedAttribute, place: str, console: Console) -> str | N
         protection = protection_of_question(attribute.oracle.epsilon)
         fate = f"Randomised before it is sent. {protection.words}"
     console.print()
-    console.print(f"{place}. {attribute.question or attribute.name}", style="bold", markup=False)
+    question = printable(attribute.question or attribute.name)
+    console.print(f"{place}. {question}", style="bold", markup=False)
     console.print(f"   {fate}", style="dim", markup=False)
     choices = list(attribute.domain[:-1] if attribute.missing is not None else attribute.domain)
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if numbered:
         for number, choice in enumerate(choices, 1):
-            console.print(f"   {number}  {choice}", markup=False, highlight=False)
+            console.print(f"   {number}  {printable(choice)}", markup=False, highlight=False)
     else:
-        console.print(f"   {_shown(choices)}", markup=False, highlight=False)
+        console.print(f"   {printable(_shown(choices))}", markup=False, highlight=False)
     if attribute.missing is not None:
-        console.print(f"   Enter skips: {attribute.missing}", style="dim", markup=False)
+        skipped = printable(attribute.missing)
+        console.print(f"   Enter skips: {skipped}", style="dim", markup=False)
     while True:
         given = unicodedata.normalize("NFC", console.input("   > ").strip())
         if not given and attribute.missing is not None:

@@ -20,7 +20,10 @@ from hushpoll_client.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.terminal import emit_answer, json_option, reports_errors, waiting
+
+_ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
+"""Kinds of file that jobs make; all that a server's name for one is used for."""
 
 _KINDS = ("fold", "export", "train", "fairness", "shape")
 
@@ -80,8 +83,8 @@ def start(
                     client.job, found, timeout=timeout, on_look=lambda one: say(str(one["state"]))
                 )
             if out is not None:
-                _save(client, found, out)
-    emit(found, _words(found, out), as_json=as_json)
+                _save(client, str(found.get("id")), out)
+    emit_answer(found, lambda answer: _words(answer, out), as_json=as_json)
 
 
 @job.command()
@@ -94,7 +97,7 @@ def show(job_id: str, url: str, token: str | None, as_json: bool) -> None:
     """Look at the job ID."""
     with analyst(url, authorized(token)) as client:
         found = client.job(job_id)
-    emit(found, _words(found, None), as_json=as_json)
+    emit_answer(found, lambda answer: _words(answer, None), as_json=as_json)
 
 
 @job.command()
@@ -111,7 +114,7 @@ def cancel(job_id: str, url: str, token: str | None, as_json: bool) -> None:
     """
     with analyst(url, authorized(token)) as client:
         found = client.cancel_job(job_id)
-    emit(found, _words(found, None), as_json=as_json)
+    emit_answer(found, lambda answer: _words(answer, None), as_json=as_json)
 
 
 @job.command()
@@ -122,14 +125,36 @@ def cancel(job_id: str, url: str, token: str | None, as_json: bool) -> None:
 @json_option
 @reports_errors
 def result(job_id: str, out: Path | None, url: str, token: str | None, as_json: bool) -> None:
-    """Fetch what the job ID made, into --out or a file of the name that the server gives."""
+    """Fetch what the job ID made, into --out or a new file job-ID in this folder.
+
+    Without --out no file is overwritten.
+    """
     with analyst(url, authorized(token)) as client:
         found = client.job(job_id)
-        made = found.get("result") or {}
-        # A server does not choose where on this machine a file goes.
-        target = out or Path(Path(str(made.get("name"))).name or "result")
-        _save(client, found, target)
-    emit({**found, "file": str(target)}, _words(found, target), as_json=as_json)
+        target = out if out is not None else _reserved(job_id, found)
+        try:
+            _save(client, job_id, target)
+        except BaseException:
+            if out is None:
+                target.unlink(missing_ok=True)
+            raise
+    document = {**found, "file": str(target)}
+    emit_answer(document, lambda answer: _words(answer, target), as_json=as_json)
+
+
+def _reserved(job_id: str, found: dict[str, Any]) -> Path:
+    """Make an empty file, of a name that is ours: a server does not choose where a file goes."""
+    made = found.get("result")
+    named = str(made.get("name")) if isinstance(made, dict) else ""
+    ending = next((one for one in _ENDINGS if named.endswith(one)), "")
+    target = Path(f"job-{job_id}{ending}")
+    try:
+        target.touch(exist_ok=False)
+    except FileExistsError:
+        raise InvalidParameter(
+            f"{str(target)!r} exists already, and is not overwritten; give --out", field="out"
+        ) from None
+    return target
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -142,7 +167,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _save(client: AnalystClient, found: dict[str, Any], out: Path) -> None:
+def _save(client: AnalystClient, job_id: str, out: Path) -> None:
     if not out.parent.is_dir():
         raise InvalidParameter(
             f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
@@ -150,7 +175,7 @@ def _save(client: AnalystClient, found: dict[str, Any], out: Path) -> None:
         )
     with NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target:
         try:
-            client.job_result(str(found.get("id")), target.write)
+            client.job_result(job_id, target.write)
             target.flush()
             Path(target.name).replace(out)
         except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hushpoll_client.device_options import AT_A_TERMINAL, ledger_option
 from hushpoll_client.faults import Losses
 from hushpoll_client.ledger import Ledger
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.terminal import emit, json_option, json_text, reports_errors
 from hushpoll_shared.text import check_name
 
 
@@ -45,7 +44,7 @@ def show(path: Path, as_json: bool) -> None:
 @reports_errors
 def export(out: Path | None, path: Path) -> None:
     """Write everything that the ledger holds about you as JSON, reports that wait included."""
-    text = json.dumps(_existing(path).to_dict(), indent=2, ensure_ascii=False)
+    text = json_text(_existing(path).to_dict())
     if out is None:
         click.echo(text)
     else:

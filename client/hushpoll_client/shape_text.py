@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hushpoll_shared.rendering import printable
+from hushpoll_shared.text import printable
 
 
 def shape_text(found: Mapping[str, Any]) -> str:

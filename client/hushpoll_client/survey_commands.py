@@ -20,7 +20,7 @@ from hushpoll_client.preview import build_preview
 from hushpoll_shared.manifest import load_manifest
 from hushpoll_shared.protection import Level, weak_protection
 from hushpoll_shared.published import Published
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.terminal import emit, emit_answer, json_option, reports_errors
 
 
 @click.group()
@@ -60,7 +60,7 @@ def publish(
         return
     with analyst(needed(url), authorized(token)) as client:
         answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
-    emit(answer, lambda: _published(answer), as_json=as_json)
+    emit_answer(answer, _published, as_json=as_json)
 
 
 @survey.command()
@@ -85,7 +85,7 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     """List all versions of all surveys; with a token, how many reports each has."""
     with analyst(url, token) as client:
         found = client.surveys()
-    emit({"surveys": found}, lambda: _listed(found), as_json=as_json)
+    emit_answer({"surveys": found}, lambda answer: _listed(answer["surveys"]), as_json=as_json)
 
 
 @survey.command()
@@ -108,9 +108,9 @@ def close(
     with analyst(url, authorized(token)) as client:
         number = client.show(name).version if version is None else version
         answer = client.close(name, number, grace_seconds=grace)
-    emit(
+    emit_answer(
         answer,
-        lambda: (
+        lambda answer: (
             f"{answer.get('name')} version {answer.get('version')} is {answer.get('state')}; "
             "reports "
             f"are taken until {answer.get('accepts_until')}"
@@ -139,9 +139,9 @@ def delete_records(
         click.confirm(question, abort=True, err=True)
     with analyst(url, authorized(token)) as client:
         answer = client.delete_records(name, version)
-    emit(
+    emit_answer(
         answer,
-        lambda: (
+        lambda answer: (
             f"{answer.get('deleted')} records of {name} version {version} deleted at "
             f"{answer.get('deleted_at')}"
         ),
@@ -174,9 +174,11 @@ def origins(
         raise click.UsageError("Give either origins or --none.")
     with analyst(url, authorized(token)) as client:
         found = client.set_origins(name, origins) if origins or clear else client.origins(name)
-    emit(
+    emit_answer(
         {"name": name, "origins": found},
-        "\n".join(found) or f"No page of another origin may answer {name}.",
+        lambda answer: (
+            "\n".join(answer["origins"]) or f"No page of another origin may answer {name}."
+        ),
         as_json=as_json,
     )
 

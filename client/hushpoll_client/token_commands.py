@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from hushpoll_client.options import analyst, authorized, token_option, url_option
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.terminal import emit, emit_answer, json_option, reports_errors
 
 # The server knows the scopes; a list here would only fall behind it.
 _SCOPES = "submit, publish, read, train, admin"
@@ -50,7 +50,7 @@ def issue(
     """Issue a token and print it: it is shown this once."""
     with analyst(url, authorized(token)) as client:
         answer = client.issue_token(scopes, label=label, expires_in=expires_in)
-    emit(answer, lambda: _issued(answer), as_json=as_json)
+    emit_answer(answer, _issued, as_json=as_json)
 
 
 @token.command("list")
@@ -62,7 +62,11 @@ def list_tokens(url: str, token: str | None, as_json: bool) -> None:
     """List all tokens, without their secrets, which the server does not have."""
     with analyst(url, authorized(token)) as client:
         found = client.tokens()
-    emit({"tokens": found}, lambda: "\n".join(map(_listed, found)), as_json=as_json)
+    emit_answer(
+        {"tokens": found},
+        lambda answer: "\n".join(map(_listed, answer["tokens"])),
+        as_json=as_json,
+    )
 
 
 @token.command()
@@ -92,12 +96,7 @@ def rotate(
     """
     with analyst(url, authorized(token)) as client:
         answer = client.rotate_token(token_id, overlap_seconds=overlap, expires_in=expires_in)
-    until = answer.get("replaced_until")
-    emit(
-        answer,
-        lambda: f"{_issued(answer)}\n{answer.get('replaces')} is valid until {until}",
-        as_json=as_json,
-    )
+    emit_answer(answer, _rotated, as_json=as_json)
 
 
 @token.command()
@@ -118,6 +117,11 @@ def _issued(answer: dict[str, Any]) -> str:
     if answer.get("expires_at"):
         lines.append(f"expires at: {answer['expires_at']}")
     return "\n".join(lines)
+
+
+def _rotated(answer: dict[str, Any]) -> str:
+    until = answer.get("replaced_until")
+    return f"{_issued(answer)}\n{answer.get('replaces')} is valid until {until}"
 
 
 def _listed(entry: dict[str, Any]) -> str:

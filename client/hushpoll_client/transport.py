@@ -33,6 +33,10 @@ _log = logging.getLogger("hushpoll_client")
 _SHORTEST_WAIT_SECONDS: Final = 0.001
 
 
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A successful answer: status in [200, 299], headers and body."""
@@ -50,8 +54,9 @@ class Answer:
             If it is not JSON; not retryable.
         """
         try:
-            return json.loads(self.body)
-        except ValueError:
+            # Neither what JSON does not have, nor a nesting that nothing here could walk.
+            return json.loads(self.body, parse_constant=_refused)
+        except (ValueError, RecursionError):
             raise TransportError(
                 "the server's answer is not JSON; check that the address is a hushpoll server's",
                 retryable=False,

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hushpoll_shared.text import printable
+
 if TYPE_CHECKING:
     from hushpoll_client.analyst import BulkReceipt
 
@@ -76,7 +78,7 @@ class Account:
         """Enter what the server answered to a batch."""
         self.accepted += receipt.accepted
         self.duplicate += receipt.duplicate
-        self.rejected.update(str(one.get("code")) for one in receipt.rejected)
+        self.rejected.update(printable(one.get("code")) for one in receipt.rejected)
 
     def add(self, other: Account) -> None:
         """Add the counts of another part of the fleet; respondents and duration stay."""

@@ -10,6 +10,8 @@ from typing import Any, Self
 from hushpoll_client import Published
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_fleet.account import Account
+from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.text import printable
 
 # The server writes the counts of refusals in quiet moments.
 _PATIENCE_SECONDS = 10.0
@@ -36,13 +38,26 @@ class ServerCounts:
 
     @classmethod
     def now(cls, analyst: AnalystClient, published: Published) -> Self:
-        """Ask the server; needs scope ``read``."""
+        """Ask the server; needs scope ``read``.
+
+        Raises
+        ------
+        TransportError
+            The answer has no counts, or none came.
+        """
         found = analyst.counts(published.name, published.version)
         rejected: Counter[str] = Counter()
-        for code, count in found["rejected"].items():
-            # A malformed report is counted by its reason as well.
-            rejected[code.partition(":")[0]] += int(count)
-        return cls(int(found["accepted"]), int(found["duplicate"]), rejected)
+        try:
+            for code, count in found["rejected"].items():
+                # A malformed report is counted by its reason as well.
+                rejected[printable(code.partition(":")[0])] += int(count)
+            return cls(int(found["accepted"]), int(found["duplicate"]), rejected)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise TransportError(
+                "the server's answer has no counts of reports; check that both sides have the "
+                "same version",
+                retryable=False,
+            ) from None
 
     def since(self, before: ServerCounts) -> ServerCounts:
         """Return the difference to an earlier moment."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from hushpoll_shared.rendering import printable, rendered
+from hushpoll_shared.rendering import rendered
+from hushpoll_shared.text import printable
 
 _LABELS: Final = {
     "DI": "DI = P0/P1, fair at 1",

@@ -19,6 +19,7 @@ from hushpoll_protocols.errors import (
     TransportError,
 )
 from hushpoll_shared.canonical import InvalidJson
+from hushpoll_shared.text import printable
 
 PROBLEM_MEDIA_TYPE: Final = "application/problem+json"
 URN_PREFIX: Final = "urn:hushpoll:problem:"
@@ -286,7 +287,7 @@ def _text(value: object) -> str:
     """Return printable text of at most 500 characters, or nothing for anything but a string."""
     if not isinstance(value, str):
         return ""
-    return "".join(c if c.isprintable() else " " for c in value[:500])
+    return printable(value[:500])
 
 
 __all__ = [

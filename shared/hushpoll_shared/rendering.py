@@ -17,8 +17,3 @@ def rendered(table: Table) -> str:
     buffer = StringIO()
     Console(file=buffer, width=WIDTH, color_system=None, markup=False, emoji=False).print(table)
     return buffer.getvalue().rstrip("\n")
-
-
-def printable(value: object) -> str:
-    """Return a text, number or None from another machine without what would move a cursor."""
-    return "".join(one if one.isprintable() else " " for one in str(value))

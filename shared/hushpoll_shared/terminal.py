@@ -11,9 +11,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 from hushpoll_protocols import HushpollError, MissingExtra, TransportError
+from hushpoll_shared.text import made_printable, printable, printable_lines
 
 try:
     import click
@@ -47,8 +48,8 @@ def describe(error: HushpollError | OSError) -> str:
     """Return an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return printable(f"{where}{error.strerror}")
+    return " ".join(printable(error).split()) or type(error).__name__
 
 
 def fail(error: HushpollError | OSError) -> NoReturn:
@@ -84,8 +85,22 @@ def json_option(command: _Command) -> _Command:
     )(command)
 
 
+def json_text(document: object) -> str:
+    """Return a document as JSON that is safe in a terminal and holds the same texts.
+
+    Characters that :func:`hushpoll_shared.text.printable` would replace are escaped.
+    """
+    found = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    if found.isascii():
+        return found
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in found)
+
+
 def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:
-    """Print a result on standard output, as JSON or as text.
+    """Print a result on standard output, as JSON or as text, without what would move a cursor.
+
+    A text that a server wrote can still hold lines of its own: such results go to
+    :func:`emit_answer`.
 
     Parameters
     ----------
@@ -97,9 +112,37 @@ def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> N
         Which of the two to print.
     """
     if as_json:
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json_text(document))
     else:
-        click.echo(text() if callable(text) else text)
+        click.echo(printable_lines(text() if callable(text) else text))
+
+
+def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) -> None:
+    """Print what a server answered.
+
+    Parameters
+    ----------
+    document : object
+        The answer, JSON.
+    text : callable
+        Makes text of the answer, of which every string is printable and has no line breaks.
+    as_json : bool
+        Whether to print the answer itself instead.
+
+    Raises
+    ------
+    TransportError
+        The answer does not have the form that `text` needs.
+    """
+    try:
+        words = json_text(document) if as_json else printable_lines(text(made_printable(document)))
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        raise TransportError(
+            "the server's answer does not have the form that this command knows; check that the "
+            "address is a hushpoll server's and that both sides have the same version",
+            retryable=False,
+        ) from None
+    click.echo(words)
 
 
 @contextmanager
@@ -130,12 +173,12 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, emoji=False)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(),
     )
     with Progress(
@@ -168,7 +211,7 @@ def waiting(description: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True, markup=False)
+    console = Console(stderr=True, markup=False, emoji=False)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -179,4 +222,4 @@ def waiting(description: str) -> Iterator[Callable[[str], None]]:
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as line:
         task = line.add_task(description, total=None, state="")
-        yield lambda state: line.update(task, state=state)
+        yield lambda state: line.update(task, state=printable(state))

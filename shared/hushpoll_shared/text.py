@@ -27,6 +27,41 @@ _FORBIDDEN: Final = re.compile(
 )
 
 
+# What Python calls printable and nobody sees: fillers, joiners and selectors of variants.
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+
+
+def printable(value: object) -> str:
+    """Return a text, number or None from another machine as one line that is safe in a terminal.
+
+    Every character that could move a cursor, turn the direction of writing or not be seen becomes
+    a space: control characters, line breaks, directional overrides, blanks without width, fillers.
+    """
+    text = _INVISIBLE.sub(" ", str(value))
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return lines of text, each :func:`printable`; for lines that this program broke itself."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def made_printable(document: object) -> object:
+    """Return a JSON document from another machine with all its texts :func:`printable`."""
+    match document:
+        case str():
+            return printable(document)
+        case dict():
+            return {printable(key): made_printable(value) for key, value in document.items()}
+        case list() | tuple():
+            return [made_printable(one) for one in document]
+        case _:
+            return document
+
+
 def show(value: object) -> str:
     """Return `value` as it may stand in a message: its repr, cut to 80 characters."""
     try:

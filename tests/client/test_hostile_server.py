@@ -1,0 +1,206 @@
+"""No text of a server reaches a terminal raw, by any command, and none chooses a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import click
+import pytest
+
+from client.hostile_server import BODIES, HOSTILE, JOB_ID, HostileServer
+from hushpoll_client.command_group import LazyGroup, hushpoll
+from hushpoll_client.commandline import main
+from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.text import printable
+
+NAME = "plain"
+QUESTION = "Is it\u200b you\u3164? :smile: [red]x[/red]"
+
+# Every command that asks a server, with the arguments that bring it to the answer.
+COMMANDS = {
+    "survey publish": ("draft.json",),
+    "survey show": (NAME,),
+    "survey list": (),
+    "survey close": (NAME,),
+    "survey delete-records": (NAME, "1", "--yes"),
+    "survey origins": (NAME,),
+    "token issue": ("--scope", "read"),
+    "token list": (),
+    "token rotate": ("ab",),
+    "token revoke": ("ab",),
+    "estimate": (NAME, "--check-shape"),
+    "export": (NAME, "--out", "all.records"),
+    "fairness": (NAME,),
+    "job start": ("export", NAME),
+    "job show": (JOB_ID,),
+    "job cancel": (JOB_ID,),
+    "job result": (JOB_ID,),
+    "simulate": ("--manifest", "draft.json", "--data", "two.csv", "--bulk"),
+    "submit": ("two.reports", NAME),
+}
+
+
+@pytest.fixture
+def draft():
+    return {
+        "name": NAME,
+        "version": 1,
+        "title": QUESTION,
+        "description": f"{QUESTION}\n{QUESTION}",
+        "epsilon": "1",
+        "protocol": "GRR",
+        "minimum_batch": 20,
+        "attributes": [
+            {
+                "name": "one",
+                "role": "sensitive",
+                "categories": [QUESTION, "b"],
+                "question": QUESTION,
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path, draft):
+    """Run a command in a folder of its own, and return its code and what it showed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HUSHPOLL_TOKEN", "hp_x_y")
+    monkeypatch.setenv("HUSHPOLL_LEDGER", str(tmp_path / "ledger.sqlite"))
+    (tmp_path / "draft.json").write_text(json.dumps(draft))
+    (tmp_path / "two.csv").write_text("one\nb\nb\n")
+
+    def run(*arguments: str, typed: str = "") -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        out, err = capsys.readouterr()
+        return caught.value.code, out, err
+
+    return run
+
+
+def check(*texts: str, wrapped: bool = False) -> None:
+    for text in texts:
+        assert all(c == "\n" or printable(c) == c for c in text), ascii(text)
+        # A table breaks long texts where its width ends.
+        assert wrapped or not any(line.startswith("Error: forged") for line in text.split("\n"))
+        assert "Traceback" not in text
+        if "x[/" in text or "[bold" in text:
+            assert "[bold]x[/bold]" in text or "[red]x[/red]" in text
+        assert "\N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}" not in text
+
+
+def arguments(command: str, url: str) -> list[str]:
+    return [*command.split(), *COMMANDS[command], "--url", url]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("way", BODIES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_shows_what_a_hostile_server_writes_raw(
+    call, tmp_path, draft, command, way, as_json
+):
+    published = Manifest.from_dict(draft).resolve()
+    if command == "submit":
+        written = call("simulate", *COMMANDS["simulate"], "--to-file", "two.reports")
+        assert written[0] == 0, written
+    before = {path.name for path in tmp_path.iterdir()}
+    with HostileServer(way, published.canonical) as server:
+        code, out, err = call(*arguments(command, server.url), *(["--json"] if as_json else []))
+    check(out, err, wrapped=command == "estimate")
+    if code == 0 and as_json:
+        json.loads(out)
+    if code != 0:
+        assert code != 2, err
+        assert err or out
+    added = {path.name for path in tmp_path.iterdir()} - before
+    assert added <= {"all.records", f"job-{JOB_ID}"}, added
+
+
+@pytest.mark.parametrize("job_id", [HOSTILE, "../../tokens", "", "x" * 65])
+def test_a_job_of_a_hostile_id_is_not_looked_at(call, draft, job_id):
+    published = Manifest.from_dict(draft).resolve()
+    with HostileServer("answers", published.canonical, job_id) as server:
+        for command in ("fairness", "estimate"):
+            code, out, err = call(*arguments(command, server.url))
+            check(out, err)
+            assert (code, out) == (1, "")
+            assert "the job's id is" in err
+        code, out, err = call("job", "show", job_id.replace("\0", ""), "--url", server.url)
+    check(out, err)
+    assert code in (1, 2)
+
+
+@pytest.mark.parametrize("way", BODIES)
+def test_a_manifest_that_is_none_is_refused_without_its_text(call, way):
+    with HostileServer(way) as server:
+        for command in ("survey show", "survey close", "estimate", "export", "fairness"):
+            code, out, err = call(*arguments(command, server.url))
+            check(out, err)
+            assert code in (1, 4)
+            assert err.startswith("Error: ")
+
+
+def test_json_keeps_the_texts_of_the_answer(call):
+    with HostileServer("answers") as server:
+        code, out, _ = call("job", "show", JOB_ID, "--url", server.url, "--json")
+    assert code == 0
+    assert json.loads(out)["survey"] == HOSTILE
+
+
+def test_titles_and_questions_are_shown_without_invisible_characters(call, draft):
+    published = Manifest.from_dict(draft).resolve()
+    with HostileServer("answers", published.canonical) as server:
+        code, out, err = call("survey", "show", NAME, "--url", server.url)
+        assert code == 0
+        check(out, err)
+        _, out, err = call("answer", f"{server.url}/s/{NAME}", typed="y\n1\ny\n")
+    check(out, err)
+    assert "Is it  you ? :smile: [red]x[/red]" in err
+
+
+def test_a_result_without_out_goes_into_a_new_file_of_our_name(call, tmp_path):
+    with HostileServer("answers") as server:
+        code, out, err = call("job", "result", JOB_ID, "--url", server.url)
+        check(out, err)
+        assert code == 0, err
+        target = tmp_path / f"job-{JOB_ID}"
+        assert json.loads(target.read_bytes())["name"] == HOSTILE
+        assert str(target.name) in out
+        target.write_bytes(b"mine")
+        code, out, err = call("job", "result", JOB_ID, "--url", server.url)
+        assert (code, target.read_bytes()) == (1, b"mine")
+        assert "is not overwritten; give --out" in err
+
+
+def test_a_result_that_does_not_arrive_leaves_no_file(call, tmp_path):
+    before = set(tmp_path.iterdir())
+    with HostileServer("problems") as server:
+        code, _, err = call("job", "result", JOB_ID, "--url", server.url)
+    assert code == 1
+    check(err)
+    assert set(tmp_path.iterdir()) == before
+
+
+def _asking(group: click.Group, path: str = "") -> set[str]:
+    """Return the commands that have an address of a server."""
+    context, found = click.Context(group), set()
+    for name in group.list_commands(context):
+        if isinstance(group, LazyGroup) and name in ("serve", "worker", "migrate"):
+            continue
+        command = group.get_command(context, name)
+        assert command is not None
+        whole = f"{path} {name}".strip()
+        if isinstance(command, click.Group):
+            found |= _asking(command, whole)
+        elif any(option.name == "url" for option in command.params):
+            found.add(whole)
+    return found
+
+
+def test_every_command_that_asks_a_server_is_tested_here():
+    # What hushpoll data downloads is held to a digest, and nothing of it is shown.
+    assert _asking(hushpoll) - {"data"} == set(COMMANDS)
