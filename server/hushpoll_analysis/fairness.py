@@ -17,9 +17,10 @@ from hushpoll_analysis.decode import check_records, indicator_matrix
 from hushpoll_analysis.fairness_moments import RATES, Moments, row_terms
 from hushpoll_analysis.fairness_predictions import AuditPredictions, check, protected_of, setting
 from hushpoll_analysis.fairness_rates import METRICS, Estimated
-from hushpoll_analysis.fairness_report import NO_LABELS, FairnessAudit, Finding, finding, interval
+from hushpoll_analysis.fairness_report import NO_LABELS, FairnessAudit, Finding, finding
 from hushpoll_analysis.fairness_weights import excess_shares, weights
 from hushpoll_analysis.frequencies import require_rows
+from hushpoll_analysis.group_shares import group_shares
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
@@ -93,7 +94,7 @@ def audit(
         unprivileged, privileged = fairness_rates.rates(moments, rate, confidence=confidence)
         rates[f"{rate}1"] = told(privileged, rate, 1)
         rates[f"{rate}0"] = told(unprivileged, rate, 0)
-    shares = fairness_rates.shares(moments, confidence=confidence)
+    shares = group_shares(published, records, moments, confidence=confidence)
     oracle = attribute.oracle
     return FairnessAudit(
         survey=published.name,
@@ -108,7 +109,7 @@ def audit(
         epsilon=None if oracle is None else format_epsilon(oracle.epsilon),
         privileged=protected.privileged,
         unprivileged=protected.unprivileged,
-        shares={names[group]: interval(shares[group]) for group in (1, 0)},
+        shares={names[group]: shares[group] for group in (1, 0)},
         metrics=metrics,
         rates=rates,
     )
