@@ -333,7 +333,7 @@ class AnalystClient:
 
         Needs the token that asked for it, or scope ``admin``.
         """
-        return self._post({}, "jobs", job_id, "cancel")
+        return self._post({}, "jobs", _job_id(job_id), "cancel")
 
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch the file that a job made, piece by piece; return its bytes."""
