@@ -21,6 +21,7 @@ import { sayTreatment } from "./treatment.js";
 const form = /** @type {HTMLFormElement} */ (byId("survey-form"));
 const { server = "", survey = "", version, digest = "", worker = "", scope = "" } = form.dataset;
 const link = readLink(location, history);
+const storage = indexedDbStorage();
 
 /** What happened since this page was loaded. @type {Moment} */
 const moment = { own: false, dropped: false, sending: false };
@@ -31,6 +32,7 @@ let tryNow = () => {};
 const client = new SurveyClient(location.origin + server, survey, {
   version: Number(version),
   digest,
+  storage,
   ...link,
   pacing: { sleep: waitForNetwork, random: Math.random },
 });
@@ -197,11 +199,23 @@ async function showStep(published) {
   else showPart("survey");
 }
 
+/**
+ * Have a report that was refused sent again, for example since its token was spent: no other is made of its answers.
+ *
+ * @param {string} token
+ * @param {Published} published
+ */
+const sendAgainWith = (token, published) =>
+  storage.update((entries) => {
+    const entry = entries.find((one) => one.digest === published.digest && one.state === "refused");
+    return entry && { ...entry, token, state: "waiting" };
+  });
+
 guardAnswers(form);
 
 // Not awaited: what waits may wait long for a network.
 attempt(async () => {
-  await forgetTaken(indexedDbStorage());
+  await forgetTaken(storage);
   const published = await client.published();
   checkForm(form, published);
   sayTreatment(form, published);
@@ -217,6 +231,7 @@ attempt(async () => {
   addEventListener("pageshow", (event) => event.persisted && attempt(() => showStep(published)));
   /** @type {HTMLButtonElement} */ (byId("go-on")).disabled = false;
   step("survey");
+  if (link.token) await sendAgainWith(link.token, published);
   if ((await showAnswered(published)) === "waiting") deliver(published);
 });
 const loaded = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-kept]"));

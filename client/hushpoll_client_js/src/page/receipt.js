@@ -19,17 +19,21 @@ const DROPPED = "What you have just answered here was neither randomised nor sen
 const WHOSE =
   "If you gave these answers, nothing is left for you to do. If another person did, you cannot answer here as well: a browser " +
   "answers a survey once. Use a device of your own, or a browser profile of your own on this one.";
+const OTHER_TOKEN =
+  "If it was the token that the server refused, open the survey on this device by a link with another token: the same report is then sent again.";
 const NO_CHANGE = "They may have left this device already, so they cannot be changed any more.";
 
 /**
  * @param {Entry["state"]} state
+ * @param {Published["submission"]} submission
  * @param {Moment} moment
  * @returns {string[]} Heading, then paragraphs.
  */
-function wordsFor(state, { own, sending }) {
+function wordsFor(state, submission, { own, sending }) {
   if (state === "withdrawn") return ["You have withdrawn your answers to this survey.", "They are not given again."];
   if (state === "refused") {
-    return ["The server did not take the answers.", "It refused the report for good. The epsilon that it spent stays counted."];
+    const spent = "It refused the report. The epsilon that it spent stays counted.";
+    return ["The server did not take the answers.", spent, ...(submission === "token" ? [OTHER_TOKEN] : [])];
   }
   if (state === "accepted") {
     if (own) return ["Thank you. Your answers have arrived.", "The server has stored the report that your device sent, once."];
@@ -48,12 +52,12 @@ function wordsFor(state, { own, sending }) {
  * @param {Moment & {spent: string, reason?: string | undefined}} moment With the epsilon that this device has spent in all, and
  *   why the server refused the report.
  */
-export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes }, moment) {
+export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission }, moment) {
   const { spent, dropped, reason } = moment;
   const server = api.replace(/\/api\/v1$/, "");
   const facts = { survey, version, title, server, digest, report: id, epsilon, state };
   const file = new Blob([`${JSON.stringify(facts, null, 2)}\n`], { type: "application/json" });
-  const [heading, ...words] = wordsFor(state, moment);
+  const [heading, ...words] = wordsFor(state, submission, moment);
   const clear = attributes.filter(({ oracle }) => !oracle).map(({ name, question }) => question ?? name);
   byId("receipt-heading").textContent = heading;
   byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, DROPPED)] : []));
