@@ -14,7 +14,7 @@ from hushpoll_shared.canonical import canonical_json, parse_json
 from hushpoll_shared.drafts import check_keys, read_attribute
 from hushpoll_shared.protected import read_protected
 from hushpoll_shared.published import Published
-from hushpoll_shared.terms import DEFAULT_BATCH, Terms
+from hushpoll_shared.terms import DAILY, DEFAULT_BATCH, Terms
 from hushpoll_shared.text import normalized, show
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _KEYS: Final = frozenset(
         "protected",
         "submission",
         "minimum_batch",
+        "release",
         "population",
     }
 )
@@ -123,6 +124,7 @@ class Manifest(Terms):
             protected=read_protected(_normalized_groups(value.get("protected"))),
             submission=_given(value, "submission", "open"),
             minimum_batch=_given(value, "minimum_batch", DEFAULT_BATCH),
+            release=_given(value, "release", DAILY),
             protocol=value.get("protocol"),
             population=value.get("population"),
         )
@@ -217,6 +219,7 @@ class Manifest(Terms):
             protected=self.protected,
             submission=self.submission,
             minimum_batch=self.minimum_batch,
+            release=self.release,
         )
 
 

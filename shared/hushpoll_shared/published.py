@@ -23,7 +23,7 @@ from hushpoll_shared.codec import Layout
 from hushpoll_shared.decimals import check_canonical
 from hushpoll_shared.drafts import check_keys
 from hushpoll_shared.protected import read_protected
-from hushpoll_shared.terms import MOST_ATTRIBUTES, Terms
+from hushpoll_shared.terms import DAILY, MOST_ATTRIBUTES, Terms
 from hushpoll_shared.text import show
 
 FORMAT: Final = 1
@@ -40,7 +40,7 @@ _REQUIRED: Final = (
     "minimum_batch",
     "attributes",
 )
-_KEYS: Final = frozenset({*_REQUIRED, "description", "opens", "closes", "protected"})
+_KEYS: Final = frozenset({*_REQUIRED, "description", "opens", "closes", "protected", "release"})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -133,6 +133,7 @@ class Published(Terms):
             protected=read_protected(document.get("protected"), canonical=True),
             submission=document["submission"],
             minimum_batch=document["minimum_batch"],
+            release=document.get("release", DAILY),
         )
         published._check_budget()
         return published

@@ -15,6 +15,11 @@ from hushpoll_shared.protected import Protected
 from hushpoll_shared.text import DESCRIPTION_LENGTH, TITLE_LENGTH, check_name, check_text, show
 
 SUBMISSIONS: Final = ("open", "token")
+DAILY: Final = "daily"
+WEEKLY: Final = "weekly"
+AT_THE_END: Final = "end"
+IMMEDIATE: Final = "immediate"
+RELEASES: Final = (DAILY, WEEKLY, AT_THE_END, IMMEDIATE)
 LARGEST_VERSION: Final = 2**31 - 1
 LARGEST_BATCH: Final = 10**9
 MOST_ATTRIBUTES: Final = 256
@@ -49,6 +54,10 @@ class Terms:
         ``"open"`` or ``"token"`` (one single-use token per respondent).
     minimum_batch : int
         Fewest reports that any statistic is computed from, in [1, 10^9].
+    release : str
+        When analysts are given what has come in since they were last given something: ``"daily"``
+        (at UTC midnight), ``"weekly"`` (as the Monday begins), ``"end"`` (once the survey is over)
+        or ``"immediate"`` (whenever they ask).
 
     Raises
     ------
@@ -68,6 +77,7 @@ class Terms:
     protected: Protected | None = None
     submission: str = "open"
     minimum_batch: int = DEFAULT_BATCH
+    release: str = DAILY
 
     def __post_init__(self) -> None:
         check_name(self.name, field="name")
@@ -90,6 +100,11 @@ class Terms:
                 field="submission",
             )
         _check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
+        if self.release not in RELEASES:
+            raise InvalidParameter(
+                f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
+                field="release",
+            )
 
     @property
     def opens_at(self) -> datetime | None:
@@ -155,6 +170,9 @@ class Terms:
                 document[key] = value
         if self.protected is not None:
             document["protected"] = self.protected.to_dict()
+        # The form of before this term existed means the same, and keeps its digest.
+        if self.release != DAILY:
+            document["release"] = self.release
         return document
 
 

@@ -51,6 +51,7 @@ def test_what_is_left_out_has_its_default() -> None:
     assert manifest.split.kind == "uniform"
     assert manifest.submission == "open"
     assert manifest.minimum_batch == 100
+    assert manifest.release == "daily"
     assert manifest.opens_at is manifest.closes_at is manifest.protected is None
     assert manifest.population is manifest.protocol is manifest.description is None
 
@@ -166,6 +167,7 @@ REFUSALS: dict[str, tuple[Callable[[Document], None], str, str]] = {
     ),
     "submission": (change(submission="post"), "submission", "open, token"),
     "minimum_batch": (change(minimum_batch=0), "minimum_batch", "[1, 1000000000]"),
+    "release": (change(release="hourly"), "release", "daily, weekly, end, immediate"),
     "population": (change(population=[1]), "population", "mapping"),
     "population with nan": (change(population={"p": float("nan")}), "population", "finite"),
     "protected undeclared": (protected(attribute="sex"), "protected.attribute", "not declared"),

@@ -89,6 +89,25 @@ def test_a_published_number_of_buckets_stays_although_another_one_is_better(
     assert json.loads(read.canonical)["attributes"][2] == country
 
 
+def test_daily_release_is_not_named_and_changes_no_digest(
+    document: Document, published: Published
+) -> None:
+    document["release"] = "daily"
+    again = Manifest.from_dict(document).resolve()
+    assert again.digest == published.digest
+    assert "release" not in again.to_dict()
+    assert Published.from_json(published.canonical).release == "daily"
+
+
+@pytest.mark.parametrize("release", ["weekly", "end", "immediate"])
+def test_other_releases_are_named_and_read_back(document: Document, release: str) -> None:
+    document["release"] = release
+    published = Manifest.from_dict(document).resolve()
+    assert published.to_dict()["release"] == release
+    assert Published.from_json(published.canonical) == published
+    assert Published.from_json(published.canonical).release == release
+
+
 def test_population_does_not_change_the_digest(document: Document, published: Published) -> None:
     del document["population"]
     assert Manifest.from_dict(document).resolve().digest == published.digest
@@ -100,6 +119,7 @@ def test_population_does_not_change_the_digest(document: Document, published: Pu
         ("title", "Other"),
         ("version", 2),
         ("minimum_batch", 101),
+        ("release", "immediate"),
         ("closes", "2026-02-28T09:00:01Z"),
         ("epsilon", "4.000000000001"),
         ("protected", None),

@@ -37,6 +37,9 @@ PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("weight of nothing", "split.weights[town]", [(["split", "weights", "town"], "1")]),
     ("submission", "submission", [(["submission"], "post")]),
     ("minimum batch", "minimum_batch", [(["minimum_batch"], 0)]),
+    ("release", "release", [(["release"], "hourly")]),
+    ("release that goes without saying", "release", [(["release"], "daily")]),
+    ("release null", "release", [(["release"], None)]),
     ("opens", "opens", [(["opens"], "2026-02-30T00:00:00Z")]),
     (
         "closes before opens",

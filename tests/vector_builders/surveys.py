@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.terms import RELEASES
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -107,4 +108,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
             {"name": "b", "role": "sensitive", "protocol": "OUE", "categories": ["c", "d"]}
         ],
     },
+    *({**SMALL, "name": f"small-{term}", "release": term} for term in RELEASES),
 )
