@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from hushpoll_protocols import SecureBits
-from hushpoll_server.store import segments
+from hushpoll_server.store import blobs
 from hushpoll_shared import wire
 
 # At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
@@ -151,8 +151,8 @@ def test_what_is_not_published_has_no_answers(site, what):
 
 
 def test_blocks_join_small_segments(site, monkeypatch):
-    monkeypatch.setattr(segments, "SEGMENT_REPORTS", 10)
-    monkeypatch.setattr(segments, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(blobs, "SEGMENT_REPORTS", 10)
+    monkeypatch.setattr(blobs, "BLOCK_BYTES", 100)
     published = site.publish()
     for _ in range(5):
         site.fill(published, 10)  # 50 bytes each

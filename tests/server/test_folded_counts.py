@@ -25,7 +25,7 @@ def agree(site):
 
 
 def test_counts_grow_with_each_fold_and_never_by_mixing(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 20)
+    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", 20)
     published = site.publish(minimum_batch=5)
     total = 0
     for number in (5, 9, 30, 6, 41):

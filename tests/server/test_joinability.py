@@ -149,7 +149,7 @@ def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_surv
     make_site, make_report, monkeypatch, rng, database_url, tmp_path
 ):
     """What a large survey shows while it is open, and no longer when it is over."""
-    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", PER_FOLD)
+    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", PER_FOLD)
     site = make_site()
     shuffle_by(site, monkeypatch, rng)
     published, ids, _ = collect(site, make_report)

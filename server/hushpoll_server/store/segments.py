@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, func, insert, literal, select
+from sqlalchemy import Connection, delete, func, literal, select
 
-from hushpoll_server.mixing import Mixed
-from hushpoll_server.store import closing, counts, sealed_ids
+from hushpoll_server.store import blobs, closing, counts, sealed_ids
 from hushpoll_server.store.counts import Folded, Sealed, Tally
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import folded_counts, inbox, segments
 
 Rows = npt.NDArray[np.uint8]
-
-# Bounds of one blob. Reading has no use for larger ones and a smaller one costs a statement.
-SEGMENT_REPORTS = 65_536
-SEGMENT_BYTES = 16 * 2**20
-# What a reader is given at a time, at least.
-BLOCK_BYTES = 16 * 2**20
 
 
 class SegmentStore:
@@ -54,7 +46,7 @@ class SegmentStore:
 
         The same transaction adds the moved reports to the version's counts. They are shuffled
         together with what is in segments less than half full: a version of at most
-        ``SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every fold.
+        ``blobs.SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every fold.
 
         Parameters
         ----------
@@ -87,7 +79,7 @@ class SegmentStore:
             if moves:
                 known = 0 if held is None else held.folded.reports
                 if not last:
-                    taken = _withdraw(connection, version_id, record_size)
+                    taken = blobs.withdraw(connection, version_id, record_size)
                 moved, fresh, rows = self._take_inbox(
                     connection, version_id, record_size, taken, known=known, last=last
                 )
@@ -99,10 +91,10 @@ class SegmentStore:
                 return 0
             counts.write(connection, version_id, total)
             if last:
-                _mix(connection, version_id, record_size, rows)
+                blobs.mix(connection, version_id, record_size, rows)
                 counts.mark_mixed(connection, version_id)
             elif rows is not None:
-                _seal(connection, version_id, rows)
+                blobs.seal(connection, version_id, rows)
             if rows is not None and not self._database.backend.EMPTIES_FIRST:
                 self._database.backend.empty_inbox(connection, version_id)
         self._database.tidy()
@@ -112,13 +104,13 @@ class SegmentStore:
         """Return the counts that are kept and those of the segments, of one state."""
         with self._database.reading() as connection:
             held = counts.read(connection, version_id)
-            found = self._tally(version_id, _blocks(connection, version_id, record_size))
+            found = self._tally(version_id, blobs.blocks(connection, version_id, record_size))
         return None if held is None else held.folded, found
 
     def rebuild_counts(self, version_id: int, record_size: int) -> None:
         """Replace the counts of a version whose records are there by those of its segments."""
         with self._database.writing(folding=version_id) as connection:
-            blocks = _blocks(connection, version_id, record_size)
+            blocks = blobs.blocks(connection, version_id, record_size)
             counts.write(connection, version_id, self._tally(version_id, blocks))
 
     def delete_records(self, version_id: int, record_size: int, at: int) -> int:
@@ -138,9 +130,9 @@ class SegmentStore:
         """
         with self._database.writing(folding=version_id) as connection:
             held = counts.read(connection, version_id)
-            gone = _sealed_count(connection, version_id)
+            gone = blobs.count(connection, version_id)
             if held is None:
-                blocks = _blocks(connection, version_id, record_size)
+                blocks = blobs.blocks(connection, version_id, record_size)
                 counts.write(connection, version_id, self._tally(version_id, blocks))
             connection.execute(delete(segments).where(segments.c.version_id == version_id))
             if gone or held is None or held.records_deleted_at is None:
@@ -164,7 +156,7 @@ class SegmentStore:
             kept = select(folded_counts.c.reports).where(folded_counts.c.version_id == version_id)
             sealed = connection.execute(kept).scalar_one_or_none()
             if sealed is None:
-                sealed = _sealed_count(connection, version_id)
+                sealed = blobs.count(connection, version_id)
             return _inbox_count(connection, version_id), int(sealed)
 
     def unmixed(self) -> set[int]:
@@ -185,7 +177,7 @@ class SegmentStore:
             The order has no meaning.
         """
         with self._database.reading() as connection:
-            yield from _blocks(connection, version_id, record_size)
+            yield from blobs.blocks(connection, version_id, record_size)
 
     def _take_inbox(
         self,
@@ -245,102 +237,12 @@ class SegmentStore:
             total = held.folded if fresh is None else held.folded.plus(fresh)
             if total is not None:
                 return total
-        elif not taken and not _sealed_count(connection, version_id):
+        elif not taken and not blobs.count(connection, version_id):
             return fresh
         # Segments older than the counts, or counts of a release that kept others.
-        sealed = chain(taken, _blocks(connection, version_id, record_size))
+        sealed = chain(taken, blobs.blocks(connection, version_id, record_size))
         total = self._tally(version_id, sealed)
         return total if fresh is None else total.plus(fresh)
-
-
-def _rows(data: bytes, record_size: int) -> Rows:
-    return np.frombuffer(data, dtype=np.uint8).reshape(-1, record_size)
-
-
-def _capacity(record_size: int) -> int:
-    return max(1, min(SEGMENT_REPORTS, SEGMENT_BYTES // max(1, record_size)))
-
-
-def _seal(connection: Connection, version_id: int, rows: Rows) -> None:
-    # Pieces of one size, so that none is less than half full where there is more than one.
-    pieces = np.array_split(rows, -(-len(rows) // _capacity(rows.shape[1])))
-    values: list[dict[str, Any]] = [
-        {"version_id": version_id, "reports": len(piece), "data": piece.tobytes()}
-        for piece in pieces
-    ]
-    connection.execute(insert(segments), values)
-
-
-def _withdraw(connection: Connection, version_id: int, record_size: int) -> list[Rows]:
-    """Take segments less than half full back, the newest first, as many as fill one."""
-    capacity = _capacity(record_size)
-    unfilled = select(segments.c.id, segments.c.reports).where(
-        segments.c.version_id == version_id, segments.c.reports < capacity / 2
-    )
-    chosen: list[int] = []
-    for number, reports in connection.execute(unfilled.order_by(segments.c.id.desc())).all():
-        capacity -= reports
-        if capacity < 0:
-            break
-        chosen.append(number)
-    if not chosen:
-        return []
-    taken = connection.execute(
-        delete(segments).where(segments.c.id.in_(chosen)).returning(segments.c.data)
-    ).scalars()
-    return [_rows(data, record_size) for data in taken.all()]
-
-
-def _mix(connection: Connection, version_id: int, record_size: int, rows: Rows | None) -> None:
-    """Shuffle all segments of a version, and `rows`, together."""
-
-    def everything() -> Iterator[Rows]:
-        yield from _blocks(connection, version_id, record_size)
-        if rows is not None:
-            yield rows
-
-    known = connection.execute(
-        select(func.count(), func.max(segments.c.id)).where(segments.c.version_id == version_id)
-    ).one()
-    if rows is None and known[0] <= 1:
-        return  # shuffled as a whole by the last fold
-    size = _sealed_count(connection, version_id) + (0 if rows is None else len(rows))
-    mixed = Mixed(everything(), rows=size, record_size=record_size)
-    connection.execute(delete(segments).where(segments.c.version_id == version_id))
-    for some in _regrouped(mixed, _capacity(record_size)):
-        _seal(connection, version_id, some)
-
-
-def _regrouped(blocks: Iterable[Rows], least: int) -> Iterator[Rows]:
-    """Join blocks, in their order, to such of at least `least` rows; the last takes the rest."""
-    held: Rows | None = None
-    ready: Rows | None = None
-    for block in blocks:
-        held = block if held is None else np.concatenate([held, block])
-        if len(held) >= least:
-            if ready is not None:
-                yield ready
-            ready, held = held, None
-    last = [one for one in (ready, held) if one is not None]
-    if last:
-        yield np.concatenate(last)
-
-
-def _blocks(connection: Connection, version_id: int, record_size: int) -> Iterator[Rows]:
-    statement = select(segments.c.data).where(segments.c.version_id == version_id)
-    options = {"yield_per": 1}
-    parts: list[bytes] = []
-    size = 0
-    for data in connection.execute(
-        statement.order_by(segments.c.id), execution_options=options
-    ).scalars():
-        parts.append(data)
-        size += len(data)
-        if size >= BLOCK_BYTES:
-            yield _rows(b"".join(parts), record_size)
-            parts, size = [], 0
-    if parts:
-        yield _rows(b"".join(parts), record_size)
 
 
 def _waits(connection: Connection, version_id: int, least: int) -> bool:
@@ -353,11 +255,4 @@ def _waits(connection: Connection, version_id: int, least: int) -> bool:
 
 def _inbox_count(connection: Connection, version_id: int) -> int:
     statement = select(func.count()).select_from(inbox).where(inbox.c.version_id == version_id)
-    return int(connection.execute(statement).scalar_one())
-
-
-def _sealed_count(connection: Connection, version_id: int) -> int:
-    statement = select(func.coalesce(func.sum(segments.c.reports), 0)).where(
-        segments.c.version_id == version_id
-    )
     return int(connection.execute(statement).scalar_one())
