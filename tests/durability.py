@@ -38,6 +38,7 @@ DRAFT: dict[str, Any] = {
     "epsilon": "4",
     "protocol": "OLH",
     "minimum_batch": 5,
+    "release": "immediate",
     "attributes": [{"name": "age", "role": "sensitive", "range": [1, 90]}],
 }
 

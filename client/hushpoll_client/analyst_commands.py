@@ -206,7 +206,8 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
     console = Console(file=buffer, width=100, color_system=None, markup=False, emoji=False)
     console.print(
         f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
-        + (f", {answer['pending']} more pending" if answer.get("pending") else ""),
+        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
+        + _released(answer),
         highlight=False,
     )
     level = f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
@@ -230,6 +231,16 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
     if answer.get("intervals"):
         console.print(str(answer["intervals"]), highlight=False)
     return buffer.getvalue().rstrip("\n")
+
+
+def _released(answer: Mapping[str, Any]) -> str:
+    """Say which release it is, of a survey that releases on a schedule."""
+    if not answer.get("released_at"):
+        return ""
+    following = answer.get("next_release")
+    return f", released at {answer['released_at']}" + (
+        f"; the next {following}" if following else ""
+    )
 
 
 def _shape(found: Mapping[str, Any]) -> str:

@@ -31,6 +31,7 @@ from hushpoll_fleet.truth import marginals
 from hushpoll_fleet.wire import WireOptions, play
 from hushpoll_shared.manifest import Manifest, load_manifest
 from hushpoll_shared.terminal import emit, progress, reports_errors
+from hushpoll_shared.terms import IMMEDIATE
 
 _MOST_TOKENS = 10_000
 
@@ -209,6 +210,13 @@ def _tokens(
 def _before(analyst: AnalystClient, published: Published, chosen: Chosen) -> ServerCounts | None:
     if chosen.token is None:
         click.echo("Without --token the server's own counts are not compared.", err=True)
+        return None
+    if published.release != IMMEDIATE:
+        click.echo(
+            f"{published.name} declares release: {published.release}, so the server's own counts "
+            "are not compared; a survey for trials declares release: immediate.",
+            err=True,
+        )
         return None
     return ServerCounts.now(analyst, published)
 

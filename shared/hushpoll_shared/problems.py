@@ -121,6 +121,12 @@ _TABLE: Final = (
         "Wait until the survey has its minimum batch of reports.",
     ),
     Problem(
+        "not-released",
+        409,
+        "Nothing is released yet",
+        "Wait for the next release; publish a survey for trials with release: immediate.",
+    ),
+    Problem(
         "survey-not-over",
         409,
         "The survey still takes reports",

@@ -24,6 +24,8 @@ LARGEST_VERSION: Final = 2**31 - 1
 LARGEST_BATCH: Final = 10**9
 MOST_ATTRIBUTES: Final = 256
 DEFAULT_BATCH: Final = 100
+SMALL_BATCH: Final = 20
+"""Minimum batches below this are warned of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         check_name(self.name, field="name")
-        _check_integer(self.version, field="version", largest=LARGEST_VERSION)
+        check_integer(self.version, field="version", largest=LARGEST_VERSION)
         check_text(self.title, field="title", longest=TITLE_LENGTH)
         object.__setattr__(self, "epsilon", parse_epsilon(self.epsilon))
         if self.description is not None:
@@ -99,7 +101,7 @@ class Terms:
                 f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
                 field="submission",
             )
-        _check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
+        check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
         if self.release not in RELEASES:
             raise InvalidParameter(
                 f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
@@ -176,8 +178,16 @@ class Terms:
         return document
 
 
-def _check_integer(value: object, *, field: str, largest: int) -> None:
+def check_integer(value: object, *, field: str, largest: int) -> int:
+    """Return an integer in [1, `largest`].
+
+    Raises
+    ------
+    InvalidParameter
+        If it is none; naming `field`.
+    """
     if type(value) is not int or not 1 <= value <= largest:
         raise InvalidParameter(
             f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field
         )
+    return value

@@ -29,6 +29,7 @@ DRAFT: dict[str, Any] = {
     "version": 1,
     "title": "Load",
     "epsilon": "4",
+    "release": "immediate",
     "attributes": [
         {"name": "gender", "role": "sensitive", "protocol": "GRR", "categories": ["F", "M"]},
         {"name": "age", "role": "sensitive", "protocol": "OUE", "range": [17, 90]},

@@ -47,7 +47,7 @@ def analyst(real_server) -> Iterator[AnalystClient]:
 def survey(analyst, draft):
     """A freshly published survey of its own per test."""
     draft["name"] = f"survey-{next(NUMBERS)}"
-    draft["minimum_batch"] = 10
+    draft |= {"minimum_batch": 10, "release": "immediate"}
     analyst.publish(draft)
     return Manifest.from_dict(draft).resolve()
 

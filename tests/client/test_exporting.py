@@ -25,7 +25,7 @@ def real_server(tmp_path_factory):
 @pytest.fixture
 def survey(real_server, draft, answers):
     """A survey of forty answers."""
-    draft["minimum_batch"] = 10
+    draft |= {"minimum_batch": 10, "release": "immediate"}
     published = Manifest.from_dict(draft).resolve()
     rows = [Report(new_report_id(), randomize(published, answers).record) for _ in range(40)]
     with AnalystClient(real_server.url, real_server.token) as client:

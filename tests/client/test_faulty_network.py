@@ -67,7 +67,7 @@ def respond(number: int, proxy: FaultyProxy, survey, answers, folder: Path) -> R
 
 
 def play(respondents: int, real_server, draft, answers, folder: Path) -> FaultyProxy:
-    draft |= {"name": f"faulty-{respondents}", "minimum_batch": 1}
+    draft |= {"name": f"faulty-{respondents}", "minimum_batch": 1, "release": "immediate"}
     survey = Manifest.from_dict(draft).resolve()
     with (
         AnalystClient(real_server.url, real_server.token) as analyst,

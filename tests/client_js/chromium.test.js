@@ -19,6 +19,7 @@ const DRAFT = {
   title: "Work and health",
   epsilon: "6",
   minimum_batch: 1,
+  release: "immediate",
   attributes: [
     { name: "smoker", role: "sensitive", protocol: "GRR", categories: ["no", "yes"], missing: "no answer" },
     { name: "age", role: "sensitive", protocol: "OLH", range: [18, 90] },

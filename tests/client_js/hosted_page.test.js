@@ -29,6 +29,7 @@ const DRAFT = {
   description: "How work goes together with health.",
   epsilon: "6",
   minimum_batch: 1,
+  release: "immediate",
   attributes: [
     {
       name: "smoker",

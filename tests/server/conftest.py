@@ -38,6 +38,7 @@ DRAFT: dict[str, Any] = {
     "epsilon": "4",
     "protocol": "GRR",
     "minimum_batch": 3,
+    "release": "immediate",
     "attributes": [
         {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
         {

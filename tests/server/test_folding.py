@@ -127,6 +127,7 @@ def upkeep(make_site, monkeypatch):
         surveys=site.collector.surveys,
         reports=site.collector.reports,
         segments=site.collector.segments,
+        releases=site.collector.release_store,
         tallies=site.collector.tallies,
         monotonic=lambda: now[0],
     )

@@ -36,12 +36,23 @@ def test_a_published_version_never_changes(site, make_draft):
 
 def test_warnings_list_clear_attributes_then_the_protected_width(site, make_draft):
     warnings = site.post("/api/v1/surveys", json=make_draft()).json["warnings"]
-    assert [(one["code"], one["attribute"]) for one in warnings] == [
+    assert [(one["code"], one.get("attribute")) for one in warnings] == [
         ("clear-attribute", "education"),
         ("clear-attribute", "income"),
         ("protected-width", "gender"),
+        ("release-immediate", None),
+        ("small-minimum-batch", None),
     ]
     assert "10,000 reports" in warnings[2]["message"]
+    assert "2 reports of their own" in warnings[3]["message"]
+    assert "minimum_batch is 3" in warnings[4]["message"]
+
+
+@pytest.mark.parametrize("release", ["daily", "weekly", "end"])
+def test_survey_that_releases_enough_on_a_schedule_has_no_warning_of_it(site, make_draft, release):
+    draft = make_draft(release=release, minimum_batch=20)
+    codes = {one["code"] for one in site.post("/api/v1/surveys", json=draft).json["warnings"]}
+    assert not codes & {"release-immediate", "small-minimum-batch"}
 
 
 def test_a_protocol_that_leaves_epsilon_unspent_is_named(site, make_draft):

@@ -33,6 +33,7 @@ TABLE = {
     "report-conflict": (409, False),
     "version-exists": (409, False),
     "not-enough-reports": (409, False),
+    "not-released": (409, False),
     "survey-not-over": (409, False),
     "job-not-done": (409, False),
     "job-cancelled": (409, False),

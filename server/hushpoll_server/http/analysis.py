@@ -30,7 +30,8 @@ api = APIBlueprint(
 def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Response:
     """Estimate the frequencies of every attribute, with standard errors and intervals.
 
-    Unbiased values: one may fall outside [0, 1]. Refused below the survey's minimum batch.
+    Unbiased values: one may fall outside [0, 1]. They are about the last release. Refused before
+    the first, and below the survey's minimum batch.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
@@ -45,7 +46,7 @@ def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Respon
 def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Response:
     """Estimate the shares of the population in each pair of categories of two attributes.
 
-    Refused below the survey's minimum batch.
+    They are about the last release. Refused before the first, and below the survey's minimum batch.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
@@ -69,9 +70,10 @@ def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Res
 )
 @endpoint("read")
 def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
-    """Export every sealed record, shuffled and without ids.
+    """Export every record of the last release, shuffled and without ids.
 
-    Refused below the survey's minimum batch. Reports that wait to be sealed are left out.
+    Refused before the first release, and below the survey's minimum batch. Of a survey that
+    releases immediately, reports that wait to be sealed are left out.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
@@ -106,26 +108,21 @@ def delete_records(path: models.VersionPath) -> Response:
 @api.get("/counts", responses={200: models.CountsAnswer, **problems(401, 403, 404)})
 @endpoint("read")
 def counts(path: models.VersionPath) -> Response:
-    """Count the version's reports: taken, waiting to be folded, sealed, and refused by reason.
+    """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
-    What is stored is counted exactly. Duplicates and refusals are counted apart from any upload;
-    a crash may lose the counts of its last second.
+    Of a survey that releases on a schedule all are as they were at the last release, until it is
+    over. What is stored is counted exactly. Duplicates and refusals are counted apart from any
+    upload; a crash may lose the counts of its last second.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)
-    inbox, sealed = parts.segments.counts(row.id)
-    refused = parts.tallies.totals(row.id)
     return json_answer(
         {
             "survey": row.name,
             "version": row.version,
             "digest": row.digest,
             "state": parts.surveys.state(row).value,
-            "accepted": inbox + sealed,
-            "inbox": inbox,
-            "sealed": sealed,
-            "duplicate": refused.pop("duplicate", 0),
-            "rejected": refused,
+            **parts.releases.account(row),
         }
     )
 

@@ -9,6 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field
 Name = Field(
     pattern=r"^[a-z0-9_-]{1,64}$", description="The survey's name.", examples=["work-and-health"]
 )
+ReleaseTerm = Literal["daily", "weekly", "end", "immediate"]
+Release = Field(description="When the survey's reports are released, as its manifest says.")
+ReleasedAt = Field(
+    None,
+    description="UTC; of the last release. None before the first, and always "
+    "of a survey that releases immediately.",
+)
+NextRelease = Field(None, description="UTC; when the next release is due, where that is known.")
+Pending = Field(
+    None,
+    description="Reports that wait to be sealed, and are not among them; only of "
+    "a survey that releases immediately.",
+)
 Digest = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the published form, in hex.")
 
 
@@ -47,7 +60,7 @@ class SurveySummary(BaseModel):
         description="`closing`: closed, and still taking reports of devices that were offline."
     )
     reports: int | None = Field(
-        None, description="Reports stored; only shown to a token of scope `read`."
+        None, description="Reports released; only shown to a token of scope `read`."
     )
 
 
@@ -70,7 +83,14 @@ class PublishQuery(Strict):
 class PublishWarning(BaseModel):
     """Something that the author of a survey should know."""
 
-    code: Literal["weak-protection", "clear-attribute", "protected-width", "epsilon-unspent"]
+    code: Literal[
+        "weak-protection",
+        "clear-attribute",
+        "protected-width",
+        "epsilon-unspent",
+        "release-immediate",
+        "small-minimum-batch",
+    ]
     attribute: str | None = Field(
         None, description="The attribute it is about; absent where it is about the whole survey."
     )
@@ -271,8 +291,8 @@ class DeletionAnswer(BaseModel):
 
     name: str = Name
     version: int
-    deleted: int = Field(description="Records; 0 if they were gone before.")
-    deleted_at: str = Field(description="UTC; of the first time.")
+    deleted: int = Field(description="Records; 0 if there were none.")
+    deleted_at: str = Field(description="UTC; when records were last deleted.")
 
 
 class CategoryEstimate(BaseModel):
@@ -321,7 +341,10 @@ class EstimatesAnswer(BaseModel):
     version: int
     digest: str = Digest
     n: int = Field(description="Reports behind the estimates.")
-    pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
+    pending: int | None = Pending
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease
     confidence: float
     intervals: str = Field(
         description="How many of the intervals are expected to miss, and what looking at results "
@@ -350,7 +373,10 @@ class CrossTableAnswer(BaseModel):
     a: str
     b: str
     n: int
-    pending: int = Field(description="Reports that wait to be sealed, and are not among them.")
+    pending: int | None = Pending
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease
     confidence: float
     intervals: str = Field(
         description="How many of the intervals are expected to miss, and what looking at results "
@@ -370,11 +396,14 @@ class CountsAnswer(BaseModel):
     version: int
     digest: str = Digest
     state: Literal["scheduled", "open", "closing", "closed"]
-    accepted: int = Field(description="Stored: inbox + sealed.")
-    inbox: int
+    accepted: int = Field(description="Stored: inbox + sealed, or those of the last release.")
+    inbox: int | None = Pending
     sealed: int
     duplicate: int
     rejected: dict[str, int] = Field(description="By reason.")
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease
 
 
 class Health(BaseModel):

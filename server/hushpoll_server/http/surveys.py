@@ -25,7 +25,7 @@ api = APIBlueprint(
 def list_surveys() -> Response:
     """List every survey version.
 
-    A bearer token of scope `read` also sees how many reports each has.
+    A bearer token of scope `read` also sees how many reports each has released.
     """
     parts = collector()
     authorization = request.headers.get("Authorization")
@@ -37,7 +37,7 @@ def list_surveys() -> Response:
             title=row.title,
             digest=row.digest,
             state=parts.surveys.state(row).value,
-            reports=parts.segments.count(row.id) if counted else None,
+            reports=parts.releases.reports(row) if counted else None,
         )
         for row in parts.surveys.all()
     ]

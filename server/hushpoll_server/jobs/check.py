@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.settings import Settings
+from hushpoll_server.store.counts import Folded
 
 
 def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, bool]]:
@@ -33,14 +34,28 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
             if sealed is not None and sealed.records_deleted_at is not None:
                 yield f"{name}: {sealed.folded.reports} reports, records deleted", True
                 continue
-            held, found = parts.segments.recount(row.id, row.record_size)
-            if held == found or (held is None and not found.reports):
-                yield f"{name}: {found.reports} reports, counts right", True
+            sealed_counts = parts.segments.recount(row.id, row.record_size)
+            released_counts = parts.release_store.recount(row.id, row.record_size, parts.tally)
+            wrong = [
+                words
+                for what, counts in (("", sealed_counts), (" of the release", released_counts))
+                if (words := _difference(*counts, what=what))
+            ]
+            counted = f"{name}: {sealed_counts[1].reports} reports"
+            if not wrong:
+                yield f"{counted}, counts right", True
                 continue
-            what = "not counted yet" if held is None else f"counts of {held.reports} differ"
             if repair:
                 parts.segments.rebuild_counts(row.id, row.record_size)
-                what += ", counted again"
-            yield f"{name}: {found.reports} reports, {what}", held is None
+                parts.release_store.rebuild_counts(row.id, row.record_size, parts.tally)
+                wrong.append("counted again")
+            yield f"{counted}, {', '.join(wrong)}", sealed_counts[0] is None
     finally:
         parts.stop()
+
+
+def _difference(held: Folded | None, found: Folded, *, what: str) -> str:
+    """Say how kept counts differ from those of the segments; nothing if they do not."""
+    if held == found or (held is None and (what or not found.reports)):
+        return ""
+    return "not counted yet" if held is None else f"counts{what} of {held.reports} differ"

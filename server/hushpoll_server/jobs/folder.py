@@ -28,7 +28,7 @@ class Folder:
         self._last_sweep = -SWEEP_SECONDS
 
     def turn(self) -> None:
-        """Fold what is full, what has been quiet for long enough, and what has ended."""
+        """Fold what is full, has been quiet for long enough or has ended, and make releases."""
         now = self._monotonic()
         settings = self._parts.settings
         waiting = self._parts.reports.waiting()
@@ -51,5 +51,5 @@ class Folder:
         self._seen = {one: self._seen[one] for one in waiting}
         if now - self._last_sweep >= SWEEP_SECONDS:
             self._last_sweep = now
-            self._parts.upkeep.fold_ended()
+            self._parts.upkeep.sweep(self._parts.surveys.now())
         self._parts.segments.tidy()

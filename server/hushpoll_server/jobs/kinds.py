@@ -18,6 +18,7 @@ from hushpoll_protocols.errors import MissingExtra
 from hushpoll_server.services.collector import Collector
 from hushpoll_server.services.surveys import State
 from hushpoll_server.store.surveys import VersionRow
+from hushpoll_shared.terms import IMMEDIATE
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,16 @@ class Result:
 
 
 def fold(parts: Collector, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
-    """Seal what waits, if it is at least a minimum batch or the survey is over."""
+    """Seal what waits, if it is at least a minimum batch or the survey is over.
+
+    Nothing is released by it, and of what is not released it tells no numbers.
+    """
     over = parts.surveys.state(row) is State.CLOSED
     moved = parts.upkeep.fold(row, last=over)
-    inbox, sealed = parts.segments.counts(row.id)
-    return _json("fold", row, {"folded": moved, "inbox": inbox, "sealed": sealed})
+    told = moved if row.release == IMMEDIATE else None
+    account = parts.releases.account(row)
+    counts = {key: account[key] for key in ("inbox", "sealed")}
+    return _json("fold", row, {"folded": told, **counts})
 
 
 def export(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
@@ -124,7 +130,8 @@ def shape(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
         found = report_shape(published, blocks, **parameters)
     about = {"name": row.name, "version": row.version, "digest": row.digest}
     document = {"kind": "report shape", "survey": about, **found.to_dict()}
-    return _json("shape", row, {**document, "pending": release.pending})
+    about_release = parts.releases.describe(row)
+    return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
 WORK: dict[str, Callable[[Collector, VersionRow, Mapping[str, Any]], Result]] = {

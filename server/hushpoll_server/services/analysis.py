@@ -1,16 +1,15 @@
 """Estimates and cross-tables, from counts that folding keeps; none below the minimum batch.
 
-What waits in the inbox is in no answer. It is sealed first, if it is at least a minimum batch:
-so two answers differ by no report or by at least that many, except for the rest of a survey that
+They are about the last release, or about all that is sealed where a survey releases immediately: so
+two answers differ by no report or by at least a minimum batch, except for the rest of a survey that
 has ended.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from hushpoll_analysis.cross_table import (
@@ -20,13 +19,12 @@ from hushpoll_analysis.cross_table import (
     pair,
 )
 from hushpoll_analysis.frequencies import frequencies_from_counts
-from hushpoll_analysis.pair_counts import PairCounts, count_pairs
+from hushpoll_analysis.pair_counts import count_pairs
 from hushpoll_analysis.reading import how_to_read
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.counting import unfolded
+from hushpoll_server.services.releases import Release, Releases
 from hushpoll_server.services.surveys import SurveyService
-from hushpoll_server.store.counts import CountStore, Rows
+from hushpoll_server.store.counts import Rows
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.clock import format_timestamp
@@ -34,28 +32,6 @@ from hushpoll_shared.clock import format_timestamp
 # Questions that may wait for the one being answered. Each holds a thread that reports need.
 WAITING_QUESTIONS = 4
 RETRY_AFTER_SECONDS = 5
-
-
-@dataclass(frozen=True)
-class Release:
-    """What may be told of a version now.
-
-    Parameters
-    ----------
-    counts : PairCounts or None
-        Of the sealed reports; None where they were not kept yet, or by another release.
-    reports : int
-        Sealed reports, at least the minimum batch.
-    pending : int
-        Reports in the inbox, which are in no answer.
-    records_deleted_at : int or None
-        When the records were deleted, in seconds since 1970, UTC.
-    """
-
-    counts: PairCounts | None
-    reports: int
-    pending: int
-    records_deleted_at: int | None
 
 
 class Analysis:
@@ -67,10 +43,8 @@ class Analysis:
 
     Parameters
     ----------
-    surveys, segments, counts
+    surveys, segments, releases
         Where the answers are.
-    before : callable
-        Told each version that is asked about, to seal what the answer may take into account.
     """
 
     def __init__(
@@ -78,13 +52,11 @@ class Analysis:
         *,
         surveys: SurveyService,
         segments: SegmentStore,
-        counts: CountStore,
-        before: Callable[[VersionRow], None],
+        releases: Releases,
     ) -> None:
         self._surveys = surveys
         self._segments = segments
-        self._counts = counts
-        self._before = before
+        self._releases = releases
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
 
@@ -101,7 +73,8 @@ class Analysis:
         Raises
         ------
         Refused
-            ``not-enough-reports``; where counts are not kept yet also ``unavailable``.
+            ``not-released``, ``not-enough-reports``; where counts are not kept yet also
+            ``unavailable``.
         """
         release = self.release(row)
         published = self._surveys.published(row)
@@ -114,6 +87,7 @@ class Analysis:
             **_heading(row),
             "n": found[0].n,
             "pending": release.pending,
+            **self._releases.describe(row),
             "confidence": confidence,
             "intervals": how_to_read(sum(len(one.categories) for one in found), confidence),
             "attributes": [one.to_dict() for one in found],
@@ -129,8 +103,8 @@ class Analysis:
         InvalidParameter
             Unknown attribute, the same twice, or a table too large to read.
         Refused
-            ``not-enough-reports``; where the pair's counts are not kept also ``unavailable``, and
-            ``records-deleted``.
+            ``not-released``, ``not-enough-reports``; where the pair's counts are not kept also
+            ``unavailable``, and ``records-deleted``.
         """
         published = self._surveys.published(row)
         pair(published, a, b)
@@ -146,6 +120,7 @@ class Analysis:
             "b": table.b,
             "n": table.n,
             "pending": release.pending,
+            **self._releases.describe(row),
             "confidence": table.confidence,
             "intervals": how_to_read(table.frequency.size, table.confidence),
             "cells": list(_cells(table)),
@@ -153,27 +128,8 @@ class Analysis:
         }
 
     def release(self, row: VersionRow) -> Release:
-        """Return what may be told of a version now; nothing of fewer than its minimum batch.
-
-        Raises
-        ------
-        Refused
-            ``not-enough-reports``.
-        """
-        self._before(row)
-        held = self._counts.read(row.id)
-        pending, reports = self._segments.counts(row.id)
-        counts = None
-        if held is not None:
-            reports = held.folded.reports
-            try:
-                counts = unfolded(self._surveys.published(row), held.folded)
-            except InvalidParameter:
-                counts = None  # the segments are read until the next fold counts them again
-        if reports < row.minimum_batch:
-            raise _too_few(row, reports, pending)
-        deleted = None if held is None else held.records_deleted_at
-        return Release(counts, reports, pending, deleted)
+        """Return what may be told of a version now; see ``Releases.current``."""
+        return self._releases.current(row)
 
     def require_records(self, row: VersionRow) -> None:
         """Refuse what needs the records of a version that has too few of them, or none any more.
@@ -181,7 +137,7 @@ class Analysis:
         Raises
         ------
         Refused
-            ``not-enough-reports`` or ``records-deleted``.
+            ``not-released``, ``not-enough-reports`` or ``records-deleted``.
         """
         self._refuse_deleted(row, self.release(row))
 
@@ -191,7 +147,7 @@ class Analysis:
 
     @contextmanager
     def scanning(self, row: VersionRow, release: Release) -> Iterator[Iterator[Rows]]:
-        """Let the block read a version's records, when it is its turn.
+        """Let the block read the records of a version's release, when it is its turn.
 
         Raises
         ------
@@ -208,21 +164,11 @@ class Analysis:
             )
         try:
             with self._turn:
-                yield self._segments.blocks(row.id, row.record_size)
+                yield self._segments.blocks(
+                    row.id, row.record_size, released_only=release.released_at is not None
+                )
         finally:
             self._places.release()
-
-
-def _too_few(row: VersionRow, reports: int, pending: int) -> Refused:
-    waiting = f" and {pending} that wait to be sealed" if reports else ""
-    there = reports if reports else pending
-    return Refused(
-        "not-enough-reports",
-        f"{row.name} version {row.version} has {there} reports{waiting}, fewer than its minimum "
-        f"batch of {row.minimum_batch} sealed ones; nothing is computed from so few: wait for more",
-        reports=reports + pending,
-        minimum_batch=row.minimum_batch,
-    )
 
 
 def _gone(row: VersionRow, when: str) -> Refused:

@@ -18,6 +18,7 @@ from hushpoll_server.services.jobs import Jobs
 from hushpoll_server.services.measuring import measured
 from hushpoll_server.services.origins import Origins
 from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.releases import Releases
 from hushpoll_server.services.retention import Retention
 from hushpoll_server.services.sampling import Sampler
 from hushpoll_server.services.surveys import SurveyService
@@ -31,6 +32,7 @@ from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.origins import OriginStore
+from hushpoll_server.store.releases import ReleaseStore
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import SurveyStore
@@ -75,13 +77,16 @@ class Collector:
         self.origins = Origins(OriginStore(self.database))
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
-        self.segments = SegmentStore(self.database, shuffled, counted(self.surveys.published_of))
+        self.tally = counted(self.surveys.published_of)
+        self.segments = SegmentStore(self.database, shuffled, self.tally, self.surveys.now)
+        self.release_store = ReleaseStore(self.database, shuffled)
         self.counts = CountStore(self.database)
         self.upkeep = Upkeep(
             settings,
             surveys=self.surveys,
             reports=self.reports,
             segments=self.segments,
+            releases=self.release_store,
             tallies=self.tallies,
         )
         self.writability = Writability(lambda: write_probe.write(self.database))
@@ -119,11 +124,16 @@ class Collector:
             writer=self.writer,
             max_reports=settings.max_bulk_reports,
         )
-        self.analysis = Analysis(
+        self.releases = Releases(
             surveys=self.surveys,
             segments=self.segments,
             counts=self.counts,
+            tallies=self.tallies,
+            store=self.release_store,
             before=self.upkeep.before_question,
+        )
+        self.analysis = Analysis(
+            surveys=self.surveys, segments=self.segments, releases=self.releases
         )
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)

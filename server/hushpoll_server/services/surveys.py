@@ -14,6 +14,7 @@ from functools import lru_cache
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.services.schedule import period_end
 from hushpoll_server.services.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.closing import Cutoff
@@ -141,6 +142,8 @@ class SurveyService:
             minimum_batch=published.minimum_batch,
             opens=None if published.opens_at is None else int(published.opens_at.timestamp()),
             closes=None if published.closes_at is None else int(published.closes_at.timestamp()),
+            release=published.release,
+            next_release=period_end(published.release, self.now()),
         )
         if row.digest != published.digest:
             raise Refused(

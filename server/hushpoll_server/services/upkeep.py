@@ -5,12 +5,18 @@ An inbox is folded
 - when it holds ``fold_at`` reports (and at least the survey's minimum batch) and none has arrived
   for half a second; while more arrive, as soon as ``most_waiting`` of them wait;
 - when nothing has arrived for ``fold_idle_seconds`` and it holds at least the minimum batch;
-- when an analyst asks for what is sealed and it holds at least the minimum batch;
+- when an analyst asks for what is sealed, the survey releases immediately and it holds at least the
+  minimum batch;
+- when a period ends (see ``releases``) and it holds at least the minimum batch;
 - when the version is closed and its grace period is over, whatever it holds: no more will come.
+
+At the end of a period what is sealed is released, if that is at least a minimum batch of new
+reports; a server that was down then releases when it is back. What a survey that has ended holds is
+released as it is sealed.
 
 All of it runs on the writer's thread, so that a fold never competes with a commit; only closing
 and asking fold at once, on their request's thread. Where ``folding`` is ``worker``, the server
-leaves all of it to ``hushpoll worker``.
+leaves all of it to ``hushpoll worker``. What goes by the clock is one call, ``sweep``.
 """
 
 from __future__ import annotations
@@ -24,8 +30,10 @@ from typing import Final
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.services.schedule import period_end
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.settings import Settings
+from hushpoll_server.store.releases import ReleaseStore
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.surveys import VersionRow
@@ -63,7 +71,7 @@ class Upkeep:
     ----------
     settings : Settings
         ``folding``, ``fold_at`` and ``fold_idle_seconds``.
-    surveys, reports, segments, tallies
+    surveys, reports, segments, releases, tallies
         Where the work is.
     monotonic : callable
         Seconds of a clock that never goes back.
@@ -76,6 +84,7 @@ class Upkeep:
         surveys: SurveyService,
         reports: ReportStore,
         segments: SegmentStore,
+        releases: ReleaseStore,
         tallies: TallyStore,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -83,6 +92,7 @@ class Upkeep:
         self._surveys = surveys
         self._reports = reports
         self._segments = segments
+        self._releases = releases
         self._tallies = tallies
         self._monotonic = monotonic
         # An estimate of what each inbox holds, so that no group has to count rows.
@@ -117,6 +127,7 @@ class Upkeep:
             size = self._record_size(version_id)
             if count >= most_waiting(self._settings.fold_at, size, times):
                 self.fold(self._surveys.by_id(version_id))
+        self._sweep_in_time()
 
     def idle(self) -> None:
         """Write the counts, clear the log; fold what a quiet moment or a survey's end allows."""
@@ -125,9 +136,7 @@ class Upkeep:
         if not self.folds:
             return
         now = self._monotonic()
-        if now - self._last_sweep >= SWEEP_SECONDS:
-            self._last_sweep = now
-            self.fold_ended()
+        self._sweep_in_time()
         with self._lock:
             waiting = dict(self._waiting or {})
         for version_id, count in waiting.items():
@@ -142,7 +151,8 @@ class Upkeep:
     def before_question(self, row: VersionRow) -> None:
         """Seal what an answer may take into account: never fewer than a minimum batch at once.
 
-        Where nothing can be written, answers are about what is sealed already.
+        Only of a survey that releases immediately: no other answer takes it into account. Where
+        nothing can be written, answers are about what is sealed already.
         """
         if self.folds and self._segments.counts(row.id)[0] >= row.minimum_batch:
             with suppress(Refused):
@@ -153,6 +163,44 @@ class Upkeep:
         if self.folds:
             self.fold(row)
             self.fold_ended()
+
+    def sweep(self, now: int) -> None:
+        """Do what the clock asks for, in any process and as often as one likes.
+
+        Fold the rest of versions that are over, and release what has come in by the end of a period
+        that is over.
+
+        Parameters
+        ----------
+        now : int
+            Seconds since 1970, UTC.
+        """
+        self.fold_ended()
+        due = self._releases.due(now)
+        if due:
+            self._tallies.flush()  # a release tells of the refusals until then
+        for version_id in due:
+            row = self._surveys.by_id(version_id)
+            if self._surveys.state(row) is not State.CLOSED:
+                self._release(row, now)
+
+    def _sweep_in_time(self) -> None:
+        now = self._monotonic()
+        if now - self._last_sweep >= SWEEP_SECONDS:
+            self._last_sweep = now
+            self.sweep(self._surveys.now())
+
+    def _release(self, row: VersionRow, now: int) -> None:
+        self.fold(row)
+        released = self._releases.make(
+            row.id,
+            row.record_size,
+            minimum=row.minimum_batch,
+            now=now,
+            following=period_end(row.release, now),
+        )
+        if released:
+            log.info("released", survey=row.name, version=row.version, reports=released)
 
     def fold_ended(self) -> None:
         """Fold the rest of every version that takes no more reports, and mix its segments."""

@@ -9,6 +9,7 @@ from hushpoll_analysis.precision import protected_width, respondents_for_width
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.protection import weak_protection
 from hushpoll_shared.published import Published
+from hushpoll_shared.terms import IMMEDIATE, SMALL_BATCH
 
 # A protocol that spends less than this share of its epsilon buys accuracy with none of the rest.
 UNSPENT_SHARE = Decimal("0.9")
@@ -21,7 +22,8 @@ class PublishingWarning:
     Parameters
     ----------
     code : str
-        ``weak-protection``, ``clear-attribute``, ``protected-width`` or ``epsilon-unspent``.
+        ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
+        ``release-immediate`` or ``small-minimum-batch``.
     attribute : str or None
         The attribute it is about; None where it is about the whole survey.
     message : str
@@ -43,7 +45,7 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     """Return the warnings of a survey.
 
     Weak protection; attributes in clear; how wide the protected attribute's intervals will be;
-    epsilon that is not spent.
+    epsilon that is not spent; terms under which an analyst can single out a report.
 
     Parameters
     ----------
@@ -58,6 +60,7 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     found.extend(_width(published))
     for attribute in published.attributes:
         found.extend(_unspent(attribute))
+    found.extend(_singled_out(published))
     return tuple(found)
 
 
@@ -102,3 +105,28 @@ def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:
             "for accuracy",
         )
     ]
+
+
+def _singled_out(published: Published) -> list[PublishingWarning]:
+    found = []
+    if published.release == IMMEDIATE:
+        found.append(
+            PublishingWarning(
+                "release-immediate",
+                None,
+                "release: immediate gives analysts each report soon after it came: who asks before "
+                "and after can single it out, answers in clear and the moment included, by sending "
+                f"{published.minimum_batch - 1} reports of their own; it is for trials, and a "
+                "survey of real people releases daily, weekly or at its end",
+            )
+        )
+    if published.minimum_batch < SMALL_BATCH:
+        found.append(
+            PublishingWarning(
+                "small-minimum-batch",
+                None,
+                f"minimum_batch is {published.minimum_batch}: a release of so few reports tells "
+                f"much about each of them; declare at least {SMALL_BATCH}",
+            )
+        )
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from hushpoll_server.mixing import Mixed
 from hushpoll_server.store.schema import segments
@@ -29,22 +29,35 @@ def _capacity(record_size: int) -> int:
     return max(1, min(SEGMENT_REPORTS, SEGMENT_BYTES // max(1, record_size)))
 
 
-def seal(connection: Connection, version_id: int, rows: Rows) -> None:
+def seal(connection: Connection, version_id: int, rows: Rows, *, released: bool) -> None:
     """Write rows, which are in a random order, as segments of a version."""
     # Pieces of one size, so that none is less than half full where there is more than one.
     pieces = np.array_split(rows, -(-len(rows) // _capacity(rows.shape[1])))
     values: list[dict[str, Any]] = [
-        {"version_id": version_id, "reports": len(piece), "data": piece.tobytes()}
+        {
+            "version_id": version_id,
+            "reports": len(piece),
+            "data": piece.tobytes(),
+            "released": released,
+        }
         for piece in pieces
     ]
     connection.execute(insert(segments), values)
 
 
-def withdraw(connection: Connection, version_id: int, record_size: int) -> list[Rows]:
-    """Take segments less than half full back, the newest first, as many as fill one."""
+def withdraw(
+    connection: Connection, version_id: int, record_size: int, *, released: bool, least: int = 1
+) -> list[Rows]:
+    """Take segments less than half full back, the newest first, as many as fill one.
+
+    Only those that are in the last release, or only those that are not; none if they are fewer than
+    `least`.
+    """
     capacity = _capacity(record_size)
     unfilled = select(segments.c.id, segments.c.reports).where(
-        segments.c.version_id == version_id, segments.c.reports < capacity / 2
+        segments.c.version_id == version_id,
+        segments.c.released == released,
+        segments.c.reports < capacity / 2,
     )
     chosen: list[int] = []
     for number, reports in connection.execute(unfilled.order_by(segments.c.id.desc())).all():
@@ -52,7 +65,7 @@ def withdraw(connection: Connection, version_id: int, record_size: int) -> list[
         if capacity < 0:
             break
         chosen.append(number)
-    if not chosen:
+    if len(chosen) < least:
         return []
     taken = connection.execute(
         delete(segments).where(segments.c.id.in_(chosen)).returning(segments.c.data)
@@ -61,7 +74,7 @@ def withdraw(connection: Connection, version_id: int, record_size: int) -> list[
 
 
 def mix(connection: Connection, version_id: int, record_size: int, rows: Rows | None) -> None:
-    """Shuffle all segments of a version, and `rows`, together."""
+    """Shuffle all segments of a version, and `rows`, together, and release them."""
 
     def everything() -> Iterator[Rows]:
         yield from blocks(connection, version_id, record_size)
@@ -72,12 +85,22 @@ def mix(connection: Connection, version_id: int, record_size: int, rows: Rows | 
         select(func.count(), func.max(segments.c.id)).where(segments.c.version_id == version_id)
     ).one()
     if rows is None and known[0] <= 1:
-        return  # shuffled as a whole by the last fold
+        release(connection, version_id)  # shuffled as a whole by the last fold
+        return
     size = count(connection, version_id) + (0 if rows is None else len(rows))
     mixed = Mixed(everything(), rows=size, record_size=record_size)
     connection.execute(delete(segments).where(segments.c.version_id == version_id))
     for some in _regrouped(mixed, _capacity(record_size)):
-        seal(connection, version_id, some)
+        seal(connection, version_id, some, released=True)
+
+
+def release(connection: Connection, version_id: int) -> None:
+    """Say of all segments of a version that they are in the last release."""
+    connection.execute(
+        update(segments)
+        .where(segments.c.version_id == version_id, ~segments.c.released)
+        .values(released=True)
+    )
 
 
 def _regrouped(blocks: Iterable[Rows], least: int) -> Iterator[Rows]:
@@ -95,8 +118,10 @@ def _regrouped(blocks: Iterable[Rows], least: int) -> Iterator[Rows]:
         yield np.concatenate(last)
 
 
-def blocks(connection: Connection, version_id: int, record_size: int) -> Iterator[Rows]:
-    """Yield the rows of a version's segments; small segments are joined.
+def blocks(
+    connection: Connection, version_id: int, record_size: int, *, released_only: bool = False
+) -> Iterator[Rows]:
+    """Yield the rows of a version's segments, or of its last release; small ones are joined.
 
     Yields
     ------
@@ -104,6 +129,8 @@ def blocks(connection: Connection, version_id: int, record_size: int) -> Iterato
         The order has no meaning.
     """
     statement = select(segments.c.data).where(segments.c.version_id == version_id)
+    if released_only:
+        statement = statement.where(segments.c.released)
     options = {"yield_per": 1}
     parts: list[bytes] = []
     size = 0
@@ -119,9 +146,11 @@ def blocks(connection: Connection, version_id: int, record_size: int) -> Iterato
         yield _rows(b"".join(parts), record_size)
 
 
-def count(connection: Connection, version_id: int) -> int:
-    """Return the number of rows in a version's segments."""
+def count(connection: Connection, version_id: int, *, released: bool | None = None) -> int:
+    """Return the number of rows in a version's segments: in all, or in those released or not."""
     statement = select(func.coalesce(func.sum(segments.c.reports), 0)).where(
         segments.c.version_id == version_id
     )
+    if released is not None:
+        statement = statement.where(segments.c.released == released)
     return int(connection.execute(statement).scalar_one())

@@ -57,4 +57,8 @@ def end(connection: Connection, version_id: int) -> None:
 
     The version's lock is held alone.
     """
-    connection.execute(update(versions).where(versions.c.id == version_id).values(ended=True))
+    connection.execute(
+        update(versions)
+        .where(versions.c.id == version_id)
+        .values(ended=True, next_release=None)  # the last fold releases the rest
+    )

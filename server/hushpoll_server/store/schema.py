@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     false,
+    true,
 )
 
 
@@ -67,6 +68,9 @@ versions = Table(
     Column("accepts_until", BigInteger),
     # See ``closing``.
     Column("ended", Boolean(create_constraint=False), nullable=False, server_default=false()),
+    # When analysts are given reports: a term of the manifest, and the present period's end.
+    Column("release", String(16), nullable=False, server_default="daily"),
+    Column("next_release", BigInteger),
     UniqueConstraint("survey_id", "version"),
 )
 
@@ -101,6 +105,8 @@ segments = Table(
     Column("version_id", ForeignKey("survey_versions.id"), nullable=False, index=True),
     Column("reports", Integer, nullable=False),
     Column("data", Bytes, nullable=False),
+    # Whether it is in the last release. Of a version that releases immediately nobody asks.
+    Column("released", Boolean(create_constraint=False), nullable=False, server_default=true()),
 )
 
 # What estimates need of every sealed report, whether its segment is still there or not.
@@ -113,6 +119,18 @@ folded_counts = Table(
     Column("joint", Bytes, nullable=False),
     Column("mixed", Boolean(create_constraint=False), nullable=False),
     Column("records_deleted_at", BigInteger),
+)
+
+# The counts of the last release, and the duplicates and refusals until then, as JSON.
+releases = Table(
+    "releases",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("released_at", BigInteger, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("support", Bytes, nullable=False),
+    Column("joint", Bytes, nullable=False),
+    Column("refused", String, nullable=False),
 )
 
 # A spent one is deleted.

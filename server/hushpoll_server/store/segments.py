@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, literal, select
 
-from hushpoll_server.store import blobs, closing, counts, sealed_ids
+from hushpoll_server.store import blobs, closing, counts, releases, sealed_ids
 from hushpoll_server.store.counts import Folded, Sealed, Tally
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import folded_counts, inbox, segments
+from hushpoll_server.store.schema import releases as releases_table
 
 Rows = npt.NDArray[np.uint8]
 
@@ -29,10 +30,19 @@ class SegmentStore:
         Maps uint8[n, L] to the same rows in an order that nobody can predict.
     tally : callable
         Counts records of a version.
+    now : callable
+        Seconds since 1970, UTC.
     """
 
-    def __init__(self, database: Database, shuffle: Callable[[Rows], Rows], tally: Tally) -> None:
+    def __init__(
+        self,
+        database: Database,
+        shuffle: Callable[[Rows], Rows],
+        tally: Tally,
+        now: Callable[[], int],
+    ) -> None:
         self._database = database
+        self._now = now
         self._shuffle = shuffle
         self._tally = tally
 
@@ -45,7 +55,7 @@ class SegmentStore:
         """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
 
         The same transaction adds the moved reports to the version's counts. They are shuffled
-        together with what is in segments less than half full: a version of at most
+        together with what is in segments less than half full and not released: a version of at most
         ``blobs.SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every fold.
 
         Parameters
@@ -59,8 +69,8 @@ class SegmentStore:
             told apart by when they were sealed.
         last : bool
             No more reports will come: move what there is, and shuffle all segments of the version
-            together, so that nothing is left of which fold a report was in. From then on no
-            process takes a report of it.
+            together, so that nothing is left of which fold a report was in, and release them. From
+            then on no process takes a report of it.
 
         Returns
         -------
@@ -79,7 +89,7 @@ class SegmentStore:
             if moves:
                 known = 0 if held is None else held.folded.reports
                 if not last:
-                    taken = blobs.withdraw(connection, version_id, record_size)
+                    taken = blobs.withdraw(connection, version_id, record_size, released=False)
                 moved, fresh, rows = self._take_inbox(
                     connection, version_id, record_size, taken, known=known, last=last
                 )
@@ -93,8 +103,9 @@ class SegmentStore:
             if last:
                 blobs.mix(connection, version_id, record_size, rows)
                 counts.mark_mixed(connection, version_id)
+                releases.write(connection, version_id, at=self._now(), folded=total)
             elif rows is not None:
-                blobs.seal(connection, version_id, rows)
+                blobs.seal(connection, version_id, rows, released=False)
             if rows is not None and not self._database.backend.EMPTIES_FIRST:
                 self._database.backend.empty_inbox(connection, version_id)
         self._database.tidy()
@@ -138,7 +149,7 @@ class SegmentStore:
             if gone or held is None or held.records_deleted_at is None:
                 counts.mark_deleted(connection, version_id, at)
         # Whoever asks again may do so because the process that was asked before was killed here.
-        self._database.erase(segments, folded_counts)
+        self._database.erase(segments, folded_counts, releases_table)
         return gone
 
     def tidy(self) -> None:
@@ -166,8 +177,10 @@ class SegmentStore:
             statement = select(segments.c.version_id).where(segments.c.version_id.not_in(mixed))
             return set(connection.execute(statement.distinct()).scalars())
 
-    def blocks(self, version_id: int, record_size: int) -> Iterator[Rows]:
-        """Yield every sealed record of one version, in one consistent state.
+    def blocks(
+        self, version_id: int, record_size: int, *, released_only: bool = False
+    ) -> Iterator[Rows]:
+        """Yield every sealed record of one version, or of its last release, in one state.
 
         Small segments are joined, so that whoever works on arrays gets large ones.
 
@@ -177,7 +190,9 @@ class SegmentStore:
             The order has no meaning.
         """
         with self._database.reading() as connection:
-            yield from blobs.blocks(connection, version_id, record_size)
+            yield from blobs.blocks(
+                connection, version_id, record_size, released_only=released_only
+            )
 
     def _take_inbox(
         self,

@@ -16,7 +16,8 @@ from hushpoll_server.store.schema import surveys, versions
 class VersionRow:
     """One published survey version. Times are seconds since 1970, UTC.
 
-    ``ended``: no report is taken any more, whatever a process's clock says.
+    ``ended``: no report is taken any more, whatever a process's clock says. ``release``: when
+    analysts are given reports. ``next_release``: the present period's end.
     """
 
     id: int
@@ -32,6 +33,8 @@ class VersionRow:
     closed_at: int | None
     accepts_until: int | None
     ended: bool
+    release: str
+    next_release: int | None
 
 
 _COLUMNS = (
@@ -48,6 +51,8 @@ _COLUMNS = (
     versions.c.closed_at,
     versions.c.accepts_until,
     versions.c.ended,
+    versions.c.release,
+    versions.c.next_release,
 )
 
 

@@ -141,7 +141,7 @@ def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> boo
                     connection.execute(text("VACUUM (FULL) inbox"))
                 # What was written anew with a fold's reports would tell them from the older: a
                 # segment, a chunk of ids, the counts.
-                connection.execute(text("VACUUM segments, sealed_ids, folded_counts"))
+                connection.execute(text("VACUUM segments, sealed_ids, folded_counts, releases"))
             for table in sorted(erased):
                 connection.execute(text(f"VACUUM (FULL) {table}"))
         except OperationalError:

@@ -1,0 +1,398 @@
+"""Analysts are given releases, which the clock makes: no question, job or upload does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from sqlalchemy import text
+
+from hushpoll_server.jobs.check import check_counts
+from hushpoll_server.jobs.folder import Folder
+from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.services.schedule import period_end
+from hushpoll_server.store import migrate
+from hushpoll_shared import wire
+from hushpoll_shared.clock import FixedClock, parse_timestamp
+
+VERSION = "/api/v1/surveys/work/versions/1"
+HALF_A_DAY = 12 * 3600
+ASKED = ("estimates", "cross-tables?a=gender&b=age", "records", "records?format=csv")
+
+
+def sweep(site):
+    site.collector.upkeep.sweep(site.collector.surveys.now())
+
+
+def midnight(site):
+    """Move the clock from noon over midnight to the next noon, and do what it asks for."""
+    site.clock.advance(2 * HALF_A_DAY)
+    sweep(site)
+
+
+def close(site, grace=0):
+    answer = site.post(f"{VERSION}/close", json={"grace_seconds": grace})
+    assert answer.status_code == 200
+
+
+def exported(site):
+    answer = site.get(f"{VERSION}/records")
+    assert answer.status_code == 200, answer.json
+    return Counter(bytes(row) for row in wire.read_records(answer.data)[1])
+
+
+def told(site):
+    """All that an analyst is told of numbers and records."""
+    answers = [site.get(f"{VERSION}/{what}") for what in (*ASKED[:2], "counts")]
+    return [exported(site), *(answer.json for answer in answers)]
+
+
+def run_job(site, kind):
+    answer = site.post(f"{VERSION}/jobs/{kind}", json={})
+    assert answer.status_code == 202, answer.json
+    job = answer.json["id"]
+    Runner(site.collector).run(job)
+    result = site.get(f"/api/v1/jobs/{job}/result")
+    assert result.status_code == 200, result.json
+    return result.json
+
+
+def segments(site):
+    with site.collector.database.reading() as connection:
+        rows = connection.execute(text("SELECT id, reports, released, data FROM segments"))
+        return {row.id: (row.reports, bool(row.released), bytes(row.data)) for row in rows}
+
+
+@pytest.mark.parametrize("what", [*ASKED, "jobs/export", "jobs/train", "jobs/shape"])
+def test_before_first_release_nothing_is_told_but_when_it_is_due(site, what):
+    site.fill(site.publish(release="daily"), 50)
+    path = f"{VERSION}/{what}"
+    answer = site.post(path, json={}) if what.startswith("jobs") else site.get(path)
+    assert site.problem(answer) == (409, "not-released", None)
+    assert answer.json["next_release"] == "2026-03-02T00:00:00Z"
+    assert "2026-03-02T00:00:00Z" in answer.json["detail"]
+    assert "release: immediate" in answer.json["detail"]
+    assert "50" not in answer.json["detail"]
+
+
+def test_manifest_without_the_term_releases_daily(site, make_draft):
+    draft = make_draft()
+    del draft["release"]
+    manifest = site.post("/api/v1/surveys", json=draft).json["manifest"]
+    assert "release" not in manifest
+    assert site.collector.surveys.latest("work").release == "daily"
+
+
+def test_reports_are_released_at_midnight(site):
+    published = site.publish(release="daily")
+    site.fill(published, 20)
+    site.clock.advance(HALF_A_DAY - 1)
+    sweep(site)
+    assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-released"
+    site.clock.advance(1)
+    sweep(site)
+    body = site.get(f"{VERSION}/estimates").json
+    assert (body["n"], body["pending"]) == (20, None)
+    assert body["release"] == "daily"
+    assert body["released_at"] == "2026-03-02T00:00:00Z"
+    assert body["next_release"] == "2026-03-03T00:00:00Z"
+    assert site.get(f"{VERSION}/cross-tables?a=gender&b=age").json["n"] == 20
+    assert sum(exported(site).values()) == 20
+
+
+@pytest.mark.parametrize("first", [0, 20], ids=["before the first release", "after one"])
+def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_report, first):
+    site = make_site(FOLD_AT=10)
+    published = site.publish(release="daily")
+    if first:
+        site.fill(published, first)
+        midnight(site)
+    before = site.counts(published)
+    reports = site.fill(published, 40)
+    for report in [make_report(published), *reports[:5]]:
+        site.send("work", wire.encode_report_json(published.digest, report))
+    for _ in range(2):
+        for what in ASKED:
+            site.get(f"{VERSION}/{what}")
+        job = run_job(site, "fold")
+        assert job["folded"] is None
+        assert (job["inbox"], job["sealed"]) == (None, first)
+        site.collector.upkeep.idle()
+        sweep(site)
+    assert site.collector.segments.counts(1)[1] >= first + 40  # they were sealed meanwhile
+    assert site.counts(published) == before
+    assert (before["accepted"], before["inbox"], before["duplicate"]) == (first, None, 0)
+    listed = site.get("/api/v1/surveys").json["surveys"][0]
+    assert listed["reports"] == first
+    if first:
+        assert site.get(f"{VERSION}/estimates").json["n"] == first
+        assert sum(exported(site).values()) == first
+        assert run_job(site, "shape")["n"] == first
+
+
+def test_counts_are_those_of_the_release_until_the_survey_is_over(site, make_report):
+    published = site.publish(release="daily")
+    reports = site.fill(published, 10)
+    site.send_batch("work", wire.pack_reports(published.digest, reports[:4]))
+    midnight(site)
+    first = site.counts(published)
+    assert (first["accepted"], first["sealed"], first["duplicate"]) == (10, 10, 4)
+    site.send_batch("work", wire.pack_reports(published.digest, reports[:3]))
+    site.fill(published, 1)
+    assert site.counts(published) == first
+    close(site)
+    late = wire.encode_report_json(published.digest, make_report(published))
+    assert site.send("work", late).status_code == 410
+    last = site.counts(published)
+    assert (last["accepted"], last["duplicate"]) == (11, 7)
+    assert last["rejected"] == {"survey-closed": 1}
+
+
+def test_fewer_than_a_minimum_batch_wait_for_the_next_midnight(site):
+    published = site.publish(release="daily", minimum_batch=10)
+    site.fill(published, 12)
+    midnight(site)
+    before = told(site)
+    site.fill(published, 9)
+    midnight(site)
+    after = told(site)
+    assert after[0] == before[0]
+    site.fill(published, 5)  # now there are enough, and the chance is gone
+    sweep(site)
+    assert told(site) == after
+    midnight(site)
+    assert site.get(f"{VERSION}/estimates").json["n"] == 26
+
+
+def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
+    first = make_site()
+    published = first.publish(release="daily")
+    first.fill(published, 20)
+    first.collector.stop()
+    later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
+    later.collector.start()
+    deadline = time.monotonic() + 30
+    while later.get(f"{VERSION}/estimates").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    body = later.get(f"{VERSION}/estimates").json
+    assert (body["n"], body["released_at"]) == (20, "2026-03-04T07:30:00Z")
+    assert body["next_release"] == "2026-03-05T00:00:00Z"
+
+
+def test_worker_that_folds_makes_releases(make_site):
+    site = make_site(FOLDING="worker")
+    published = site.publish(release="daily")
+    site.fill(published, 20)
+    site.clock.advance(2 * HALF_A_DAY)
+    site.collector.upkeep.idle()
+    assert site.get(f"{VERSION}/estimates").status_code == 409
+    Folder(site.collector).turn()
+    assert site.get(f"{VERSION}/estimates").json["n"] == 20
+
+
+def test_one_of_two_servers_makes_a_release(make_site):
+    one = make_site()
+    other = make_site(clock=FixedClock(one.clock.now()))
+    published = one.publish(release="daily")
+    other.fill(published, 20)
+    midnight(one)
+    before = told(one)
+    one.fill(published, 30)
+    midnight(other)  # the same one
+    assert told(other) == told(one) == before
+
+
+@pytest.mark.parametrize("release", ["daily", "weekly", "end"])
+def test_end_of_a_survey_releases_the_rest(site, release):
+    published = site.publish(release=release)
+    site.fill(published, 20)
+    close(site, grace=3600)
+    assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-released"
+    assert site.get(f"{VERSION}/counts").json["next_release"] == "2026-03-01T13:00:00Z"
+    site.fill(published, 1)
+    site.clock.advance(3600)
+    sweep(site)
+    body = site.get(f"{VERSION}/estimates").json
+    assert (body["n"], body["next_release"]) == (21, None)
+    assert sum(exported(site).values()) == 21
+    assert [one[1] for one in segments(site).values()] == [True]
+
+
+def test_survey_that_releases_at_its_end_is_silent_until_then(site):
+    published = site.publish(release="end")
+    site.fill(published, 20)
+    for _ in range(9):
+        midnight(site)
+    answer = site.get(f"{VERSION}/estimates")
+    assert site.problem(answer)[1] == "not-released"
+    assert "closed" in answer.json["detail"]
+    assert answer.json["next_release"] is None
+    close(site)
+    assert site.get(f"{VERSION}/estimates").json["n"] == 20
+
+
+def test_survey_that_is_over_with_too_few_reports_says_so(site):
+    published = site.publish(release="daily", minimum_batch=10)
+    site.fill(published, 4)
+    close(site)
+    assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
+
+
+def test_week_ends_as_monday_begins(site):
+    published = site.publish(release="weekly")  # on Sunday, 1 March 2026
+    site.fill(published, 20)
+    assert site.get(f"{VERSION}/counts").json["next_release"] == "2026-03-02T00:00:00Z"
+    midnight(site)
+    assert site.get(f"{VERSION}/estimates").json["n"] == 20
+    site.fill(published, 20)
+    for _ in range(6):
+        midnight(site)
+        assert site.get(f"{VERSION}/estimates").json["n"] == 20
+    midnight(site)
+    assert site.get(f"{VERSION}/estimates").json["n"] == 40
+
+
+def seconds(moment):
+    return int(parse_timestamp(moment, field="moment").timestamp())
+
+
+@pytest.mark.parametrize(
+    ("release", "now", "end"),
+    [
+        ("daily", "2026-03-01T23:59:59Z", "2026-03-02T00:00:00Z"),
+        ("daily", "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z"),
+        ("weekly", "2026-03-01T23:59:59Z", "2026-03-02T00:00:00Z"),
+        ("weekly", "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z"),
+        ("weekly", "1970-01-01T00:00:00Z", "1970-01-05T00:00:00Z"),
+    ],
+)
+def test_period_ends_after_now(release, now, end):
+    assert period_end(release, seconds(now)) == seconds(end)
+
+
+@pytest.mark.parametrize("release", ["end", "immediate"])
+def test_release_that_goes_by_no_period_has_no_period_end(release):
+    assert period_end(release, 0) is None
+
+
+def attack(site, published, make_report):
+    """Export, wait for one report, send 99 of one's own, export again, subtract.
+
+    Whatever can be asked is asked in between. Returns what is new and not one's own.
+    """
+    before = exported(site)
+    answers = {"gender": "Female", "age": None, "education": "low", "income": "poor"}
+    victim = make_report(published, **answers)
+    site.send("work", wire.encode_report_json(published.digest, victim))
+    own = [make_report(published, education="middle") for _ in range(99)]
+    site.send_batch("work", wire.pack_reports(published.digest, own))
+    for what in ASKED:
+        site.get(f"{VERSION}/{what}")
+    run_job(site, "fold")
+    site.collector.upkeep.idle()
+    return exported(site) - before - Counter(report.record for report in own), victim.record
+
+
+def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site, make_report):
+    """Guards: whoever sent all reports of a minimum batch but one was given that one."""
+    published = site.publish(release="daily", minimum_batch=100)
+    site.fill(published, 300)
+    midnight(site)
+    for _ in range(3):
+        found, _ = attack(site, published, make_report)
+        assert not found
+    assert site.get(f"{VERSION}/estimates").json["n"] == 300
+
+
+def test_same_attacker_finds_a_record_where_release_is_immediate(site, make_report):
+    published = site.publish(release="immediate", minimum_batch=100)
+    site.fill(published, 300)
+    found, victim = attack(site, published, make_report)
+    assert found == Counter([victim])
+
+
+def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
+    published = site.publish(release="daily")
+    site.fill(published, 10)
+    midnight(site)
+    (first,) = segments(site).values()
+    assert first[:2] == (10, True)
+    for _ in range(3):
+        site.fill(published, 5)
+        run_job(site, "fold")
+        later = sorted(segments(site).values())
+        assert later[0] == first or later[1] == first
+        assert len(later) == 2  # what is not released is shuffled together
+    midnight(site)
+    ((reports, released, _),) = segments(site).values()  # and with the rest by the release
+    assert (reports, released) == (25, True)
+
+
+@pytest.mark.parametrize("most", [7, 16])
+def test_releases_of_full_segments_hold_every_report_once(site, make_report, monkeypatch, most):
+    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", most)
+    published = site.publish(release="daily")
+    sent = Counter()
+    for size in (5, 11, 23, 3, 40):
+        sent += Counter(report.record for report in site.fill(published, size))
+        run_job(site, "fold")
+        site.fill(published, 3)
+        before = exported(site) if len(sent) > 5 else None
+        run_job(site, "fold")
+        if before is not None:
+            assert exported(site) == before
+        midnight(site)
+        sent = exported(site)
+    assert sum(sent.values()) == 5 + 11 + 23 + 3 + 40 + 15
+    assert site.get(f"{VERSION}/estimates").json["n"] == sum(sent.values())
+
+
+def test_check_of_counts_looks_at_the_release_too(make_site):
+    site = make_site()
+    published = site.publish(release="daily")
+    site.fill(published, 20)
+    midnight(site)
+    site.fill(published, 5)
+    run_job(site, "fold")
+    settings = site.collector.settings
+    assert [same for _, same in check_counts(settings, repair=False)] == [True]
+    with site.collector.database.writing() as connection:
+        connection.execute(text("UPDATE releases SET reports = 19"))
+    assert [same for _, same in check_counts(settings, repair=True)] == [False]
+    assert [same for _, same in check_counts(settings, repair=False)] == [True]
+    assert site.get(f"{VERSION}/estimates").json["n"] == 20
+
+
+def test_records_of_releases_are_deleted_and_their_counts_stay(site):
+    published = site.publish(release="daily")
+    site.fill(published, 20)
+    midnight(site)
+    site.fill(published, 10)
+    close(site)
+    answer = site.app.test_client().delete(f"{VERSION}/records", headers=site.admin)
+    assert answer.json["deleted"] == 30
+    assert segments(site) == {}
+    assert site.get(f"{VERSION}/estimates").json["n"] == 30
+    assert site.problem(site.get(f"{VERSION}/records"))[1] == "records-deleted"
+
+
+def test_what_was_sealed_before_the_migration_is_released(make_site, make_draft):
+    site = make_site()
+    for name in ("home", "work"):
+        published = site.publish(name=name, release="daily")
+        site.fill(published, 20)
+        site.collector.upkeep.fold(site.collector.surveys.latest(name))
+    site.fill(published, 2)
+    site.collector.writer.stop()
+    database = site.collector.database
+    migrate.downgrade(database, "0011")
+    with database.writing() as connection:
+        connection.execute(text("DELETE FROM folded_counts WHERE version_id = 1"))
+    migrate.upgrade(database)
+    for name in ("home", "work"):
+        body = site.get(f"/api/v1/surveys/{name}/versions/1/estimates").json
+        assert body["n"] == 20
+        assert body["next_release"] > "2026-03-02T00:00:00Z"  # by the computer's clock
+    assert site.counts(published)["accepted"] == 20
