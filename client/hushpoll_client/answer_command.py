@@ -15,6 +15,7 @@ from hushpoll_client.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.terms import LARGEST_BATCH
 from hushpoll_shared.text import printable, printable_lines
 
 _STATEMENT: Final = """\
@@ -45,6 +46,11 @@ _SEND_SECONDS: Final = 10.0
 @click.option(
     "--sensitive", multiple=True, help="Attribute that must never leave in clear; repeatable."
 )
+@click.option(
+    "--required-batch",
+    type=click.IntRange(1, LARGEST_BATCH),
+    help="Fewest reports that the survey may release at once.",
+)
 @ledger_option
 @json_option
 @reports_errors
@@ -55,6 +61,7 @@ def answer(
     max_epsilon: str | None,
     max_epsilon_total: str | None,
     sensitive: tuple[str, ...],
+    required_batch: int | None,
     path: Path,
     as_json: bool,
 ) -> None:
@@ -75,6 +82,7 @@ def answer(
         max_epsilon=max_epsilon,
         max_epsilon_total=max_epsilon_total,
         required_sensitive=sensitive,
+        required_batch=required_batch,
         storage=path,
         config=AT_A_TERMINAL,
     ) as client:

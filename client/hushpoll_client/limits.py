@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from hushpoll_protocols import parse_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused
 from hushpoll_shared.decimals import parse_weight
+from hushpoll_shared.terms import LARGEST_BATCH, check_integer
 
 if TYPE_CHECKING:
     from hushpoll_shared.published import Published
@@ -28,11 +29,14 @@ class Limits:
         Largest epsilon of all surveys together, in (0, 1000000]; a ledger holds it.
     required_sensitive : frozenset of str
         Attributes that must never leave in clear.
+    required_batch : int or None
+        Fewest reports that the survey may release at once, in [1, 10^9]; None sets no limit.
     """
 
     max_epsilon: Decimal | None = None
     required_sensitive: frozenset[str] = frozenset()
     max_epsilon_total: Decimal | None = None
+    required_batch: int | None = None
 
     @classmethod
     def of(
@@ -40,13 +44,14 @@ class Limits:
         max_epsilon: object,
         required_sensitive: Iterable[str],
         max_epsilon_total: object = None,
+        required_batch: object = None,
     ) -> Self:
         """Check what a caller gave.
 
         Raises
         ------
         InvalidParameter
-            If `max_epsilon` or `max_epsilon_total` is outside its interval, or
+            If `max_epsilon`, `max_epsilon_total` or `required_batch` is outside its interval, or
             `required_sensitive` is not a collection of names.
         """
         # A string is a collection of strings, and would quietly protect attributes named by
@@ -75,7 +80,10 @@ class Limits:
         total = None
         if max_epsilon_total is not None:
             total = parse_weight(max_epsilon_total, field="max_epsilon_total")
-        return cls(limit, names, total)
+        batch = None
+        if required_batch is not None:
+            batch = check_integer(required_batch, field="required_batch", largest=LARGEST_BATCH)
+        return cls(limit, names, total, batch)
 
     def check(self, published: Published) -> None:
         """Refuse a survey that goes beyond the limits.
@@ -86,7 +94,7 @@ class Limits:
             If its epsilon is above `max_epsilon`.
         ManifestRefused
             If it collects a required attribute in clear, or has no such attribute: a misspelt name
-            must not protect nothing.
+            must not protect nothing. If its minimum batch is below `required_batch`.
         """
         if self.max_epsilon is not None and published.epsilon > self.max_epsilon:
             raise BudgetExhausted(
@@ -95,6 +103,13 @@ class Limits:
                 f"most {self.max_epsilon} (max_epsilon); nothing was randomised. Ask for a survey "
                 "with "
                 "a smaller epsilon, or raise the limit with its owner's consent"
+            )
+        if self.required_batch is not None and published.minimum_batch < self.required_batch:
+            raise ManifestRefused(
+                f"survey {published.name!r} releases batches of {published.minimum_batch} reports; "
+                f"this device demands at least {self.required_batch} (required_batch); nothing was "
+                "randomised. Ask for a survey with a larger minimum_batch",
+                field="minimum_batch",
             )
         known = {attribute.name: attribute for attribute in published.attributes}
         for name in sorted(self.required_sensitive):

@@ -11,14 +11,17 @@ from hushpoll_client.sentences import (
     BARS,
     CLEAR_HINT,
     READING,
+    RELEASED_AT_ONCE,
     THIS_SURVEY_ALONE,
     Protection,
     guess_sentence,
     protection_of_question,
     protection_of_survey,
+    small_batch_sentence,
     truth_sentence,
 )
 from hushpoll_shared.protection import Level
+from hushpoll_shared.terms import IMMEDIATE, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.randomization import Answers
@@ -168,7 +171,12 @@ def notices(published: Published) -> tuple[str, ...]:
         The survey.
     """
     protection = protection_of_survey(tuple(published.budget.values()))
-    return (protection.words,) if protection.level >= Level.WEAK else ()
+    found = [protection.words] if protection.level >= Level.WEAK else []
+    if published.release == IMMEDIATE:
+        found.append(RELEASED_AT_ONCE)
+    if published.minimum_batch < SMALL_BATCH:
+        found.append(small_batch_sentence(published.minimum_batch))
+    return tuple(found)
 
 
 def build_preview(published: Published, answers: Answers | None) -> Preview:

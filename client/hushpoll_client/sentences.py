@@ -33,6 +33,12 @@ CLEAR_HINT: Final = (
 )
 THIS_SURVEY_ALONE: Final = "This counts this survey alone. What you tell other surveys adds to it."
 
+RELEASED_AT_ONCE: Final = (
+    "This survey gives reports to its analysts soon after they arrive. An analyst who asks before "
+    "and after yours arrives can tell it from the others: what is sent, answers in clear included, "
+    "and when."
+)
+
 _QUESTION_WORDS: Final = {
     Level.STRONG: "This answer is strongly protected.",
     Level.LIMITED: "This answer is protected to a limited degree.",
@@ -128,6 +134,14 @@ def protection_of_survey(epsilons: tuple[Decimal, ...]) -> Protection:
         "change the odds of anything about you is a factor of {}.",
     )
     return Protection(level, _SURVEY_WORDS[level], limit, _changes(total))
+
+
+def small_batch_sentence(minimum_batch: int) -> str:
+    """Say that analysts may be given few reports at once, among which one stands out."""
+    return (
+        f"This survey may give its analysts as few as {minimum_batch} new reports at once; among "
+        "so few, yours can stand out."
+    )
 
 
 def truth_sentence(oracle: FrequencyOracle) -> str:

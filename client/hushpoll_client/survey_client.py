@@ -66,6 +66,8 @@ class SurveyClient(Answering):
         survey together.
     max_epsilon_total : str, int, float, Decimal or None
         Largest epsilon of all surveys together, in (0, 1000000]; needs ``storage``.
+    required_batch : int or None
+        Fewest reports that the survey may release at once (its ``minimum_batch``), in [1, 10^9].
     storage : str, Path or None
         File in which this device keeps its one respondent's consents, pins, ledger and outbox, made
         with mode 0600 when consent is given. Any number of clients, threads and processes may share
@@ -99,6 +101,7 @@ class SurveyClient(Answering):
         required_sensitive: Iterable[str] = frozenset(),
         max_epsilon: Any = None,
         max_epsilon_total: Any = None,
+        required_batch: int | None = None,
         storage: str | Path | None = None,
         on_loss: OnLoss | None = None,
         config: ClientConfig = _DEFAULT_CONFIG,
@@ -119,7 +122,7 @@ class SurveyClient(Answering):
             )
         self._digest = None if digest is None else check_digest(digest)
         self._version = _checked_version(version)
-        self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total)
+        self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total, required_batch)
         self._has_token = token is not None
         self._config = config
         # The network side is loaded with the first client: offline use does without it.

@@ -71,6 +71,24 @@ def test_notices_say_first_that_protection_is_weak(draft):
     assert better.notices == ()
 
 
+def test_notices_say_that_reports_are_released_at_once(draft):
+    (words,) = build_preview(
+        Manifest.from_dict(draft | {"release": "immediate"}).resolve(), None
+    ).notices
+    assert "soon after they arrive" in words
+    for release in ("daily", "weekly", "end"):
+        published = Manifest.from_dict(draft | {"release": release}).resolve()
+        assert build_preview(published, None).notices == ()
+
+
+def test_notices_say_that_batches_are_small(draft):
+    small = Manifest.from_dict(draft | {"minimum_batch": 19}).resolve()
+    (words,) = build_preview(small, None).notices
+    assert "as few as 19 new reports" in words
+    enough = Manifest.from_dict(draft | {"minimum_batch": 20}).resolve()
+    assert build_preview(enough, None).notices == ()
+
+
 def test_wrong_answers_raise(published, answers):
     with pytest.raises(InvalidParameter, match="age"):
         build_preview(published, answers | {"age": "16"})

@@ -174,6 +174,14 @@ def test_a_required_attribute_in_clear_is_refused(server, published, name):
     assert caught.value.field == f"attributes[{name}].role"
 
 
+def test_survey_with_smaller_batches_than_required_is_refused(server, published):
+    least = published.minimum_batch
+    SurveyClient(server.url, SURVEY, published=published, required_batch=least)
+    with pytest.raises(ManifestRefused, match=f"demands at least {least + 1}") as caught:
+        SurveyClient(server.url, SURVEY, published=published, required_batch=least + 1)
+    assert caught.value.field == "minimum_batch"
+
+
 def test_a_misspelt_required_attribute_is_refused(server, published):
     with pytest.raises(ManifestRefused, match=r"'gendr', which survey .* does not ask"):
         SurveyClient(server.url, SURVEY, published=published, required_sensitive=["gendr"])
@@ -188,6 +196,9 @@ def test_a_misspelt_required_attribute_is_refused(server, published):
         ({"required_sensitive": "gender"}, "required_sensitive"),
         ({"required_sensitive": [3]}, "required_sensitive"),
         ({"required_sensitive": None}, "required_sensitive"),
+        ({"required_batch": 0}, "required_batch"),
+        ({"required_batch": "20"}, "required_batch"),
+        ({"required_batch": True}, "required_batch"),
         ({"published": "survey.json"}, "published"),
         ({"config": None}, "config"),
         ({"digest": "12"}, "digest"),

@@ -307,6 +307,16 @@ test("what is required to be sensitive is never collected in clear, nor misspelt
   assert.equal(server.posts.length, 0);
 });
 
+test("a survey that releases fewer reports at once than is required is refused", async () => {
+  const server = new FakeServer();
+  const { minimum_batch: least } = SMALL;
+  await respondent(server, { requiredBatch: least }).client.published();
+  for (const requiredBatch of [least + 1, NaN, "many"]) {
+    await assert.rejects(respondent(server, { requiredBatch }).client.submit(ANSWERS), { field: "minimum_batch" });
+  }
+  assert.equal(server.posts.length, 0);
+});
+
 test("a token travels with the report alone, and is forgotten with the acknowledgement", async () => {
   const server = new FakeServer(WHOLE);
   const answers = { gender: "Male", age: 40, country: "日本", education: "school", income: ">26000" };

@@ -387,7 +387,7 @@ def test_what_was_sealed_before_the_migration_is_released(make_site, make_draft)
     site.fill(published, 2)
     site.collector.writer.stop()
     database = site.collector.database
-    migrate.downgrade(database, "0011")
+    migrate.downgrade(database, "0012")
     with database.writing() as connection:
         connection.execute(text("DELETE FROM folded_counts WHERE version_id = 1"))
     migrate.upgrade(database)

@@ -59,6 +59,13 @@ SURVEYS: tuple[dict[str, Any], ...] = (
     },
 )
 
+# How many reports are released at once, and when.
+RELEASES: tuple[dict[str, Any], ...] = (
+    *({"release": term} for term in ("daily", "weekly", "end", "immediate")),
+    *({"minimum_batch": least} for least in (1, 19, 20)),
+    {"release": "immediate", "minimum_batch": 5, "epsilon": "9"},
+)
+
 PAIR_EPSILONS = ("0.2", "2", "5", "12", "40")
 
 
@@ -174,7 +181,8 @@ def _previews() -> Group:
         "The whole preview of a survey, without answers.",
         {"published": "the published form", "preview": "the text"},
     )
-    for number, draft in enumerate((*SURVEYS, *_pairs()), 1):
+    terms = (SURVEYS[0] | some for some in RELEASES)
+    for number, draft in enumerate((*SURVEYS, *_pairs(), *terms), 1):
         manifest = Manifest.from_dict(
             {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
         )

@@ -63,7 +63,7 @@ export function readAttribute(value, position) {
   });
   const k = domain.length;
   must(!categories.includes(missing), `${where}.missing`, missing, "none of the categories");
-  must(new Set(domain).size === k, `${where}.categories`, categories, "different from each other");
+  must(new Set(domain).size === k, `${where}.categories`, categories, "different");
   obey(k, `${where}.categories`, integer(2, K_MAX));
   must(
     positive === undefined || (role === "target" && categories.includes(positive)),

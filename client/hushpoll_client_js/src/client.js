@@ -4,7 +4,7 @@ import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
-import { checkBudget, checkSensitive } from "./ledger.js";
+import { checkBudget, checkRequired } from "./ledger.js";
 import { entriesOf, flush, send } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
 import { readPublished } from "./published.js";
@@ -66,7 +66,7 @@ export class SurveyClient {
     const published = await readPublished(await retrying(() => exchange(fetch, path), pacing));
     pinned("name", published.name, survey);
     pinned("digest", published.digest, digest ?? published.digest);
-    checkSensitive(published, this.#given);
+    checkRequired(published, this.#given);
     return (this.#published = published);
   }
 

@@ -16,7 +16,7 @@ export function apiOf(url) {
     (protocol === "https:" || (protocol === "http:" && local)) && href === origin + pathname,
     "url",
     origin,
-    "https (http for localhost alone), without user, query or fragment",
+    "https (http on localhost), no user, query or fragment",
   );
   return `${href.replace(/\/+$/, "")}/api/v1`;
 }

@@ -11,20 +11,24 @@ import { BudgetExhausted, ManifestRefused } from "./errors.js";
  * @property {string | number | undefined} [maxEpsilon] Most that one survey may spend, over all its versions.
  * @property {string | number | undefined} [maxEpsilonTotal] Most that all surveys may spend together.
  * @property {readonly string[] | undefined} [requiredSensitive] Attributes that must never leave in clear.
+ * @property {number | undefined} [requiredBatch] Fewest reports that the survey may release at once.
  */
 
 /**
- * Refuse a survey that collects in clear what must not be, or has no such attribute: a misspelt name must not protect
- * nothing.
+ * Refuse a survey that releases fewer reports at once than is required, collects in clear what must not be, or has no
+ * such attribute: a misspelt name must not protect nothing.
  *
  * @param {Published} published
  * @param {Limits} limits
  * @throws {ManifestRefused}
  */
-export function checkSensitive({ attributes }, { requiredSensitive = [] }) {
+export function checkRequired({ attributes, minimum_batch }, { requiredBatch = 1, requiredSensitive = [] }) {
+  if (!(minimum_batch >= requiredBatch)) {
+    throw new ManifestRefused(`minimum_batch is ${minimum_batch}, below ${requiredBatch}`, { field: "minimum_batch" });
+  }
   for (const name of requiredSensitive) {
     if (!attributes.some((one) => one.name === name && one.oracle)) {
-      throw new ManifestRefused(`${name} must be sensitive, and this survey does not randomise it`, {
+      throw new ManifestRefused(`${name} must be sensitive, and is not`, {
         field: `attributes[${name}].role`,
       });
     }
@@ -51,7 +55,7 @@ export function checkBudget(entries, { name, epsilon }, { maxEpsilon, maxEpsilon
     }
     if (spent + parseDecimal(epsilon, "epsilon") > parseDecimal(String(limit), field, 1n, 10n ** 18n)) {
       throw new BudgetExhausted(
-        `${name} spends epsilon ${epsilon} after ${formatDecimal(spent)}, and ${field} is ${limit}; nothing was randomised`,
+        `${name} spends epsilon ${epsilon} after ${formatDecimal(spent)}, and ${field} is ${limit}`,
         { field },
       );
     }

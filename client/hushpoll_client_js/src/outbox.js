@@ -37,7 +37,7 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon, known 
     const entry = (await entriesOf(storage)).find((one) => one.digest === digest);
     // Another tab may have sent it, or its owner withdrawn it, in the meantime.
     if (entry?.state === "accepted") return "duplicate";
-    if (entry?.state !== "waiting") throw new TransportError("the report was withdrawn or refused");
+    if (entry?.state !== "waiting") throw new TransportError("withdrawn or refused");
     const { api, survey, report = "", token } = entry;
     const body = await exchange(fetch, `${api}/surveys/${survey}/reports`, {
       method: "POST",
@@ -46,7 +46,7 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon, known 
     });
     const [, status] = /"status": *"(accepted|duplicate)"/.exec(new TextDecoder().decode(body)) ?? [];
     // A network's login page answers 200 as well.
-    if (!status) throw new TransportError("the answer is no acknowledgement", { retryable: true });
+    if (!status) throw new TransportError("no acknowledgement", { retryable: true });
     await settle({ state: "accepted", token: undefined, report: undefined });
     return status;
   };

@@ -10,11 +10,16 @@ import {
   protectionOfQuestion,
   protectionOfSurvey,
   READING,
+  RELEASED_AT_ONCE,
+  smallBatchSentence,
   THIS_SURVEY_ALONE,
   truthSentence,
 } from "./sentences.js";
 
 /** @typedef {import("./sentences.js").Protection} Protection */
+
+// Minimum batches below this are warned of.
+const SMALL_BATCH = 20;
 
 /**
  * An attribute that leaves randomised.
@@ -96,7 +101,12 @@ export function preview(published, answers) {
  */
 function notices(published) {
   const { level, words } = ofAll(published);
-  return level >= WEAK ? [words] : [];
+  const { release, minimum_batch: least } = published;
+  return [
+    ...(level >= WEAK ? [words] : []),
+    ...(release === "immediate" ? [RELEASED_AT_ONCE] : []),
+    ...(least < SMALL_BATCH ? [smallBatchSentence(least)] : []),
+  ];
 }
 
 /** @param {import("./published.js").Published} published */

@@ -26,7 +26,7 @@ import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./ru
  * @property {string} epsilon Total budget of one respondent, a canonical decimal string in [1e-6, 64].
  * @property {"open" | "token"} submission
  * @property {number} minimum_batch
- * @property {"daily" | "weekly" | "end" | "immediate"} release When analysts are given what has come in meanwhile.
+ * @property {"weekly" | "end" | "immediate"} [release] When analysts are given what has come in meanwhile; daily if absent.
  * @property {readonly import("./codec.js").Field[]} attributes
  * @property {number} recordSize Bytes of every record.
  * @property {string} digest SHA-256 of the canonical form, 64 hexadecimal digits.
@@ -69,7 +69,7 @@ export async function readPublished(value) {
     checkBudget(total, split, layout.attributes);
     if (read.protected) checkProtected(read.protected, layout.attributes);
     const digest = await sha256Hex(canonicalJson(read));
-    return /** @type {Published} */ ({ release: "daily", ...read, ...layout, digest });
+    return /** @type {Published} */ ({ ...read, ...layout, digest });
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
     throw new ManifestRefused(`manifest refused: ${error.message}`, { field: error.field });

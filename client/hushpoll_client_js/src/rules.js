@@ -92,7 +92,7 @@ export const text = (longest, apart) => [
     [...value].length <= longest &&
     !FORBIDDEN.test(apart ? value.replace(apart, "_") : value) &&
     value.normalize() === value,
-  `1 to ${longest} characters in normal form C without controls or outer spaces`,
+  `1 to ${longest} characters in NFC, no controls or outer spaces`,
 ];
 
 /**

@@ -38,6 +38,9 @@ export const READING =
 export const CLEAR_HINT =
   "None of the figures below covers these answers, and they can hint at the randomised ones where the two go together.";
 export const THIS_SURVEY_ALONE = "This counts this survey alone. What you tell other surveys adds to it.";
+export const RELEASED_AT_ONCE =
+  "This survey gives reports to its analysts soon after they arrive. An analyst who asks before and after yours " +
+  "arrives can tell it from the others: what is sent, answers in clear included, and when.";
 
 const QUESTION_WORDS = [
   "This answer is strongly protected.",
@@ -97,6 +100,14 @@ export function protectionOfSurvey(parts) {
     changes: changes(total),
   };
 }
+
+/**
+ * That analysts may be given few reports at once, among which one stands out.
+ *
+ * @param {number} minimumBatch
+ */
+export const smallBatchSentence = (minimumBatch) =>
+  `This survey may give its analysts as few as ${minimumBatch} new reports at once; among so few, yours can stand out.`;
 
 /**
  * How often what is sent is, or points at, the true answer: exact for every answer.

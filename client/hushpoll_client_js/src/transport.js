@@ -51,7 +51,7 @@ export async function exchange(fetch, url, init) {
     body = new Uint8Array(await answer.arrayBuffer());
   } catch {
     // The engine's own words may quote the request.
-    throw new TransportError(`${url} cannot be reached, or did not answer in time`, { retryable: true });
+    throw new TransportError(`${url} did not answer in time`, { retryable: true });
   }
   if (answer.ok) return body;
   let problem;
