@@ -79,6 +79,14 @@ def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):
     """One attribute is called like a column of the answer, which must not confuse the two."""
     answer = site.get(PATH + "/cross-tables", query_string={"a": "gender", "b": "frequency"}).json
     assert (answer["a"], answer["b"], answer["n"]) == ("gender", "frequency", 10)
+    assert "of these 6 at 95 %, 0.3 are expected to miss" in answer["intervals"]
+    assert set(answer["poisoning"]) == {
+        "one_fake_adds",
+        "one_fake_removes",
+        "fake_share",
+        "raised_by",
+        "lowered_by",
+    }
     shares = {(cell["a"], cell["b"]): cell["frequency"] for cell in answer["cells"]}
     people = Counter(PEOPLE)
     assert shares == pytest.approx(
