@@ -39,7 +39,9 @@ def bca(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return limits f64[m], nan where the bootstrap has none.
 
-    That is where the statistic is undefined in too many resamples, or does not vary: resampling
+    A comparison of two groups, one of which does not vary, has limits here that do not cover, and
+    :mod:`hushpoll_training.fairness.measured` does not show them. None are given where the
+    statistic is undefined in too many resamples, or does not vary: resampling
     cannot know what never happened.
 
     Parameters

@@ -86,4 +86,9 @@ UNVARIED = Withheld(
     "every resample gives the same value or none, and what never happened cannot be resampled; the "
     "closed form stands",
 )
+ONE_CONSTANT = Withheld(
+    "undefined",
+    "one of the groups has no such row, or only such rows, so that none of its resamples differs "
+    "from another and the interval would know of the other group alone; the closed form stands",
+)
 NOT_RESAMPLED = Withheld("undefined", "no resamples were asked for")

@@ -15,6 +15,7 @@ from hushpoll_training.fairness.bootstrap import Statistic, bca, resample
 from hushpoll_training.fairness.counts import RATES, ROWS_OF, GroupCounts
 from hushpoll_training.fairness.estimates import (
     NOT_RESAMPLED,
+    ONE_CONSTANT,
     UNVARIED,
     Estimate,
     Finding,
@@ -95,7 +96,17 @@ class Measured:
         if name in self._boot:
             from_, to = (float(limits[place]) for limits in self._boot[name])
             boot = UNVARIED if np.isnan(from_) else Limits(from_, to)
+            if self._constant(name, place):
+                boot = ONE_CONSTANT
         return Estimate(value, error, Limits(float(lower), float(upper)), boot)
+
+    def _constant(self, name: str, place: int) -> bool:
+        """Return whether a compared group has no row, or only rows, that count as hits."""
+        if name in RATES:
+            return False
+        rate = COMPARED[name]
+        hits, rows = self._counts.hits(rate), self._counts.rows(rate)
+        return any(hits[at] in (0, rows[at]) for at in (place, self._reference))
 
     def _error(self, rate: str, place: int) -> float:
         value, rows = self._counts.rate(rate)[place], self._counts.rows(rate)[place]
