@@ -352,6 +352,7 @@ class AnalystClient:
         groups: str | None = None,
         reference: str | None = None,
         confidence: float | None = None,
+        expected: Mapping[str, float] | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
     ) -> dict[str, Any]:
@@ -376,6 +377,9 @@ class AnalystClient:
             of the manifest.
         confidence : float, optional
             Of the intervals, in [0.01, 0.999].
+        expected : mapping, optional
+            ``unprivileged``, ``positive`` and ``base``, shares in (0, 1) that were declared or
+            found earlier: what a survey of this size can find is said for them.
         timeout : float
             Seconds to wait.
         on_look : callable, optional
@@ -384,8 +388,9 @@ class AnalystClient:
         Returns
         -------
         dict
-            The report: ``metrics``, ``rates`` and ``shares``, each number with its interval or the
-            reason why it is withheld; with `groups`, one of these for each group.
+            The report: ``metrics``, ``rates`` and ``shares``, each number with its interval, None
+            where there is no bound, and each metric with its ``conclusion``; with `groups`,
+            one of these for each group.
 
         Raises
         ------
@@ -405,6 +410,7 @@ class AnalystClient:
             "groups": groups,
             "reference": reference,
             "confidence": confidence,
+            "expected": expected,
         }
         return self._document("fairness", name, version, given, "metrics", timeout, on_look)
 

@@ -62,6 +62,14 @@ from hushpoll_shared.terminal import emit, json_option, reports_errors, waiting
 @click.option(
     "--confidence", type=click.FloatRange(0.01, 0.999), help="Of the intervals.  [default: 0.95]"
 )
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
+    "or base (positive labels): what such a survey can find is said for these.  [default: those "
+    "that the records give]",
+)
 @timeout_option("Seconds to wait for the worker.")
 @click.option(
     "--out",
@@ -76,6 +84,7 @@ def fairness(
     name: str,
     version: int | None,
     params: tuple[str, ...],
+    expect: tuple[str, ...],
     timeout: float,
     out: Path | None,
     url: str,
@@ -87,8 +96,8 @@ def fairness(
 
     DI, SPD, EOD, OAD and the group rates behind them, with intervals; nobody's protected attribute
     is needed in clear. A running hushpoll worker of the server cross-fits the models, so that each
-    record is predicted by a model that never saw it. What has too little data behind it is not
-    shown. It takes the scopes train and read.
+    record is predicted by a model that never saw it. Where the records cannot tell, the answer
+    says so. It takes the scopes train and read.
     """
     if given["reference"] is not None and given["groups"] is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
@@ -103,6 +112,7 @@ def fairness(
             name,
             client.show(name).version if version is None else version,
             parameters=parameters,
+            expected=given_parameters(expect) or None,
             timeout=timeout,
             on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
             **given,

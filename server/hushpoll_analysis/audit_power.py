@@ -1,8 +1,8 @@
 """Power of a fairness audit from records alone, before anybody has answered.
 
-An audit finds a gap if its interval is given and leaves out what would be fair. Variances are those
-of the delta method (:mod:`hushpoll_analysis.fairness_rates`), at the moments that a population and
-the protocols' laws imply; the weights are the audit's own, so nothing is simulated.
+An audit finds a gap if it can conclude and its set leaves out what would be fair. How often it does
+is counted over surveys drawn from the law of a population and of the protocols, by the audit's own
+rule (:mod:`hushpoll_analysis.expected_audits`).
 
 The population is as simple as the metrics allow. Both groups have the same share of positive
 labels, and in the unprivileged group the model has a selection rate P_0 and a recall TPR_0, hence
@@ -13,18 +13,17 @@ gap, whatever the label; for OAD every error is more frequent there by the gap.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import NormalDist
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.expected_audits import finds, share_of_surveys
 from hushpoll_analysis.fairness_moments import RATES, TERMS
-from hushpoll_analysis.fairness_rates import ENOUGH, METRICS
+from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_analysis.weight_moments import weight_products
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation import normal_quantile
 from hushpoll_shared.published import Published
 
 LEVEL: Final = 0.95
@@ -99,6 +98,23 @@ class AuditAssumptions:
         """FPR_0."""
         return (self.positive - self.base * self.true_positive) / (1 - self.base)
 
+    def with_gap(self, gap: float, metric: str) -> Array | None:
+        """Return the population with another gap, f64[2, 2, 2]; None where there is no room for it.
+
+        Parameters
+        ----------
+        gap : float
+            In (0, 1).
+        metric : str
+            Of `METRICS`.
+        """
+        if self.positive > 1 - gap:
+            return None
+        rates = () if self.recall is None else (self.recall, self.false_positive)
+        return (
+            None if max(rates, default=0) > 1 - gap else replace(self, gap=gap).population(metric)
+        )
+
     def population(self, metric: str) -> Array | None:
         """Return the shares by group, label and prediction, f64[2, 2, 2]; None if there are none.
 
@@ -125,7 +141,7 @@ class AuditAssumptions:
 def audit_powers(
     published: Published, n: int, given: AuditAssumptions
 ) -> Mapping[str, float | None]:
-    """Return the chance that a 95 % interval is given and finds the gap, per metric.
+    """Return the chance that an audit at 95 % finds the gap, per metric.
 
     Respondents are spread over the groups' categories; nobody is in neither group, and everybody
     has a label.
@@ -148,14 +164,14 @@ def audit_powers(
     target = published.target
     labelled = target is not None and target.positive is not None
     found: dict[str, float | None] = {}
-    for metric, rate in METRICS.items():
-        population = given.population(metric)
-        if population is None or (rate != "P" and not labelled):
-            found[metric] = None
+    # SPD and DI have the same population, and so the same surveys
+    together = (("DI", "SPD"), ("EOD",), ("OAD",))
+    for names in together:
+        population = given.population(names[0])
+        if population is None or (METRICS[names[0]] != "P" and not labelled):
+            found |= dict.fromkeys(names)
             continue
-        mean, second = expected_moments(published, population)
-        error, strength = _difference(mean, second, rate, n, ratio=metric == "DI")
-        found[metric] = _found(given.gap / error) * NormalDist().cdf(strength - ENOUGH)
+        found |= share_of_surveys(finds, published, n, population, names, confidence=LEVEL)
     return found
 
 
@@ -176,8 +192,16 @@ def difference_error(published: Published, n: int, population: Array, metric: st
     InvalidParameter
         As :func:`audit_powers`.
     """
+    if n < 1:
+        raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
     mean, second = expected_moments(published, population)
-    return _difference(mean, second, METRICS[metric], n, ratio=False)[0]
+    numerator, denominator = RATES[METRICS[metric]]
+    influence = np.zeros(TERMS)
+    for group, sign in ((0, -1.0), (1, 1.0)):
+        own = slice(4 * group, 4 * group + 4)
+        weight, top = float(mean[own] @ denominator), float(mean[own] @ numerator)
+        influence[own] = sign * (numerator - top / weight * denominator) / weight
+    return float(np.sqrt(influence @ second @ influence / n))
 
 
 def expected_moments(published: Published, population: Array) -> tuple[Array, Array]:
@@ -219,34 +243,3 @@ def expected_moments(published: Published, population: Array) -> tuple[Array, Ar
             * labels[y][np.ix_(label, label)]
         )
     return mean, second
-
-
-def _difference(
-    mean: Array, second: Array, rate: str, n: int, *, ratio: bool
-) -> tuple[float, float]:
-    """Return the standard error of R_1 - R_0, and the weakest denominator in standard errors.
-
-    The interval of DI leaves out 1 where that of SPD leaves out 0: at d = 1, R_0 - d R_1 is the
-    difference. Only its second denominator, R_1, comes on top.
-    """
-    if n < 1:
-        raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
-    numerator, denominator = RATES[rate]
-    influence, strengths = np.zeros(TERMS), []
-    for group, sign in ((0, -1.0), (1, 1.0)):
-        own = slice(4 * group, 4 * group + 4)
-        weight, top = float(mean[own] @ denominator), float(mean[own] @ numerator)
-        part = (numerator - top / weight * denominator) / weight
-        influence[own] = sign * part
-        square = float(denominator @ second[own, own] @ denominator)
-        strengths.append(weight / float(np.sqrt(max(square - weight**2, 1e-300) / n)))
-        if ratio and group == 1:
-            error = float(np.sqrt(part @ second[own, own] @ part / n))
-            strengths.append(top / weight / error)
-    return float(np.sqrt(influence @ second @ influence / n)), min(strengths)
-
-
-def _found(distance: float) -> float:
-    """Return the power of a two-sided test at `LEVEL`, the truth so many standard errors away."""
-    z, normal = normal_quantile(LEVEL), NormalDist()
-    return normal.cdf(distance - z) + normal.cdf(-distance - z)

@@ -5,25 +5,39 @@ See docs/explanation/fairness-without-the-attribute.md for the derivation and it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis import fairness_rates
+from hushpoll_analysis import fairness_rates, fairness_sets
+from hushpoll_analysis.audit_outlook import POWER, Outlook, outlooks
+from hushpoll_analysis.audit_poisoning import extreme_rows, without_fakes
+from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.counts import CELLS, chunks
 from hushpoll_analysis.decode import check_records, indicator_matrix
 from hushpoll_analysis.fairness_moments import RATES, Moments, row_terms
 from hushpoll_analysis.fairness_predictions import AuditPredictions, check, protected_of, setting
-from hushpoll_analysis.fairness_rates import METRICS, Estimated
-from hushpoll_analysis.fairness_report import NO_LABELS, FairnessAudit, Finding, finding
+from hushpoll_analysis.fairness_rates import METRICS
+from hushpoll_analysis.fairness_report import (
+    NO_LABELS,
+    Compared,
+    FairnessAudit,
+    Finding,
+    Withheld,
+    compared,
+    interval,
+)
 from hushpoll_analysis.fairness_weights import excess_shares, weights
 from hushpoll_analysis.frequencies import require_rows
 from hushpoll_analysis.group_shares import group_shares
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.attributes import PublishedAttribute
 from hushpoll_shared.published import Published
+
+SMALLEST_SHARE = 1e-3
+"""What an estimated share is taken for where it is below, to say what a survey can find."""
 
 PRODUCTS = 64
 """Numbers per row while moments are taken, more or less."""
@@ -38,9 +52,12 @@ def audit(
     predictions: AuditPredictions,
     *,
     confidence: float = 0.95,
+    expected: AuditAssumptions | None = None,
+    outlook: bool = True,
 ) -> FairnessAudit:
     """Estimate DI, SPD, EOD, OAD and the group rates behind them from records.
 
+    A metric is always answered, by a confidence set (:mod:`hushpoll_analysis.fairness_sets`).
     Every number is about the people who answered the target, where the survey has one. A perturbed
     target is debiased like the protected attribute: its noise is independent.
 
@@ -54,6 +71,12 @@ def audit(
         One per record, by a model that never saw the record.
     confidence : float
         In (0, 0.999].
+    expected : AuditAssumptions, optional
+        Shares that were declared, or found earlier: what the outlook of each metric is computed
+        for. By default the shares that these records give. They decide nothing else.
+    outlook : bool
+        Whether to say what such a survey can find, which takes thousands of simulated audits, a
+        second in all; without it, an audit is fast enough to be simulated itself.
 
     Raises
     ------
@@ -69,31 +92,36 @@ def audit(
     moments = _moments(published, records, predicted)
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
-    names = {1: "privileged", 0: "unprivileged"}
     labelled = _positive(published) is not None
-
-    def told(found: Estimated, rate: str, *groups: int, also: str = "") -> Finding:
-        if rate != "P" and not labelled:
-            return NO_LABELS
-        of = {"TPR": " with a positive label", "FPR": " with a negative label"}.get(rate, "")
-        who = " or the ".join(names[group] for group in groups)
-        return finding(found, f"the share of the {who} group{of}{also}", moments.n)
-
-    metrics = {
-        name: told(
-            fairness_rates.metric(moments, name, confidence=confidence),
-            rate,
-            1,
-            0,
-            also=", or P1, which DI divides by," if name == "DI" else "",
+    given = expected or _estimated(moments)
+    prospects: Mapping[str, Outlook | None] = {}
+    if outlook:
+        outside = 1 - float((moments.mean[:4] + moments.mean[4:]) @ RATES["P"][1])
+        prospects = outlooks(
+            published,
+            moments.n,
+            given,
+            confidence=confidence,
+            outside=min(max(outside, 0.0), 1 - SMALLEST_SHARE),
         )
-        for name, rate in METRICS.items()
-    }
+    rows = _fakes(published, moments, each_value=predicted.ndim == 2)
+    metrics: dict[str, Compared | Withheld] = {}
+    for name, rate in METRICS.items():
+        metrics[name] = NO_LABELS
+        if rate == "P" or labelled:
+            metrics[name] = compared(
+                fairness_sets.metric(moments, name, confidence=confidence),
+                name,
+                outlook=prospects.get(name),
+                poisoning=without_fakes(moments.mean, rows, name),
+            )
     rates: dict[str, Finding] = {}
     for rate in RATES:
         unprivileged, privileged = fairness_rates.rates(moments, rate, confidence=confidence)
-        rates[f"{rate}1"] = told(privileged, rate, 1)
-        rates[f"{rate}0"] = told(unprivileged, rate, 0)
+        told = rate == "P" or labelled
+        rates[f"{rate}1"] = interval(privileged) if told else NO_LABELS
+        rates[f"{rate}0"] = interval(unprivileged) if told else NO_LABELS
+    names = {1: "privileged", 0: "unprivileged"}
     shares = group_shares(published, records, moments, confidence=confidence)
     oracle = attribute.oracle
     return FairnessAudit(
@@ -109,10 +137,61 @@ def audit(
         epsilon=None if oracle is None else format_epsilon(oracle.epsilon),
         privileged=protected.privileged,
         unprivileged=protected.unprivileged,
+        expected={
+            "basis": "estimated from these records" if expected is None else "declared",
+            "unprivileged": given.unprivileged,
+            "positive": given.positive,
+            "base": given.base,
+            "power": POWER,
+        },
         shares={names[group]: shares[group] for group in (1, 0)},
         metrics=metrics,
         rates=rates,
     )
+
+
+def _estimated(moments: Moments) -> AuditAssumptions:
+    """Return the shares that the records give."""
+    in_groups = moments.mean[:4] + moments.mean[4:]
+    numerator, denominator = RATES["P"]
+    people = max(float(in_groups @ denominator), SMALLEST_SHARE)
+    return AuditAssumptions(
+        gap=SMALLEST_SHARE,
+        positive=_share(float(in_groups @ numerator) / people),
+        unprivileged=_share(float(moments.mean[:4] @ denominator) / people),
+        base=_share(float(in_groups[0]) / people),
+    )
+
+
+def _share(value: float) -> float:
+    return min(max(value, SMALLEST_SHARE), 1 - 2 * SMALLEST_SHARE)
+
+
+def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.NDArray[np.float64]:
+    """Return the extreme rows of a fake report, f64[m, 8]."""
+    attribute, protected = protected_of(published), published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    weight = RATES["P"][1]
+    shares = [float(moments.mean[own] @ weight) for own in (slice(0, 4), slice(4, 8))]
+    sizes = [len(protected.unprivileged), len(protected.privileged)]
+    groups = (attribute.oracle, *_with_rest(sizes, shares, attribute.k))
+    target = _positive(published)
+    if target is None:
+        return extreme_rows(groups, None, each_value=each_value)
+    answers = len(target.categories)
+    total = moments.mean[:4] + moments.mean[4:]
+    parts = _with_rest([answers - 1, 1], [float(total[1]), float(total[0])], target.k)
+    return extreme_rows(groups, (target.oracle, *parts), each_value=each_value)
+
+
+def _with_rest(
+    sizes: list[int], shares: list[float], k: int
+) -> tuple[list[int], npt.NDArray[np.float64]]:
+    """Return the sizes and shares of two sets of categories, and of all others if there are."""
+    rest = k - sum(sizes)
+    if not rest:
+        return sizes, np.array(shares)
+    return [*sizes, rest], np.array([*shares, 1 - sum(shares)])
 
 
 def _moments(

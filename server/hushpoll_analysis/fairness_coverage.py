@@ -13,24 +13,19 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
 from hushpoll_analysis.fairness_moments import Moments, row_terms
-from hushpoll_analysis.fairness_rates import ENOUGH, METRICS, Estimated, metric
+from hushpoll_analysis.fairness_rates import METRICS
+from hushpoll_analysis.fairness_sets import FAIR, conclusive, disparate, metric
 from hushpoll_analysis.fairness_weights import weights
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.weights import WeightLaw
-
-REFUSED_AT_MOST = 0.005
-"""A group is large enough to be audited if chance alone would refuse it less often."""
-
-LARGE_ENOUGH = ENOUGH + NormalDist().inv_cdf(1 - REFUSED_AT_MOST)
-"""Expected strength that this takes, in standard errors: the strength found is about N(it, 1)."""
 
 SURVEYS_AT_A_TIME = 500
 
@@ -156,43 +151,37 @@ def truth(population: npt.NDArray[np.float64]) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What the intervals of one metric did over many surveys.
+    """What the confidence sets of one metric did over many surveys.
 
     Attributes
     ----------
     truth : float
         The population's value.
-    covered, answered : float
-        Share of all surveys whose interval held the truth, and that gave one at all.
+    covered : float
+        Share of all surveys whose set holds the truth; unbounded sets are sets.
+    concluded, disparate : float
+        Share of all surveys that conclude, and that find a disparity.
     bias, deviation : float
-        Mean of the estimates that were given, minus the truth, and their standard deviation.
-    strength : float
-        Of the weakest denominator, in standard errors, as the law expects it beforehand.
+        Mean of the estimates of the surveys that conclude, minus the truth, and their standard
+        deviation.
     gain : float or None
-        Expected standard error with D alone, over that with weights that sum to one; None where D
-        alone is expected to be refused.
-    respondents : int
-        How many it takes for the group to be large enough to be audited.
+        Expected standard error with D alone, over that with weights that sum to one; None where
+        one of them is not expected to bound the metric.
+    earlier_answered, earlier_covered, earlier_disparate : float
+        By the rule of before (:mod:`hushpoll_analysis.earlier_rule`): share of all surveys that
+        were answered, and of these the shares that covered and that found a disparity; 0 if none.
     """
 
     truth: float
     covered: float
-    answered: float
+    concluded: float
+    disparate: float
     bias: float
     deviation: float
-    strength: float
     gain: float | None
-    respondents: int
-
-    @property
-    def auditable(self) -> bool:
-        """Whether the group is large enough to be audited, decided before any survey is drawn."""
-        return self.strength >= LARGE_ENOUGH
-
-    @property
-    def covered_where_answered(self) -> float:
-        """Coverage among the surveys that gave an interval; 0 if none did."""
-        return self.covered / self.answered if self.answered else 0.0
+    earlier_answered: float
+    earlier_covered: float
+    earlier_disparate: float
 
 
 def coverage(
@@ -228,43 +217,61 @@ def coverage(
         if number < least:
             raise InvalidParameter(f"{name} is {number}; it must be at least {least}", field=name)
     law = Law.of(population, oracle)
-    drawn: dict[str, list[Estimated]] = {name: [] for name in METRICS}
+    drawn: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
+    values = truth(np.asarray(population, dtype=np.float64))
     for start in range(0, surveys, SURVEYS_AT_A_TIME):
         some = min(SURVEYS_AT_A_TIME, surveys - start)
         counts = rng.multinomial(respondents, law.probability, size=some).astype(np.float64)
         moments = law.moments(counts, respondents)
         for name, found in drawn.items():
-            found.append(metric(moments, name, confidence=confidence))
+            found.append(_outcomes(moments, name, values[name], confidence))
     expected = law.moments(law.probability, respondents)
     plain = law.moments(law.probability, respondents, debiased_alone=True)
     return {
         name: _summary(
-            value,
-            drawn[name],
-            metric(expected, name, confidence=confidence),
-            metric(plain, name, confidence=confidence),
-            respondents,
+            values[name],
+            np.concatenate(parts, axis=1),
+            float(
+                metric(plain, name, confidence=confidence).standard_error
+                / metric(expected, name, confidence=confidence).standard_error
+            ),
         )
-        for name, value in truth(np.asarray(population, dtype=np.float64)).items()
+        for name, parts in drawn.items()
     }
 
 
-def _summary(
-    value: float, parts: list[Estimated], expected: Estimated, plain: Estimated, respondents: int
-) -> Coverage:
-    enough = np.concatenate([part.strength for part in parts]) >= ENOUGH
-    estimate = np.concatenate([part.value for part in parts])[enough]
-    lower = np.concatenate([part.lower for part in parts])[enough]
-    upper = np.concatenate([part.upper for part in parts])[enough]
-    strength = float(expected.strength)
-    comparable = min(strength, float(plain.strength)) >= ENOUGH
+def _outcomes(
+    moments: Moments, name: str, value: float, confidence: float
+) -> npt.NDArray[np.float64]:
+    """Return per survey, f64[7, surveys], the estimate and what each rule says of it."""
+    found = metric(moments, name, confidence=confidence)
+    earlier = earlier_metric(moments, name, confidence=confidence)
+    fair = FAIR[name]
+    return np.stack(
+        [
+            found.value,
+            (found.lower <= value) & (value <= found.upper),
+            conclusive(found, name),
+            disparate(found, name),
+            earlier.strength >= ENOUGH,
+            (earlier.lower <= value) & (value <= earlier.upper),
+            (earlier.lower > fair) | (earlier.upper < fair),
+        ]
+    )
+
+
+def _summary(value: float, outcomes: npt.NDArray[np.float64], gain: float) -> Coverage:
+    estimate, covered, concluded, unfair, answered, earlier_covered, earlier_unfair = outcomes
+    given, told = estimate[concluded > 0], answered > 0
     return Coverage(
         truth=value,
-        covered=float(((lower <= value) & (value <= upper)).sum()) / len(enough),
-        answered=float(enough.mean()),
-        bias=float(estimate.mean() - value) if estimate.size else 0.0,
-        deviation=float(estimate.std()) if estimate.size else 0.0,
-        strength=strength,
-        gain=float(plain.standard_error / expected.standard_error) if comparable else None,
-        respondents=math.ceil(respondents * (LARGE_ENOUGH / strength) ** 2),
+        covered=float(covered.mean()),
+        concluded=float(concluded.mean()),
+        disparate=float(unfair.mean()),
+        bias=float(given.mean() - value) if given.size else 0.0,
+        deviation=float(given.std()) if given.size else 0.0,
+        gain=None if math.isnan(gain) else gain,
+        earlier_answered=float(told.mean()),
+        earlier_covered=float(earlier_covered[told].mean()) if told.any() else 0.0,
+        earlier_disparate=float(earlier_unfair[told].mean()) if told.any() else 0.0,
     )

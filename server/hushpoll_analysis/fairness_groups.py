@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_predictions import AuditPredictions, protected_of
 from hushpoll_analysis.fairness_report import FairnessAudit
@@ -61,7 +62,7 @@ class GroupsAudit:
         }
 
 
-_PARTS = ("shares", "metrics", "rates")
+_PARTS = ("expected", "shares", "metrics", "rates")
 
 
 def regrouped(
@@ -124,6 +125,8 @@ def audit_groups(
     attribute: str | None = None,
     reference: str | None = None,
     confidence: float = 0.95,
+    expected: AuditAssumptions | None = None,
+    outlook: bool = True,
 ) -> GroupsAudit:
     """Audit every category of an attribute against a reference, from records alone.
 
@@ -142,6 +145,8 @@ def audit_groups(
         See :func:`regrouped`.
     confidence : float
         Of each interval, in (0, 0.999].
+    expected, outlook
+        See :func:`hushpoll_analysis.fairness.audit`; of each pair.
 
     Raises
     ------
@@ -157,6 +162,8 @@ def audit_groups(
         pair = replace(
             published, protected=Protected(groups.attribute, groups.privileged, (category,))
         )
-        result = audit(pair, records, predictions, confidence=confidence)
+        result = audit(
+            pair, records, predictions, confidence=confidence, expected=expected, outlook=outlook
+        )
         found[category] = replace(result, digest=published.digest)
     return GroupsAudit(groups.attribute, groups.privileged, found)

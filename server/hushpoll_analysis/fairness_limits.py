@@ -12,8 +12,8 @@ Array = npt.NDArray[np.float64]
 
 def edgeworth(
     moments: Moments, group: int, influence: Array, variance: Array, z: float
-) -> tuple[Array, Array]:
-    """Return what limits are moved by, and the factor by which they are moved apart.
+) -> tuple[Array, Array, Array]:
+    """Return what limits are moved by, and two factors by which they are moved apart.
 
     With g and k the skewness and the excess kurtosis of the influences, a studentized mean T has
 
@@ -26,6 +26,11 @@ def edgeworth(
     (k - 3g^2/2)/n^1/2, is made up for by the factor
 
         1 + (k (c - (z^2-3)/12) + g^2 ((z^4+2z^2-3)/18 - 5c/6 - c^2/2) + (z^2+3)/4)/n.
+
+    A difference of two groups' rates takes the same without g^2. Its coefficient is negative at the
+    usual z: it says how much of the kurtosis comes from skewness, and in a difference of two groups
+    that are skewed alike the skewness cancels, but the kurtosis stays. With g^2, 6.1 % instead of
+    5 % of surveys without a difference were told apart where 15 of 500 people decide a rate.
 
     Parameters
     ----------
@@ -42,8 +47,9 @@ def edgeworth(
 
     Returns
     -------
-    shift, factor : f64[...]
-        Of the unit of the rate, and at least 1.
+    shift, factor, of_difference : f64[...]
+        What limits of the level z are moved by, in the unit of the rate, and the factors for a rate
+        by itself and for one in a difference; factors are at least 1.
     """
     spread = np.where(variance > 0, variance * moments.n, 1.0)
     cube = np.einsum(
@@ -54,15 +60,13 @@ def edgeworth(
     kurtosis = np.where(variance > 0, fourth / spread**2 - 3, 0.0)
     square = cube**2 / spread**3
     c = (2 * z**2 + 1) / 6
-    apart = (
-        kurtosis * (c - (z**2 - 3) / 12)
-        + square * ((z**4 + 2 * z**2 - 3) / 18 - 5 * c / 6 - c**2 / 2)
-        + (z**2 + 3) / 4
-    )
-    return c * cube / spread / moments.n, 1 + np.maximum(apart, 0.0) / moments.n
+    apart = kurtosis * (c - (z**2 - 3) / 12) + (z**2 + 3) / 4
+    alone = apart + square * ((z**4 + 2 * z**2 - 3) / 18 - 5 * c / 6 - c**2 / 2)
+    factor, of_difference = (1 + np.maximum(part, 0.0) / moments.n for part in (alone, apart))
+    return c * cube / spread / moments.n, factor, of_difference
 
 
-def wilson(rate: Array, size: Array, z: float) -> tuple[Array, Array, Array]:
+def wilson(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Array]:
     """Return variance and limits that a rate of so many people has if everybody's group is known.
 
     Records tell no more than that, so no interval may end inside this one. A rate that happens to
@@ -74,11 +78,11 @@ def wilson(rate: Array, size: Array, z: float) -> tuple[Array, Array, Array]:
         Estimated; taken as 0 or 1 where it is outside.
     size : f64[...]
         People it is a rate of, at least 0.
-    z : float
+    z : float or f64[...]
         Normal quantile of the limits.
     """
     inside = np.clip(rate, 0.0, 1.0)
-    scale = size + z**2
+    scale = np.maximum(size + z**2, 1e-300)  # of nobody, at z = 0
     centre = (size * inside + z**2 / 2) / scale
     half = z * np.sqrt(size * inside * (1 - inside) + z**2 / 4) / scale
     return centre * (1 - centre) / scale, centre - half, centre + half

@@ -1,4 +1,4 @@
-"""What an audit found: estimates with intervals, or the reason why there is none."""
+"""What an audit found: estimates with confidence sets, and what may be concluded from them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hushpoll_analysis.fairness_rates import ENOUGH, Estimated
+from hushpoll_analysis.audit_outlook import SELDOM, Outlook
+from hushpoll_analysis.audit_poisoning import Poisoned
+from hushpoll_analysis.fairness_rates import Estimated
+from hushpoll_analysis.fairness_sets import conclusive, disparate
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]
+Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate.
+    """An estimate with its confidence set.
 
     Attributes
     ----------
-    value, standard_error, lower, upper : float
-        Finite; not projected, so a rate may fall outside [0, 1].
+    value, standard_error : float
+        Not projected, so a rate may fall outside [0, 1]; nan where the denominator may be 0.
+    lower, upper : float
+        Infinite where the set has no bound.
     """
 
     value: float
@@ -27,13 +33,53 @@ class Interval:
     lower: float
     upper: float
 
+    @property
+    def bound(self) -> str:
+        """What the set lacks, in words: ``bounded``, ``no upper bound`` or ``no bound``."""
+        if math.isfinite(self.upper):
+            return "bounded" if math.isfinite(self.lower) else "no lower bound"
+        return "no upper bound" if math.isfinite(self.lower) else "no bound"
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON."""
+        """Return the estimate as JSON: null for what there is not, and `bound` says why."""
         return {
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "lower": self.lower,
-            "upper": self.upper,
+            "value": _number(self.value),
+            "standard_error": _number(self.standard_error),
+            "lower": _number(self.lower),
+            "upper": _number(self.upper),
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Interval):
+    """A metric, with what follows from its set.
+
+    Attributes
+    ----------
+    conclusion : str
+        ``disparity`` if the set leaves out the fair value; ``cannot conclude`` if it is unbounded,
+        or all that the metric can be; ``no disparity found`` otherwise.
+    outlook : Outlook or None
+        What a survey of this size could say; None where the shares leave no room for a disparity.
+    poisoning : Poisoned or None
+        What the value may be without fake reports; None if the value is nan.
+    """
+
+    conclusion: Conclusion
+    outlook: Outlook | None = None
+    poisoning: Poisoned | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as JSON."""
+        outlook = self.outlook
+        return {
+            **Interval.to_dict(self),
+            "conclusion": self.conclusion,
+            "smallest_detectable": None if outlook is None else outlook.smallest_detectable,
+            "chance_to_conclude": None if outlook is None else outlook.concludes,
+            "seldom_concludes": None if outlook is None else outlook.concludes < SELDOM,
+            "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
         }
 
 
@@ -47,17 +93,14 @@ class Withheld:
         ``not-enough-data``, ``no-labels`` or ``undefined``.
     reason : str
         In words.
-    respondents : int or None
-        About how many would give it, if the estimates were the truth; None where nobody can tell.
     """
 
     code: Code
     reason: str
-    respondents: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reason as JSON."""
-        return {"withheld": self.code, "reason": self.reason, "respondents": self.respondents}
+        return {"withheld": self.code, "reason": self.reason}
 
 
 Finding: TypeAlias = Interval | Withheld
@@ -65,36 +108,29 @@ Finding: TypeAlias = Interval | Withheld
 NO_LABELS = Withheld("no-labels", "the survey has no target with a positive category to compare to")
 
 
-def finding(found: Estimated, what: str, n: int) -> Finding:
-    """Return one estimate, or :class:`Withheld` where a denominator of it is too uncertain.
-
-    Parameters
-    ----------
-    found : Estimated
-        Of one survey.
-    what : str
-        The denominator, in words.
-    n : int
-        Rows.
-    """
-    strength = float(found.strength)
-    if strength >= ENOUGH:
-        return interval(found)
-    # strength grows with the root of n; below 1 it is mostly noise, and so would be the advice
-    needed = math.ceil(n * (ENOUGH / strength) ** 2) if strength >= 1 else None
-    advice = f"; about {needed:,} respondents would do" if needed else ""
-    return Withheld(
-        "not-enough-data",
-        f"{what} is {strength:.1f} of its standard errors above 0, and a ratio needs at least "
-        f"{ENOUGH:g}{advice}",
-        needed,
-    )
-
-
 def interval(found: Estimated) -> Interval:
     """Return the estimate of one survey."""
     return Interval(
         float(found.value), float(found.standard_error), float(found.lower), float(found.upper)
+    )
+
+
+def compared(
+    found: Estimated, name: str, *, outlook: Outlook | None = None, poisoning: Poisoned | None
+) -> Compared:
+    """Return a metric of one survey with its conclusion."""
+    one = interval(found)
+    conclusion: Conclusion = "cannot conclude"
+    if conclusive(found, name):
+        conclusion = "disparity" if disparate(found, name) else "no disparity found"
+    return Compared(
+        one.value,
+        one.standard_error,
+        one.lower,
+        one.upper,
+        conclusion,
+        outlook,
+        None if math.isnan(one.value) else poisoning,
     )
 
 
@@ -118,10 +154,11 @@ class FairnessAudit:
         The protected attribute and how it was perturbed; protocol and epsilon None in clear.
     privileged, unprivileged : tuple of str
         Categories of the groups, 1 and 0.
+    expected : mapping
+        What the outlooks assume of the population, JSON; ``basis`` says where it comes from.
     shares : mapping of str to Interval
         ``privileged`` and ``unprivileged``: members of the group who have a label, among all rows.
-        A mean and no ratio, so that it is given however little data there is.
-    metrics : mapping of str to Finding
+    metrics : mapping of str to Compared or Withheld
         DI, SPD, EOD, OAD.
     rates : mapping of str to Finding
         P1, P0, TPR1, TPR0, FPR1, FPR0, ACC1, ACC0.
@@ -139,8 +176,9 @@ class FairnessAudit:
     epsilon: str | None
     privileged: tuple[str, ...]
     unprivileged: tuple[str, ...]
+    expected: Mapping[str, Any]
     shares: Mapping[str, Interval]
-    metrics: Mapping[str, Finding]
+    metrics: Mapping[str, Compared | Withheld]
     rates: Mapping[str, Finding]
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,7 +197,12 @@ class FairnessAudit:
                 "privileged": list(self.privileged),
                 "unprivileged": list(self.unprivileged),
             },
+            "expected": dict(self.expected),
             "shares": {name: found.to_dict() for name, found in self.shares.items()},
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "rates": {name: found.to_dict() for name, found in self.rates.items()},
         }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

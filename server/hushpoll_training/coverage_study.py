@@ -1,4 +1,4 @@
-"""Do the intervals of an audit cover the truth? A study on populations fitted to real data.
+"""Do the confidence sets of an audit cover the truth? A study on populations fitted to real data.
 
 A population is a table of group, label and prediction: a model is fitted beforehand to one half of
 a data set, without the protected attribute, and the other half gives the shares. From these,
@@ -9,8 +9,9 @@ surveys are drawn anew, respondents and noise (:mod:`hushpoll_analysis.fairness_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -20,6 +21,7 @@ from hushpoll_analysis.fairness_coverage import Coverage, coverage
 from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_protocols import create
 from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_training import coverage_items
 from hushpoll_training.coded import describe_codes, read_codes
 from hushpoll_training.features import Features
 from hushpoll_training.learner import fit, scores
@@ -40,11 +42,12 @@ SEED = 2023
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one population, protocol and epsilon."""
+    """One metric of one population, protocol, epsilon and number of respondents."""
 
     population: str
     protocol: str
     epsilon: str
+    respondents: int
     metric: str
     coverage: Coverage
 
@@ -117,45 +120,153 @@ def run_study(
                     surveys=surveys,
                     rng=rng,
                 )
-                found += [
-                    Row(name, protocol, epsilon, metric, one) for metric, one in by_metric.items()
-                ]
+                found += _rows(name, protocol, epsilon, respondents, by_metric)
     return found
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Return the study as a table in Markdown, a line per population, epsilon and protocol.
+def run_hard(
+    people: npt.NDArray[np.float64], *, surveys: int = SURVEYS, seed: int = SEED
+) -> list[Row]:
+    """Return the coverage in surveys that are too small, or whose positives are rare.
 
-    Coverage is in percent, refusals being misses; where the group is too small to be audited, that
-    of the surveys which were answered follows in brackets.
+    Parameters
+    ----------
+    people : f64[2, 2, 2]
+        Of Adult, by group, label and prediction; its group 0 is made small.
+    surveys, seed : int
+        See :func:`run_study`.
+    """
+    found = []
+    for number, (name, population, protocol, epsilon, respondents) in enumerate(hard(people)):
+        by_metric = coverage(
+            population,
+            create(protocol, k=2, epsilon=epsilon),
+            respondents=respondents,
+            surveys=surveys,
+            rng=np.random.default_rng([seed, 100 + number]),
+        )
+        found += _rows(name, protocol, epsilon, respondents, by_metric)
+    return found
+
+
+def hard(
+    people: npt.NDArray[np.float64],
+) -> list[tuple[str, npt.NDArray[np.float64], str, str, int]]:
+    """Return the name, the population, the protocol, epsilon and respondents of each such survey.
+
+    Parameters
+    ----------
+    people : f64[2, 2, 2]
+        Of Adult.
+    """
+    size = people.sum(axis=(1, 2), keepdims=True)
+    small = people / size * np.array([0.02, 0.98])[:, None, None]
+    alike = np.stack([people[1] / size[1] * share for share in (0.02, 0.98)])
+    rare, even = with_rates(0.5, 0.004, 0.01), with_rates(0.5, 0.01, 0.01)
+    return [
+        ("Adult, a group of 2 %", small, "RAPPOR", "2", 5_000),
+        ("the same, no difference", alike, "RAPPOR", "2", 5_000),
+        ("rare positives, P0 = .004, P1 = .01", rare, "SS", "0.5", 5_000),
+        ("the same", rare, "SS", "0.5", 20_000),
+        ("rare positives, no difference", even, "SS", "0.5", 5_000),
+        ("halves, P = .1, no difference", with_rates(0.5, 0.1, 0.1), "GRR", "0.5", 500),
+        ("halves, P = .97, no difference", with_rates(0.5, 0.97, 0.97), "OUE", "1", 500),
+        ("a group of 10 %, P = .5, no difference", with_rates(0.1, 0.5, 0.5), "OUE", "1", 2_000),
+        ("a group of 10 %, P0 = .1, P1 = .5", with_rates(0.1, 0.1, 0.5), "OUE", "2", 500),
+    ]
+
+
+def with_rates(
+    unprivileged: float, p0: float, p1: float, *, base: float = 0.3
+) -> npt.NDArray[np.float64]:
+    """Return a population f64[2, 2, 2] with these shares predicted positive.
+
+    Parameters
+    ----------
+    unprivileged : float
+        Share of group 0, in (0, 1).
+    p0, p1 : float
+        In (0, 1).
+    base : float
+        Share with a positive label in each group, in (0, 1); of these 0.8 P/base, or at most 0.98,
+        are predicted positive.
+    """
+    groups = []
+    for share, positive in ((unprivileged, p0), (1 - unprivileged, p1)):
+        recall = min(0.8 * positive / base, 0.98)
+        false = (positive - base * recall) / (1 - base)
+        rates = np.array([false, recall])
+        people = share * np.array([1 - base, base])
+        groups.append(np.stack([people * (1 - rates), people * rates], axis=-1))
+    return np.stack(groups)
+
+
+def _rows(
+    name: str, protocol: str, epsilon: str, respondents: int, found: Mapping[str, Coverage]
+) -> list[Row]:
+    return [Row(name, protocol, epsilon, respondents, metric, one) for metric, one in found.items()]
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return rows as a table in Markdown, a line per population, protocol, epsilon and respondents.
+
+    In percent. Per metric: coverage over all surveys; those that conclude, and of all surveys those
+    that find a disparity.
     """
     lines = [
-        "| population | ε | protocol | DI | SPD | EOD | OAD | sd of SPD, EOD | refused, SPD, EOD "
-        "| respondents it takes, SPD, EOD | worth, SPD |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| population | n | ε | protocol | covered: DI | SPD | EOD | OAD "
+        "| conclude, find: DI | SPD | EOD | OAD | sd of SPD, EOD | worth, SPD |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for number in range(0, len(rows), len(METRICS)):
-        some = rows[number : number + len(METRICS)]
-        found = {row.metric: row.coverage for row in some}
+    for some, found in _by_survey(rows):
         spd, eod = found["SPD"], found["EOD"]
         cells = [
-            some[0].population,
-            some[0].epsilon,
-            some[0].protocol,
-            *(_covered(found[name]) for name in METRICS),
+            some.population,
+            f"{some.respondents:,}",
+            some.epsilon,
+            some.protocol,
+            *(f"{100 * found[name].covered:.1f}" for name in METRICS),
+            *(
+                f"{100 * found[name].concluded:.0f}, {100 * found[name].disparate:.1f}"
+                for name in METRICS
+            ),
             f"{spd.deviation:.4f}, {eod.deviation:.4f}",
-            f"{100 * (1 - spd.answered):.1f} %, {100 * (1 - eod.answered):.1f} %",
-            f"{spd.respondents:,}; {eod.respondents:,}",
             "" if spd.gain is None else f"{spd.gain**2:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _covered(found: Coverage) -> str:
-    if found.auditable:
-        return f"{100 * found.covered:.1f}"
-    return f"{100 * found.covered:.1f} ({100 * found.covered_where_answered:.1f})"
+def compared(rows: Sequence[Row]) -> str:
+    """Return rows as a table in Markdown that has the rule of before beside that of now.
+
+    In percent, for SPD and DI. Before: surveys that were answered, and of these those that covered
+    and that found a disparity. Now: of all surveys, those that conclude, cover, find a disparity.
+    """
+    lines = [
+        "| population | n | ε, protocol | DI before | DI now | SPD before | SPD now | EOD before "
+        "| EOD now |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for some, found in _by_survey(rows):
+        cells = [some.population, f"{some.respondents:,}", f"{some.epsilon}, {some.protocol}"]
+        for name in ("DI", "SPD", "EOD"):
+            one = found[name]
+            before = (one.earlier_answered, one.earlier_covered, one.earlier_disparate)
+            now = (one.concluded, one.covered, one.disparate)
+            cells.append(
+                "none answered"
+                if not one.earlier_answered
+                else ", ".join(f"{100 * part:.1f}" for part in before)
+            )
+            cells.append(", ".join(f"{100 * part:.1f}" for part in now))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _by_survey(rows: Sequence[Row]) -> list[tuple[Row, dict[str, Coverage]]]:
+    some = [rows[start : start + len(METRICS)] for start in range(0, len(rows), len(METRICS))]
+    return [(part[0], {row.metric: row.coverage for row in part}) for part in some]
 
 
 @click.command()
@@ -171,36 +282,32 @@ def _covered(found: Coverage) -> str:
 @json_option
 @reports_errors
 def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -> None:
-    """Measure how often the intervals of DI, SPD, EOD and OAD cover the population's value."""
+    """Measure how often the sets of DI, SPD, EOD and OAD cover the population's value."""
     populations = {
         name: fit_population(data / file, target, protected)
         for name, (file, target, protected) in DATA.items()
     }
     rows = run_study(populations, surveys=surveys, respondents=respondents, seed=seed)
+    small = run_hard(populations["Adult"], surveys=surveys, seed=seed)
+    others = coverage_items.items(populations, surveys=surveys, seed=seed)
     document = {
         "surveys": surveys,
         "respondents": respondents,
         "seed": seed,
         "populations": {name: people.tolist() for name, people in populations.items()},
-        "rows": [
-            {
-                "population": row.population,
-                "protocol": row.protocol,
-                "epsilon": row.epsilon,
-                "metric": row.metric,
-                "truth": row.coverage.truth,
-                "covered": row.coverage.covered,
-                "answered": row.coverage.answered,
-                "bias": row.coverage.bias,
-                "deviation": row.coverage.deviation,
-                "strength": row.coverage.strength,
-                "large_enough": row.coverage.auditable,
-                "respondents_needed": row.coverage.respondents,
-            }
-            for row in rows
-        ],
+        "rows": [_row(row) for row in rows],
+        "small": [_row(row) for row in small],
+        "items": [one.to_dict() for one in others],
     }
-    emit(document, lambda: markdown(rows), as_json=as_json)
+    emit(
+        document,
+        lambda: "\n\n".join([markdown(rows), compared(small), coverage_items.markdown(others)]),
+        as_json=as_json,
+    )
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {**asdict(row), "coverage": asdict(row.coverage)}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_rates import LARGEST_CONFIDENCE
 from hushpoll_shared.fairness_text import fairness_text
+from hushpoll_shared.given_parameters import given_parameters
 from hushpoll_shared.published import Published
 from hushpoll_shared.terminal import emit, json_option, progress, reports_errors
 from hushpoll_training.audit_inputs import PROTECTED_INPUTS
@@ -24,7 +25,11 @@ from hushpoll_training.encoding import ENCODINGS
 from hushpoll_training.external import external_predictions
 from hushpoll_training.inputs import read_collected
 from hushpoll_training.parameters import read_parameters
-from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
+from hushpoll_training.records_fairness import (
+    RecordsFairness,
+    declared_shares,
+    fairness_of_records,
+)
 from hushpoll_training.saved import load_model
 
 _ALSO = dict.fromkeys(("groups", "reference"), " or with cross-fitting")
@@ -90,6 +95,14 @@ def _with(
     show_default=True,
     help="Of the intervals.",
 )
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
+    "or base (positive labels): what such a survey can find is said for these.  [default: those "
+    "that the records give]",
+)
 @_with(OPTIONS)
 @threads_option
 @json_option
@@ -101,6 +114,7 @@ def fairness(
     unseen: bool,
     protected_input: str,
     confidence: float,
+    expect: tuple[str, ...],
     threads: int,
     as_json: bool,
     **given: Any,
@@ -109,7 +123,7 @@ def fairness(
 
     DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
     is needed in clear. By default models are cross-fitted to the records, so that each record is
-    predicted by a model that never saw it. What has too little data behind it is not shown.
+    predicted by a model that never saw it. Where the records cannot tell, the answer says so.
 
     With --predictions, of rows in clear: any number of groups and their intersections.
     """
@@ -117,20 +131,28 @@ def fairness(
         raise click.UsageError("give either --records, collected ones, or --predictions, in clear")
     if records is None:
         assert predictions is not None  # noqa: S101  (exactly one is given)
-        _check_clear(model, unseen, protected_input, given)
+        _check_clear(model, unseen, protected_input, {**given, "expect": expect})
         seed = given["seed"] or 0
         report_predictions(predictions, given, confidence=confidence, seed=seed, as_json=as_json)
         return
     _check_options(model, unseen, given)
     published, rows = read_collected(records)
+    expected = given_parameters(expect)
     if model is None:
-        found = _cross_fitted(published, rows, given, protected_input, confidence, threads)
+        about = {"protected_input": protected_input, "expected": expected}
+        found = _cross_fitted(published, rows, given, confidence, threads, **about)
     else:
         loaded = load_model(model, trial=True)
         predicted = external_predictions(
             loaded, published, rows, protected_input=protected_input, threads=threads
         )
-        audited = audit(published, rows, predicted, confidence=confidence)
+        audited = audit(
+            published,
+            rows,
+            predicted,
+            confidence=confidence,
+            expected=declared_shares(expected),
+        )
         found = RecordsFairness(audited, {"model": model.name}, protected_input)
     document = {**found.to_dict(), "inputs": {"records": records.name}}
     emit(document, lambda: fairness_text(document), as_json=as_json)
@@ -143,7 +165,7 @@ def _check_clear(
         "--model": model is not None,
         "--unseen": unseen,
         "--protected-input": protected_input != "dropped",
-        **{f"--{name}": bool(given[name]) for name in ("params", "folds", "encoding")},
+        **{f"--{name}": bool(given[name]) for name in ("params", "folds", "encoding", "expect")},
     }
     for name, used in others.items():
         if used:
@@ -181,9 +203,9 @@ def _cross_fitted(
     published: Published,
     rows: npt.NDArray[np.uint8],
     given: dict[str, Any],
-    protected_input: str,
     confidence: float,
     threads: int,
+    **about: Any,
 ) -> RecordsFairness:
     parameters = read_parameters(given["params"])
     folds = FOLDS if given["folds"] is None else given["folds"]
@@ -194,11 +216,11 @@ def _cross_fitted(
             parameters=parameters,
             seed=0 if given["seed"] is None else given["seed"],
             folds=folds,
-            protected_input=protected_input,
             encoding=given["encoding"] or "indicator",
             groups=given["groups"][0] if given["groups"] else None,
             reference=given["reference"],
             confidence=confidence,
             threads=threads,
             on_round=lambda _done, _all: advance(1),
+            **about,
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_groups import GroupsAudit, audit_groups, regrouped
 from hushpoll_analysis.fairness_report import FairnessAudit
@@ -18,6 +19,9 @@ from hushpoll_training.crossfit import FOLDS, cross_fit
 from hushpoll_training.model import OnRound
 from hushpoll_training.parameters import check_parameters
 from hushpoll_training.record import versions
+
+DECLARED = ("unprivileged", "positive", "base")
+"""Shares that can be declared to an audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ def fairness_of_records(
     groups: str | None = None,
     reference: str | None = None,
     confidence: float = 0.95,
+    expected: Mapping[str, float] | None = None,
     threads: int = 1,
     on_round: OnRound | None = None,
 ) -> RecordsFairness:
@@ -83,6 +88,10 @@ def fairness_of_records(
         A category of `groups`; by default the privileged ones, if it is the protected attribute.
     confidence : float
         Of the intervals, in (0, 0.999].
+    expected : mapping, optional
+        ``unprivileged``, ``positive`` and ``base``, shares that were declared or found earlier:
+        what a survey of this size can find is said for them. See
+        :class:`hushpoll_analysis.audit_power.AuditAssumptions`.
 
     Raises
     ------
@@ -93,6 +102,7 @@ def fairness_of_records(
         If a record is malformed.
     """
     values = check_parameters(parameters or {})
+    declared = declared_shares(expected)
     if groups is None and reference is not None:
         raise InvalidParameter(
             f"reference is {reference!r}, and groups names no attribute that it is a category of; "
@@ -113,7 +123,7 @@ def fairness_of_records(
     )
     found: FairnessAudit | GroupsAudit
     if groups is None:
-        found = audit(published, records, predictions, confidence=confidence)
+        found = audit(published, records, predictions, confidence=confidence, expected=declared)
     else:
         found = audit_groups(
             published,
@@ -122,9 +132,32 @@ def fairness_of_records(
             attribute=groups,
             reference=reference,
             confidence=confidence,
+            expected=declared,
         )
     return RecordsFairness(
         found,
         {"folds": folds, "seed": seed, "parameters": values, "encoding": encoding},
         protected_input,
     )
+
+
+def declared_shares(expected: Mapping[str, Any] | None) -> AuditAssumptions | None:
+    """Return declared shares as an audit takes them; None where there are none.
+
+    Raises
+    ------
+    InvalidParameter
+        For another name, or a share outside (0, 1).
+    """
+    if not expected:
+        return None
+    for name, share in expected.items():
+        if name not in DECLARED:
+            raise InvalidParameter(
+                f"expected has {name!r}; it takes {', '.join(DECLARED)}", field="expected"
+            )
+        if not isinstance(share, int | float) or not 0 < share < 1:
+            raise InvalidParameter(
+                f"expected.{name} is {share}; give a share in (0, 1)", field="expected"
+            )
+    return AuditAssumptions(gap=min(0.1, 1 - expected.get("positive", 0.3)), **expected)

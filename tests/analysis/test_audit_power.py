@@ -12,8 +12,9 @@ from hushpoll_analysis.audit_power import (
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_coverage import Law
 from hushpoll_analysis.fairness_predictions import AuditPredictions
-from hushpoll_analysis.fairness_rates import ENOUGH, METRICS, metric
+from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_analysis.fairness_report import Interval
+from hushpoll_analysis.fairness_sets import disparate, metric
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
@@ -21,8 +22,9 @@ from hushpoll_shared.batch import encode_many
 
 CASES = {
     "even groups": (AuditAssumptions(0.1, 0.3, 0.4), "2", 4000),
-    "a small group, often withheld": (AuditAssumptions(0.1, 0.3, 0.15), "1", 8000),
+    "a small group, often without a conclusion": (AuditAssumptions(0.1, 0.3, 0.15), "1", 8000),
     "rare positives": (AuditAssumptions(0.05, 0.05, 0.3, base=0.2), "2", 2000),
+    "a small group with rare positives": (AuditAssumptions(0.1, 0.02, 0.05, base=0.1), "2", 4000),
 }
 
 
@@ -78,7 +80,7 @@ def test_moments_are_those_of_the_law_of_an_audited_row(protocol, name):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("protocol", ["GRR", "BLH", "OLH", "OUE"])
 def test_the_power_is_that_of_simulated_audits(protocol, case):
-    """2,000 surveys: 4 binomial standard errors, and 0.035 for what the normal law leaves out."""
+    """Within .03 and 3 standard errors of 2,000 simulated surveys, drawn by another program."""
     given, epsilon, n = CASES[case]
     published = survey(protocol, epsilon)
     powers = audit_powers(published, n, given)
@@ -88,9 +90,8 @@ def test_the_power_is_that_of_simulated_audits(protocol, case):
         law = Law.of(population, published.attribute("group").oracle)
         counts = rng.multinomial(n, law.probability, size=2000).astype(float)
         found = metric(law.moments(counts, n), name, confidence=0.95)
-        fair = 1.0 if name == "DI" else 0.0
-        told = (found.strength >= ENOUGH) & ((found.lower > fair) | (found.upper < fair))
-        allowed = 0.035 + 4 * np.sqrt(power * (1 - power) / 2000)
+        told = disparate(found, name)
+        allowed = 0.03 + 3 * np.sqrt(power * (1 - power) / 2000)
         assert abs(told.mean() - power) < allowed, name
 
 
@@ -119,7 +120,7 @@ def test_the_error_is_that_of_audits_of_records(protocol):
         }
         records = encode_many(published, codes, rng)
         predictions = AuditPredictions(predicted.astype(np.int8), ("area",), "external")
-        found = audit(published, records, predictions)
+        found = audit(published, records, predictions, outlook=False)
         for name, drawn in values.items():
             one = found.metrics[name]
             assert isinstance(one, Interval)
@@ -152,7 +153,8 @@ def test_more_people_and_fewer_secrets_find_more():
         assert powers[0][name] < clearer[name]
     # of the same epsilon for the group, but the label is perturbed too
     assert hidden["EOD"] < powers[0]["EOD"]
-    assert hidden["SPD"] == pytest.approx(powers[0]["SPD"], rel=1e-6)
+    # the same power, from other surveys: 1,500 of each
+    assert hidden["SPD"] == pytest.approx(powers[0]["SPD"], abs=0.06)
 
 
 def test_what_is_assumed_is_what_the_population_has():

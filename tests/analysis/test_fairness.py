@@ -2,12 +2,14 @@
 
 import itertools
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hushpoll_analysis import fairness
+from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.channel import Channel
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_moments import row_terms
@@ -18,7 +20,7 @@ from hushpoll_analysis.fairness_predictions import (
     AuditPredictions,
 )
 from hushpoll_analysis.fairness_rates import METRICS
-from hushpoll_analysis.fairness_report import Interval, Withheld
+from hushpoll_analysis.fairness_report import Compared, Interval
 from hushpoll_analysis.fairness_weights import weights
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.batch import encode_many
@@ -119,7 +121,7 @@ def near_truth(found, expected):
 def test_an_audit_of_records_is_about_the_true_groups_and_labels(changes, kept):
     published = publish(**changes)
     codes, guess, records = draw(published)
-    found = audit(published, records, predictions(guess))
+    found = audit(published, records, predictions(guess), outlook=False)
     answered = codes["income"] != 2 if kept else None
     near_truth(found, truth(codes, guess, answered))
     assert found.n == N
@@ -145,14 +147,19 @@ def test_predictions_at_each_value_are_weighed_by_the_value():
     rng = np.random.default_rng(9)
     each = (rng.random((N, 4)) < [0.2, 0.6, 0.9, 0.8]).astype(np.int8)
     guess = each[np.arange(N), codes["gender"]]
-    found = audit(published, records, predictions(each, ("gender", "age", "job")))
+    found = audit(published, records, predictions(each, ("gender", "age", "job")), outlook=False)
     near_truth(found, truth(codes, guess.astype(np.int64)))
     assert found.setting == EACH_VALUE
     # one prediction for every value is one prediction
     same = np.repeat(each[:, :1], 4, axis=1)
-    wide = audit(published, records, predictions(same, ("job",)))
-    narrow = audit(published, records, predictions(each[:, 0], ("job",)))
-    assert wide.to_dict() == narrow.to_dict()
+    wide = audit(published, records, predictions(same, ("job",)), outlook=False)
+    narrow = audit(published, records, predictions(each[:, 0], ("job",)), outlook=False)
+    # a fake may be predicted otherwise in each group only where each value has a prediction
+    for name, given in wide.metrics.items():
+        assert replace(given, poisoning=None) == replace(narrow.metrics[name], poisoning=None)
+        assert given.poisoning.lowest <= narrow.metrics[name].poisoning.lowest
+        assert given.poisoning.highest >= narrow.metrics[name].poisoning.highest
+    assert wide.rates == narrow.rates
 
 
 @pytest.mark.parametrize("shares", [(0.0, 0.0), (0.4, 0.6)])
@@ -189,12 +196,16 @@ def test_the_product_of_a_perturbed_group_and_a_perturbed_label_is_unbiased(shar
 def test_memory_is_bounded_by_chunks_that_change_nothing(monkeypatch):
     published = publish(protocol="OUE", target={"protocol": "GRR"})
     _, guess, records = draw(published, 3000)
-    whole = audit(published, records, predictions(guess)).to_dict()
+    whole = audit(published, records, predictions(guess), outlook=False).to_dict()
     monkeypatch.setattr(fairness, "CELLS", fairness.PRODUCTS * 700)
-    parts = audit(published, records, predictions(guess)).to_dict()
+    parts = audit(published, records, predictions(guess), outlook=False).to_dict()
     for section in ("metrics", "rates", "shares"):
         for name, one in whole[section].items():
-            assert parts[section][name] == pytest.approx(one, rel=1e-9), name
+            other = parts[section][name]
+            for part in ("value", "standard_error", "lower", "upper"):
+                assert other[part] == pytest.approx(one[part], rel=1e-9), (name, part)
+            if section == "metrics":
+                assert other["poisoning"] == pytest.approx(one["poisoning"])
 
 
 @pytest.mark.parametrize(
@@ -249,31 +260,64 @@ def test_predictions_from_the_groups_own_record_would_be_biased():
     assert abs(spd.value - truth(codes, guess)["SPD"]) > 10 * spd.standard_error
 
 
-def test_too_little_data_is_an_object_that_says_how_much_would_do():
-    published = publish(protocol="OUE", epsilon="2")
+def test_records_that_cannot_tell_give_sets_without_bounds_and_say_so():
+    published = publish(protocol="OUE", epsilon="0.2")
     _, guess, records = draw(published, 300)
     found = audit(published, records, predictions(guess))
     for name in METRICS:
-        assert isinstance(found.metrics[name], Withheld)
-        assert found.metrics[name].code == "not-enough-data"
-        assert "standard errors" in found.metrics[name].reason
-        assert found.metrics[name].respondents is None or found.metrics[name].respondents > 300
+        one = found.metrics[name]
+        assert isinstance(one, Compared)
+        assert one.conclusion == "cannot conclude"
+        assert one.bound == ("no upper bound" if name == "DI" else "no bound")
     assert isinstance(found.shares["unprivileged"], Interval)
-    text = json.dumps(found.to_dict(), allow_nan=False)
-    assert json.loads(text)["metrics"]["DI"]["withheld"] == "not-enough-data"
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    spd = document["metrics"]["SPD"]
+    assert spd["value"] is spd["lower"] is spd["upper"] is spd["poisoning"] is None
+    assert spd["seldom_concludes"] is True
+    assert spd["smallest_detectable"] is None
+    assert document["expected"]["basis"] == "estimated from these records"
+
+
+def test_a_difference_that_the_set_leaves_out_is_a_disparity_and_no_other():
+    published = publish(protocol="GRR", epsilon="6")
+    codes, guess, records = draw(published)
+    found = audit(published, records, predictions(guess))
+    assert truth(codes, guess)["SPD"] > 0.2
+    assert found.metrics["SPD"].conclusion == found.metrics["DI"].conclusion == "disparity"
+    fair = np.random.default_rng(3).integers(0, 2, N)
+    found = audit(published, records, predictions(fair))
+    assert found.metrics["SPD"].conclusion == "no disparity found"
+    for name in METRICS:
+        one = found.metrics[name]
+        assert not one.outlook.concludes < 0.99
+        assert one.poisoning.lowest < one.value < one.poisoning.highest
+    assert 0.01 < found.metrics["SPD"].outlook.smallest_detectable < 0.2
+    assert 0.7 < found.metrics["DI"].outlook.smallest_detectable < 0.99
 
 
 def test_the_denominators_of_eod_are_judged_by_themselves():
     published = publish(protocol="GRR", epsilon="3")
     codes, guess, _ = draw(published, 2500)
     rng = np.random.default_rng(2)
-    codes["income"] = (rng.random(2500) < 0.02).astype(np.int64)
+    codes["income"] = (rng.random(2500) < 0.01).astype(np.int64)
     records = encode_many(published, codes, rng)
-    found = audit(published, records, predictions(guess))
-    assert isinstance(found.metrics["SPD"], Interval)
-    assert isinstance(found.metrics["OAD"], Interval)
-    assert isinstance(found.metrics["EOD"], Withheld)
-    assert "positive label" in found.rates["TPR0"].reason
+    found = audit(published, records, predictions(guess), outlook=False)
+    assert found.metrics["SPD"].bound == found.metrics["OAD"].bound == "bounded"
+    assert found.metrics["EOD"].conclusion == "cannot conclude"
+    assert found.rates["TPR0"].bound == "no bound"
+
+
+def test_declared_shares_change_the_outlook_and_nothing_else():
+    published = publish(protocol="GRR", epsilon="3")
+    _, guess, records = draw(published, 2500)
+    ours = audit(published, records, predictions(guess))
+    declared = AuditAssumptions(unprivileged=0.01, positive=0.2)
+    found = audit(published, records, predictions(guess), expected=declared)
+    assert found.expected["basis"] == "declared"
+    assert found.expected["unprivileged"] == 0.01
+    for name, one in found.metrics.items():
+        assert replace(one, outlook=ours.metrics[name].outlook) == ours.metrics[name]
+    assert found.metrics["SPD"].outlook.concludes < 0.5 < ours.metrics["SPD"].outlook.concludes
 
 
 def test_without_a_target_there_are_no_metrics_of_labels():
@@ -286,14 +330,14 @@ def test_without_a_target_there_are_no_metrics_of_labels():
         assert abs(one.value - expected[name]) < 4 * one.standard_error
     for name in ("EOD", "OAD"):
         assert found.metrics[name].code == "no-labels"
-    assert found.rates["FPR1"].to_dict()["respondents"] is None
+    assert found.rates["FPR1"].to_dict()["withheld"] == "no-labels"
 
 
 def test_a_survey_without_groups_no_records_and_bad_ones_are_refused():
     published = publish(protected=None)
     _, guess, records = draw(published, 50)
     with pytest.raises(InvalidParameter, match="no protected attribute"):
-        audit(published, records, predictions(guess))
+        audit(published, records, predictions(guess), outlook=False)
     published = publish()
     _, guess, records = draw(published, 50)
     with pytest.raises(InvalidParameter, match="0 records"):
@@ -303,4 +347,4 @@ def test_a_survey_without_groups_no_records_and_bad_ones_are_refused():
     records = records.copy()
     records[7, published.layout.field("gender").offset] = 200
     with pytest.raises(MalformedRecord):
-        audit(published, records, predictions(guess))
+        audit(published, records, predictions(guess), outlook=False)

@@ -9,7 +9,8 @@ from scipy.stats import binomtest, norm
 from hushpoll_analysis.fairness_coverage import Law, truth
 from hushpoll_analysis.fairness_limits import edgeworth, wilson
 from hushpoll_analysis.fairness_moments import RATES, Moments, row_terms
-from hushpoll_analysis.fairness_rates import ENOUGH, METRICS, metric, rates, shares
+from hushpoll_analysis.fairness_rates import METRICS, rates, shares
+from hushpoll_analysis.fairness_sets import conclusive, disparate, found_disparate, metric
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -130,15 +131,16 @@ def test_the_edgeworth_terms_are_those_of_a_skewed_mean_computed_by_hand():
     variance = np.mean(terms[:, 4] ** 2)
     skewness = np.mean(terms[:, 4] ** 3) / variance**1.5
     kurtosis = np.mean(terms[:, 4] ** 4) / variance**2 - 3
-    shift, factor = edgeworth(
+    shift, factor, of_difference = edgeworth(
         moments, 1, np.array([1.0, 0, 0, 0]), np.asarray(variance / 500), z=2.0
     )
     assert shift == pytest.approx(math.sqrt(variance / 500) * 1.5 * skewness / 500**0.5)
     # c = 1.5: k (1.5 - 1/12) + g^2 (21/18 - 1.25 - 1.125) + 7/4
     apart = kurtosis * 17 / 12 - skewness**2 * 29 / 24 + 1.75
     assert factor == pytest.approx(1 + apart / 500)
-    nothing, one = edgeworth(moments, 0, np.ones(4), np.asarray(0.0), z=2.0)
-    assert (nothing, one) == pytest.approx((0.0, 1 + 1.75 / 500))
+    assert of_difference == pytest.approx(1 + (kurtosis * 17 / 12 + 1.75) / 500)
+    nothing, one, other = edgeworth(moments, 0, np.ones(4), np.asarray(0.0), z=2.0)
+    assert (nothing, one, other) == pytest.approx((0.0, 1 + 1.75 / 500, 1 + 1.75 / 500))
 
 
 def test_no_interval_is_shorter_than_wilsons_of_known_groups():
@@ -174,43 +176,81 @@ def test_exchanging_the_groups_turns_differences_and_inverts_the_ratio(people):
         one, other = (metric(m, name, confidence=0.95) for m in (moments, turned))
         mirrored = (lambda x: 1 / x) if name == "DI" else (lambda x: -x)
         assert other.value == pytest.approx(mirrored(one.value), rel=1e-9)
-        assert other.lower == pytest.approx(mirrored(one.upper), rel=1e-9)
-        assert other.upper == pytest.approx(mirrored(one.lower), rel=1e-9)
+        # the ends are extremes along a curve, each found to some eight digits
+        assert other.lower == pytest.approx(mirrored(one.upper), rel=1e-6)
+        assert other.upper == pytest.approx(mirrored(one.lower), rel=1e-6)
 
 
-def test_strength_is_the_weakest_denominator_in_its_own_standard_errors():
+def test_a_set_has_a_bound_exactly_where_both_denominators_are_surely_above_zero():
+    """At the law's own moments: z standard errors of the smaller group, and one person fewer."""
     law = Law.of(PEOPLE, create("GRR", k=2, epsilon="1"))
-    n = 900
-    moments = law.moments(law.probability, n)
     p, q = float(law.channel.p), float(law.channel.q)
     reported = (p - q) / 3 + q  # a third is in group 0
-    expected = (1 / 3) / (math.sqrt(reported * (1 - reported) / n) / (p - q))
-    assert metric(moments, "SPD", confidence=0.95).strength == pytest.approx(expected)
-    # positives of group 0, 40 of 600: the second moment of D there and elsewhere
-    match, elsewhere = law.channel.moment_at_match, law.channel.moment_elsewhere
-    variance = 40 / 600 * match + 200 / 600 * elsewhere - (40 / 600) ** 2
-    assert metric(moments, "EOD", confidence=0.95).strength == pytest.approx(
-        40 / 600 / math.sqrt(variance / n)
-    )
+    error = math.sqrt(reported * (1 - reported)) / (p - q)
+    n = (Z * 3 * error) ** 2
+    for respondents, bounded in ((math.ceil(n), True), (math.floor(n), False)):
+        found = metric(law.moments(law.probability, respondents), "SPD", confidence=0.95)
+        assert np.isfinite(found.lower) == np.isfinite(found.upper) == bounded
+        assert np.isfinite(found.value) == bounded
 
 
-def test_below_enough_everything_is_finite():
+def test_a_tested_difference_is_in_the_set_exactly_if_no_nuisance_rate_rejects_it():
+    """Brute force over the nuisance rate, without the corrections for few people."""
+    law = Law.of(PEOPLE, create("OUE", k=2, epsilon="1"))
+    n = 3_000
+    counts = np.random.default_rng(4).multinomial(n, law.probability).astype(float)
+    moments = law.moments(counts, n)
+    top, under = RATES["P"]
+
+    def statistic(r0, r1):
+        rows = np.zeros((2, 8))
+        rows[0, :4], rows[1, 4:] = top - r0 * under, top - r1 * under
+        mean = rows @ moments.mean
+        covariance = (rows @ moments.second @ rows.T - np.outer(mean, mean)) / n
+        return mean @ np.linalg.solve(covariance, mean)
+
+    grid = np.linspace(-0.5, 1.5, 2001)
+    for name, other in (("SPD", lambda r, d: r + d), ("DI", lambda r, d: r / d)):
+        found = metric(moments, name, confidence=0.95)
+        width = float(found.upper - found.lower)
+        for end, outwards in ((found.lower, -1), (found.upper, 1)):
+            smallest = [
+                min(statistic(r, other(r, float(end) + by * outwards * width)) for r in grid)
+                for by in (-0.03, 0.03)
+            ]
+            assert smallest[0] < Z**2 < smallest[1], (name, outwards)
+
+
+def test_sets_without_a_bound_are_infinite_and_never_nan():
     for people in (PEOPLE, np.array([[[0, 0], [0, 0]], [[50, 50], [50, 50]]], dtype=float)):
         law = Law.of(people, create("OUE", k=2, epsilon="0.01"))
         rng = np.random.default_rng(3)
         moments = law.moments(rng.multinomial(40, law.probability, size=200).astype(float), 40)
         for name in METRICS:
             found = metric(moments, name, confidence=0.999)
-            assert (found.strength < ENOUGH).all()
-            for part in ("value", "standard_error", "lower", "upper"):
-                assert np.isfinite(getattr(found, part)).all(), (name, part)
+            assert not conclusive(found, name).any()
+            assert not np.isnan(found.lower).any()
+            assert not np.isnan(found.upper).any()
 
 
-def test_a_ratio_to_a_rate_that_may_be_zero_is_not_strong_enough():
+def test_a_ratio_to_a_rate_that_may_be_zero_has_no_upper_bound_and_the_difference_has():
     rare = np.array([[[100, 50], [100, 50]], [[298, 2], [300, 0]]], dtype=float)
-    found = metric(in_clear(rare), "DI", confidence=0.95)
-    assert found.strength < ENOUGH
-    assert metric(in_clear(rare), "SPD", confidence=0.95).strength > ENOUGH
+    law = Law.of(rare, create("GRR", k=2, epsilon="1"))
+    moments = law.moments(law.probability, 3_000)
+    found = metric(moments, "DI", confidence=0.95)
+    assert np.isinf(found.upper)
+    assert not conclusive(found, "DI")
+    assert conclusive(metric(moments, "SPD", confidence=0.95), "SPD")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_disparity_found_from_one_end_is_that_of_the_whole_set(name):
+    law = Law.of(PEOPLE, create("OUE", k=2, epsilon="1"))
+    rng = np.random.default_rng(6)
+    for n in (100, 400, 4000):
+        moments = law.moments(rng.multinomial(n, law.probability, size=300).astype(float), n)
+        whole = disparate(metric(moments, name, confidence=0.95), name)
+        assert (found_disparate(moments, name, confidence=0.95) == whole).all()
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 0.9999, -1, float("nan")])

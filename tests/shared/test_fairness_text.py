@@ -4,11 +4,35 @@ import pytest
 
 from hushpoll_shared.fairness_text import fairness_text
 
-FOUND = {"value": 0.25, "standard_error": 0.1, "lower": 0.05, "upper": 0.45}
-WITHHELD = {"withheld": "not-enough-data", "reason": "the share is too uncertain"}
+FOUND = {"value": 0.25, "standard_error": 0.1, "lower": 0.05, "upper": 0.45, "bound": "bounded"}
+OPEN = {"value": None, "standard_error": None, "lower": None, "upper": None, "bound": "no bound"}
+METRIC = {
+    **FOUND,
+    "conclusion": "disparity",
+    "smallest_detectable": 0.125,
+    "chance_to_conclude": 0.97,
+    "seldom_concludes": False,
+    "poisoning": {"fake_share": 0.01, "lowest": -0.0625, "highest": 0.5},
+}
+UNKNOWN = {
+    **OPEN,
+    "conclusion": "cannot conclude",
+    "smallest_detectable": None,
+    "chance_to_conclude": 0.08,
+    "seldom_concludes": True,
+    "poisoning": None,
+}
+WITHHELD = {"withheld": "no-labels", "reason": "there is no label"}
 PARTS = {
+    "expected": {
+        "basis": "declared",
+        "unprivileged": 0.02,
+        "positive": 0.1,
+        "base": 0.3,
+        "power": 0.8,
+    },
     "shares": {"privileged": FOUND, "unprivileged": FOUND},
-    "metrics": {"DI": WITHHELD, "SPD": FOUND},
+    "metrics": {"DI": UNKNOWN, "SPD": METRIC, "EOD": WITHHELD},
     "rates": {"P1": FOUND, "P0": WITHHELD},
 }
 REPORT = {
@@ -35,8 +59,19 @@ def test_a_report_of_two_groups():
     assert "Fairness as deployed on LDP records; nobody's gender was seen." in text
     assert "90 % interval" in text
     assert "0.0500 to 0.4500" in text
-    assert text.count("not enough data") == 2
-    assert text.count("(1) the share is too uncertain") == 1
+    assert text.count("no labels") == 2
+    assert text.count("(1) there is no label") == 1
+    for words in (
+        "disparity",
+        "cannot conclude",
+        "no bound",
+        "find with power 0.8 (2 % in group 0, 10 % predicted positive, 30 % with a positive label; "
+        "declared): DI none, however large, SPD 0.125.",
+        "seldom conclude, if there is no disparity: DI 8 % of them.",
+        "If 1 % of the reports were fake, the others alone may give: SPD -0.062 to 0.500.",
+        "of 20 at 95 %, one is expected to miss",
+    ):
+        assert words in text, words
 
 
 def test_a_report_of_several_groups_has_a_table_each():

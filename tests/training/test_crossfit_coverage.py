@@ -34,7 +34,7 @@ def test_intervals_cover_the_average_models_fairness(
         codes = people(RESPONDENTS, 10_000 + number)
         records = perturbed(published, codes, seed=[5, number])
         made = cross_fit(published, records, {"n_estimators": 30, "num_leaves": 15}, seed=number)
-        found = audit(published, records, made)
+        found = audit(published, records, made, outlook=False)
         chosen = np.mean([inputs.predict(model, target, rows) for model in models], axis=0)
         right = np.where(income == 1, chosen, 1 - chosen)
         rate, recall, accuracy = (

@@ -46,6 +46,18 @@ class TrainBody(models.Strict):
     )
 
 
+class ExpectedShares(models.Strict):
+    """What is known of the population beforehand: declared, or found by an earlier survey."""
+
+    unprivileged: float = Field(
+        0.5, gt=0, lt=1, description="Of the people in either group, those in the unprivileged one."
+    )
+    positive: float = Field(
+        0.3, gt=0, lt=1, description="Of the unprivileged group, those predicted positive."
+    )
+    base: float = Field(0.3, gt=0, lt=1, description="Those with a positive label.")
+
+
 class FairnessBody(TrainBody):
     """How fairness is estimated from the records alone."""
 
@@ -64,6 +76,11 @@ class FairnessBody(TrainBody):
     )
     reference: str | None = Field(None, description="A category of `groups`.")
     confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
+    expected: ExpectedShares | None = Field(
+        None,
+        description="What a survey of this size can find is said for these shares; by default for "
+        "those that the records give.",
+    )
 
 
 class ShapeBody(models.Strict):
@@ -157,8 +174,9 @@ def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
     """Ask a worker for DI, SPD, EOD and OAD with intervals, estimated from the records alone.
 
     Models are cross-fitted, so that none saw what it is audited on. Refused for a survey without a
-    protected attribute or a target; what has too little data behind it is withheld in the result,
-    which is the JSON that `hushpoll fairness --json` prints. Fetching it takes the scope `read`.
+    protected attribute or a target; where an interval has no bound, the result has null and says
+    that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. Fetching it
+    takes the scope `read`.
     """
     parts = collector()
     row = parts.surveys.version(path.name, path.version)

@@ -1,0 +1,153 @@
+"""The rule by which audits were answered before, kept for the coverage study alone.
+
+A metric was given if each denominator was found to be at least 4 of its standard errors above 0,
+and withheld otherwise. That picks the surveys whose noise made the denominator large, so what was
+given near the threshold did not cover. Nothing but the study may use it; audits use
+:mod:`hushpoll_analysis.fairness_sets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.fairness_limits import edgeworth, wilson
+from hushpoll_analysis.fairness_moments import RATES, Moments
+from hushpoll_analysis.fairness_rates import METRICS, quantile
+from hushpoll_analysis.group_rate import product
+
+ENOUGH = 4.0
+"""Standard errors that a denominator had to be above 0."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """One estimate, or one per survey, given where `strength` is at least `ENOUGH`."""
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    strength: Array
+
+
+def earlier_metric(moments: Moments, name: str, *, confidence: float) -> Gated:
+    """Return a metric of `METRICS`: the ratio R_0/R_1 for DI, else the difference R_1 - R_0.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is not in (0, `LARGEST_CONFIDENCE`].
+    """
+    z = quantile(confidence)
+    low, high = (_rate(moments, METRICS[name], group, z) for group in (0, 1))
+    covariance = _covariance(moments, METRICS[name], low, high)
+    product = low.standard_error * high.standard_error
+    correlation = np.clip(covariance / np.where(product > 0, product, 1.0), -1.0, 1.0)
+    if name == "DI":
+        return _ratio(low, high, correlation, z)
+    return Gated(
+        high.value - low.value,
+        _joined(high.standard_error, low.standard_error, correlation),
+        high.value
+        - low.value
+        - _joined(high.value - high.lower, low.upper - low.value, correlation),
+        high.value
+        - low.value
+        + _joined(high.upper - high.value, low.value - low.lower, correlation),
+        np.minimum(low.strength, high.strength),
+    )
+
+
+def _joined(one: Array, other: Array, correlation: Array) -> Array:
+    """Length of a difference whose two parts have these lengths."""
+    found: Array = np.sqrt(np.maximum(one**2 - 2 * correlation * one * other + other**2, 0.0))
+    return found
+
+
+def _ratio(low: Gated, high: Gated, correlation: Array, z: float) -> Gated:
+    below, above = high.value - high.lower, high.upper - high.value
+    widest = np.maximum(below, above) / z
+    strength = np.minimum(np.minimum(low.strength, high.strength), _in_errors(high.value, widest))
+    enough = strength >= ENOUGH
+    under = np.where(enough, high.value, 1.0)
+    value = low.value / under
+
+    def root(over_length: Array, under_length: Array, sign: int) -> Array:
+        # opens upwards: R_1 is at least ENOUGH > z of (length/z) above 0
+        a = np.where(enough, under**2 - under_length**2, 1.0)
+        b = low.value * under - correlation * over_length * under_length
+        c = low.value**2 - over_length**2
+        found: Array = (b + sign * np.sqrt(np.maximum(b**2 - a * c, 0.0))) / a
+        return found
+
+    return Gated(
+        value,
+        _joined(low.standard_error, value * high.standard_error, correlation) / np.abs(under),
+        root(low.value - low.lower, above, -1),
+        root(low.upper - low.value, below, 1),
+        strength,
+    )
+
+
+def _rate(moments: Moments, name: str, group: int, z: float) -> Gated:
+    numerator, denominator = RATES[name]
+    own = slice(4 * group, 4 * group + 4)
+    top, _ = _mean(moments, group, numerator)
+    weight, weight_error = _mean(moments, group, denominator)
+    strength = _in_errors(weight, weight_error)
+    # whatever is computed from a denominator of little strength is finite, and never shown
+    enough = strength >= ENOUGH
+    safe = np.where(enough, weight, 1.0)
+    rate = top / safe
+    influence = (numerator - rate[..., None] * denominator) / safe[..., None]
+    second = moments.second[..., own, own]
+    variance = product(second, influence, influence) / moments.n
+
+    def squared(one: Array, other: Array, means: Array) -> Array:
+        return z**2 * (product(second, one, other) - means) / moments.n
+
+    a = np.where(enough, weight**2 - squared(denominator, denominator, weight**2), 1.0)
+    b = top * weight - squared(numerator, denominator, top * weight)
+    c = top**2 - squared(numerator, numerator, top**2)
+    half = np.sqrt(np.maximum(b**2 - a * c, 0.0)) / a
+    shift, wider, _ = edgeworth(moments, group, influence, variance, z)
+    least, lower, upper = wilson(rate, moments.n * np.maximum(weight, 0.0), z)
+    return Gated(
+        rate,
+        np.sqrt(np.maximum(variance, least)),
+        np.minimum(rate - (rate - b / a + half) * wider + shift, lower),
+        np.maximum(rate + (b / a + half - rate) * wider + shift, upper),
+        strength,
+    )
+
+
+def _covariance(moments: Moments, name: str, low: Gated, high: Gated) -> Array:
+    """Covariance of the unprivileged and the privileged group's rate."""
+    numerator, denominator = RATES[name]
+    influences = []
+    for group, found in ((0, low), (1, high)):
+        weight, _ = _mean(moments, group, denominator)
+        safe = np.where(found.strength >= ENOUGH, weight, 1.0)
+        influences.append((numerator - found.value[..., None] * denominator) / safe[..., None])
+    return product(moments.second[..., :4, 4:], *influences) / moments.n
+
+
+def _mean(moments: Moments, group: int, combination: Array) -> tuple[Array, Array]:
+    """Mean of a combination of a group's terms, and its standard error."""
+    own = slice(4 * group, 4 * group + 4)
+    mean: Array = moments.mean[..., own] @ combination
+    square = product(moments.second[..., own, own], combination, combination)
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / moments.n)
+
+
+def _in_errors(value: Array, error: Array) -> Array:
+    """Return value/error; infinite, with the sign of the value, where the error is 0."""
+    known = error > 0
+    certain = np.where(value > 0, np.inf, -np.inf)
+    found: Array = np.where(known, value / np.where(known, error, 1.0), certain)
+    return found

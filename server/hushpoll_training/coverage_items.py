@@ -1,0 +1,260 @@
+"""Rows of the coverage study that are about one rule each, before and now.
+
+The bootstrap of rows in clear where a group may have no positive, the power that a plan predicts
+for an audit of a small group with rare positives, and what fake reports do to an audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.audit_poisoning import extreme_rows, without_fakes
+from hushpoll_analysis.audit_power import (
+    AuditAssumptions,
+    audit_powers,
+    difference_error,
+    expected_moments,
+)
+from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
+from hushpoll_analysis.fairness_coverage import Law, truth
+from hushpoll_analysis.fairness_moments import RATES
+from hushpoll_analysis.fairness_sets import disparate, metric
+from hushpoll_protocols import create
+from hushpoll_protocols.estimation import normal_quantile
+from hushpoll_shared import Manifest
+from hushpoll_shared.published import Published
+from hushpoll_training.fairness import Estimate, Limits, fairness_report
+from hushpoll_training.fairness.bootstrap import bca, resample
+from hushpoll_training.fairness.counts import GroupCounts
+from hushpoll_training.fairness.partition import Partition
+
+RESAMPLES = 500
+SURVEYS_AT_A_TIME = 500
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One rule in one setting.
+
+    Attributes
+    ----------
+    what, setting : str
+        In words.
+    before, now : float
+        What the rule of before gives, and that of now.
+    should : str
+        What it is to be compared with.
+    """
+
+    what: str
+    setting: str
+    before: float
+    now: float
+    should: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the item as JSON."""
+        return asdict(self)
+
+
+def items(populations: Mapping[str, Array], *, surveys: int, seed: int) -> list[Item]:
+    """Return all items.
+
+    Parameters
+    ----------
+    populations : mapping of str to f64[2, 2, 2]
+        ``LSAC`` among them.
+    surveys, seed : int
+        See :func:`hushpoll_training.coverage_study.run_study`.
+    """
+    return [
+        bootstrap_item(surveys=max(surveys // 5, 2), seed=seed),
+        *power_items(surveys=surveys, seed=seed),
+        *poisoning_items(populations["LSAC"]),
+    ]
+
+
+def bootstrap_item(*, surveys: int, seed: int) -> Item:
+    """Return the coverage of SPD's bootstrap with 40 people in group 0, P0 = .05, P1 = .2.
+
+    Parameters
+    ----------
+    surveys, seed : int
+        Tests of 40 and 400 people, and where their draws start.
+    """
+    rng = np.random.default_rng([seed, 200])
+    sizes, rates = (40, 400), (0.05, 0.2)
+    covered = np.zeros(2)
+    true = rates[1] - rates[0]
+    group = np.repeat([0, 1], sizes)
+    for _ in range(surveys):
+        predicted = (rng.random(sum(sizes)) < np.repeat(rates, sizes)).astype(np.int64)
+        label = np.zeros(sum(sizes), dtype=np.int64)
+        counts = GroupCounts.of(label, predicted, group, 2)
+        drawn = resample(counts, RESAMPLES, rng)
+        lower, upper = bca(counts, drawn, _difference_of_rates, 0.95)
+        report = fairness_report(
+            label,
+            predicted,
+            Partition(("group",), ("0", "1"), group, 1, "as declared"),
+            resamples=RESAMPLES,
+            seed=int(rng.integers(2**31)),
+        )
+        spd = report.comparisons[0].metrics["SPD"]
+        assert isinstance(spd, Estimate)  # noqa: S101  (40 people are enough)
+        shown = spd.bootstrap if isinstance(spd.bootstrap, Limits) else spd.closed_form
+        covered += lower[0] <= true <= upper[0], shown.lower <= true <= shown.upper
+    before, now = (covered / surveys).tolist()
+    return Item(
+        "coverage of the bootstrap of SPD in clear",
+        "n0 = 40, P0 = .05, n1 = 400, P1 = .2",
+        before,
+        now,
+        "0.95",
+    )
+
+
+def power_items(*, surveys: int, seed: int) -> list[Item]:
+    """Return the powers predicted for small groups with rare positives, and those simulated.
+
+    Parameters
+    ----------
+    surveys, seed : int
+        Simulated, and where their draws start.
+    """
+    found = []
+    for number, (given, epsilon, n) in enumerate(SMALL_AND_RARE):
+        published = audited_survey("GRR", epsilon)
+        population = given.population("SPD")
+        assert population is not None  # noqa: S101  (there is room for the gap)
+        law = Law.of(population, create("GRR", k=2, epsilon=epsilon))
+        rng = np.random.default_rng([seed, 300 + number])
+        simulated = np.zeros(2)
+        for start in range(0, surveys, SURVEYS_AT_A_TIME):
+            some = min(SURVEYS_AT_A_TIME, surveys - start)
+            counts = rng.multinomial(n, law.probability, size=some).astype(np.float64)
+            moments = law.moments(counts, n)
+            earlier = earlier_metric(moments, "SPD", confidence=0.95)
+            unfair = (earlier.lower > 0) | (earlier.upper < 0)
+            simulated += (
+                ((earlier.strength >= ENOUGH) & unfair).sum(),
+                disparate(metric(moments, "SPD", confidence=0.95), "SPD").sum(),
+            )
+        powers = audit_powers(published, n, given)["SPD"]
+        assert powers is not None  # noqa: S101
+        old, new = (simulated / surveys).tolist()
+        found.append(
+            Item(
+                "predicted power to find SPD",
+                f"GRR, ε = {epsilon}, n = {n:,}, {100 * given.unprivileged:g} % in group 0, "
+                f"P0 = {given.positive:g}, P1 = {given.positive + given.gap:g}",
+                earlier_power(published, n, given, population),
+                powers,
+                f"simulated: {old:.3f} before, {new:.3f} now",
+            )
+        )
+    return found
+
+
+SMALL_AND_RARE: Sequence[tuple[AuditAssumptions, str, int]] = (
+    (AuditAssumptions(0.05, 0.01, 0.05, base=0.1), "4", 2_000),
+    (AuditAssumptions(0.1, 0.02, 0.05, base=0.1), "2", 4_000),
+    (AuditAssumptions(0.1, 0.02, 0.02, base=0.1), "4", 2_000),
+)
+"""Assumptions, epsilon and respondents."""
+
+
+def audited_survey(protocol: str, epsilon: str) -> Published:
+    """Return a survey of a protected attribute with two categories and a target in clear."""
+    return Manifest.from_dict(
+        {
+            "name": "audited",
+            "version": 1,
+            "title": "Audited",
+            "epsilon": epsilon,
+            "protocol": protocol,
+            "attributes": [
+                {"name": "group", "role": "sensitive", "categories": ["0", "1"]},
+                {
+                    "name": "label",
+                    "role": "target",
+                    "categories": ["no", "yes"],
+                    "positive": "yes",
+                },
+            ],
+            "protected": {"attribute": "group", "unprivileged": ["0"], "privileged": ["1"]},
+        }
+    ).resolve()
+
+
+def earlier_power(
+    published: Published, n: int, given: AuditAssumptions, population: Array
+) -> float:
+    """Return the power of SPD as plans gave it before: normal, at the delta method's variance."""
+    mean, second = expected_moments(published, population)
+    under = RATES["P"][1]
+    strengths = []
+    for own in (slice(0, 4), slice(4, 8)):
+        weight = float(mean[own] @ under)
+        square = float(under @ second[own, own] @ under)
+        strengths.append(weight / float(np.sqrt((square - weight**2) / n)))
+    distance = given.gap / difference_error(published, n, population, "SPD")
+    z, normal = normal_quantile(0.95), NormalDist()
+    answered = normal.cdf(min(strengths) - ENOUGH)
+    return answered * (normal.cdf(distance - z) + normal.cdf(-distance - z))
+
+
+def poisoning_items(people: Array) -> list[Item]:
+    """Return SPD without and with 1 % fakes, and what the audit says of it, for LSAC with OUE.
+
+    Parameters
+    ----------
+    people : f64[2, 2, 2]
+        Of LSAC, by group, label and prediction.
+    """
+    oracle = create("OUE", k=2, epsilon="1")
+    law = Law.of(people, oracle)
+    genuine = law.moments(law.probability, 20_000).mean
+    shares = people.sum(axis=(1, 2)) / people.sum()
+    rows = extreme_rows((oracle, [1, 1], shares), (None, [1, 1], shares))
+    attacked = 0.99 * genuine + 0.01 * rows
+    worst = attacked[int(np.argmax([_spd(mean) for mean in attacked]))]
+    told = without_fakes(worst, rows, "SPD")
+    return [
+        Item(
+            "SPD with 1 % fakes, and the least that the audit says it is without them",
+            "LSAC, OUE, ε = 1",
+            _spd(worst),
+            told.lowest,
+            f"without fakes {truth(people)['SPD']:.3f}",
+        )
+    ]
+
+
+def markdown(found: Sequence[Item]) -> str:
+    """Return items as a table in Markdown."""
+    lines = ["| what | setting | before | now | should be |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {one.what} | {one.setting} | {one.before:.3f} | {one.now:.3f} | {one.should} |"
+        for one in found
+    ]
+    return "\n".join(lines)
+
+
+def _spd(mean: Array) -> float:
+    top, under = RATES["P"]
+    r0, r1 = ((mean[own] @ top) / (mean[own] @ under) for own in (slice(4), slice(4, 8)))
+    return float(r1 - r0)
+
+
+def _difference_of_rates(counts: GroupCounts) -> Array:
+    rate = counts.rate("P")
+    return rate[..., 1:] - rate[..., :1]
