@@ -190,7 +190,8 @@ CLIENTS: list[Row] = [
     ("two media types", lambda t: http_request("POST", REPORTS, b"{}", f"Content-Type: {JSON}", "Content-Type: text/plain"), 400, "malformed-request", None, None),
     ("a form", lambda t: http_request("POST", REPORTS, b"digest=x", "Content-Type: application/x-www-form-urlencoded"), 415, "unsupported-media-type", "Content-Type", None),
     ("no media type", lambda t: http_request("POST", REPORTS, b"{}"), 415, "unsupported-media-type", "Content-Type", None),
-    ("unknown method", lambda t: http_request("BREW", REPORTS), 405, "method-not-allowed", None, None),
+    ("unknown method", lambda t: http_request("BREW", REPORTS), 400, "malformed-request", None, None),
+    ("another method", lambda t: http_request("PATCH", REPORTS), 405, "method-not-allowed", None, None),
     # what is no HTTP
     ("HTTP/0.9", lambda t: b"GET /health\r\n\r\n", 400, "malformed-request", None, None),
     ("HTTP/9.9", lambda t: raw("GET /health HTTP/9.9", "Host: x"), 400, "malformed-request", None, None),

@@ -15,6 +15,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
+
+import psutil
 
 from hushpoll_shared import wire
 from hushpoll_shared.published import Published
@@ -24,7 +27,8 @@ SERVE = [sys.executable, "-c", "from hushpoll_server.commands import serve; serv
 
 # Status and length of an answer, up to the end of its head.
 ANSWER = re.compile(
-    rb"HTTP/1\.1 (\d{3}) .*?\r\nContent-Length: (\d+)\r\n.*?\r\n\r\n", re.DOTALL | re.IGNORECASE
+    rb"HTTP/1\.1 (\d{3}) .*?\r\nContent-Length: (\d+)\r\n(?:.*?\r\n)?\r\n",
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -50,6 +54,15 @@ class Process:
         match = re.fullmatch(r"listening on (http://127\.0\.0\.1:\d+)\n", line)
         assert match, line
         return match[1]
+
+    def ingest(self):
+        """Its ingest processes."""
+        found = []
+        for one in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error):  # it has ended meanwhile
+                if "hushpoll_server.ingest.process" in " ".join(one.cmdline()):
+                    found.append(one)
+        return found
 
     def kill(self, how=signal.SIGKILL):
         os.killpg(self.process.pid, how)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols.errors import MissingExtra
 
-try:
+if TYPE_CHECKING:
     from flask import Flask
-except ImportError as error:
-    raise MissingExtra("server", "the collection server") from error
 
-__all__ = ["create_app"]
+    from hushpoll_server.asgi import Whole
+
+# Looked for and not loaded: the process that takes reports has no use for it.
+if importlib.util.find_spec("flask") is None:
+    raise MissingExtra("server", "the collection server")
+
+__all__ = ["create_app", "create_asgi"]
 
 
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
-    """Build the application on its database.
+    """Build the application of analysts, administrators and pages on its database.
+
+    The routes of devices are not in it; `create_asgi` has all.
 
     Parameters
     ----------
@@ -32,6 +39,20 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
         The database cannot keep the server's promises, or has an unknown schema version.
     """
     from hushpoll_server.http.application import build
+    from hushpoll_server.services.container import Services
     from hushpoll_server.settings import Settings
 
-    return build(Settings.from_mapping(config), testing=bool((config or {}).get("TESTING")))
+    settings = Settings.from_mapping(config)
+    return build(settings, Services(settings), testing=bool((config or {}).get("TESTING")))
+
+
+def create_asgi(config: Mapping[str, Any] | None = None) -> Whole:
+    """Build the whole server as one ASGI application on its database.
+
+    Parameters, exceptions
+        As `create_app`.
+    """
+    from hushpoll_server.asgi import Whole
+    from hushpoll_server.settings import Settings
+
+    return Whole(Settings.from_mapping(config), testing=bool((config or {}).get("TESTING")))

@@ -12,7 +12,9 @@ from hushpoll_shared.terminal import reports_errors
 
 try:
     from hushpoll_server import logs, serving
+    from hushpoll_server.children import raise_descriptor_limit
     from hushpoll_server.configuration import Configuration
+    from hushpoll_server.ingest.rates import check_url
     from hushpoll_server.listening import listen
     from hushpoll_server.metrics import shared_directory
     from hushpoll_server.options import configured
@@ -41,11 +43,14 @@ def serve(configuration: Configuration) -> None:
     settings = configuration.settings
     logs.to_stderr(settings.log_level)
     serving.check_workers(settings)
+    if settings.rate_limit_url is not None:
+        check_url(settings.rate_limit_url)
+    raise_descriptor_limit()
     token_file = settings.admin_token_file
     # The first start happens once, so what can be refused is refused before its token is made.
     with (
         shared_directory() if settings.metrics_token else nullcontext(),
-        acquire(settings.database_url),
+        acquire(settings.database_url) as lock,
         listen(settings.host, settings.port) as listener,
     ):
         with private_file(Path(token_file)) if token_file else nullcontext() as write:
@@ -55,8 +60,9 @@ def serve(configuration: Configuration) -> None:
                 click.echo(f"admin token written to {token_file}", err=True)
             elif token is not None:
                 click.echo(f"admin token: {token}", err=True)
-        serving.Server(
+        serving.serve(
             settings,
             listener=listener,
+            lock=lock.fileno(),
             ready=lambda url: click.echo(f"listening on {url}"),
-        ).run()
+        )

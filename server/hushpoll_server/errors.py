@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_protocols.errors import HushpollError
@@ -21,6 +22,8 @@ class Refused(HushpollError):
         Field at fault.
     retry_after : int or None
         Seconds after which the same request may succeed.
+    headers : mapping of str to str or None
+        Further headers of the answer.
     extra : Any
         Further members of the problem document.
     """
@@ -32,6 +35,7 @@ class Refused(HushpollError):
         *,
         field: str | None = None,
         retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
         **extra: Any,
     ) -> None:
         super().__init__(detail)
@@ -39,6 +43,7 @@ class Refused(HushpollError):
         self.detail = detail
         self.field = field
         self.retry_after = retry_after
+        self.headers = dict(headers or {})
         self.extra = extra
 
 

@@ -23,10 +23,10 @@ DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 @contextmanager
 def shared_directory() -> Iterator[None]:
-    """Let processes that are forked from this one count together.
+    """Let processes that are started by this one count together.
 
     Must be entered before the library is imported. The directory goes with the process that made
-    it, not with those that it forked.
+    it, not with those that it started.
     """
     directory = tempfile.mkdtemp(prefix="hushpoll-metrics-")
     maker = os.getpid()
@@ -107,7 +107,7 @@ class Metrics:
             "hushpoll_fold_lag_seconds",
             "At most this long has the oldest report in an inbox waited to be folded, as far as "
             "this server has seen.",
-            multiprocess_mode="livemin",
+            multiprocess_mode="livemostrecent",
             registry=registry,
         )
         self._jobs = Gauge(
@@ -120,7 +120,7 @@ class Metrics:
         self._database_up = Gauge(
             "hushpoll_database_up",
             "1 if the database answered when it was last asked, else 0.",
-            multiprocess_mode="livemin",
+            multiprocess_mode="livemostrecent",
             registry=registry,
         )
         Gauge(
@@ -141,10 +141,6 @@ class Metrics:
         self._request_seconds.labels(method, route).observe(seconds)
         if status == 429:
             self._rate_limited.inc()
-
-    def requests(self, method: str, route: str, status: int, count: int) -> None:
-        """Count requests that were answered without being worked on, and took no time."""
-        self._requests.labels(method, route, str(status)).inc(count)
 
     def committed(self, reports: int, seconds: float) -> None:
         """Count a transaction that stored a group."""

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hushpoll_server import create_app
-from hushpoll_server.http.openapi import document
-from hushpoll_server.services.collector import EXTENSION
+from hushpoll_server.http.application import documented
+from hushpoll_server.http.current import EXTENSION
 
 
 def generated() -> dict[str, Any]:
@@ -21,7 +21,7 @@ def generated() -> dict[str, Any]:
     with TemporaryDirectory() as directory:
         app = create_app({"DATABASE_URL": f"sqlite:///{directory}/hushpoll.sqlite"})
         try:
-            return document(app.api_doc)  # type: ignore[attr-defined]  # flask-openapi3's
+            return documented(app)  # type: ignore[arg-type]  # it is flask-openapi3's
         finally:
             app.extensions[EXTENSION].stop()
 

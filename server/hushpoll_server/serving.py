@@ -1,142 +1,185 @@
-"""gunicorn with worker processes of many threads, under the name ``hushpoll serve``."""
+"""The parent process of ``hushpoll serve``: it starts children, and starts again what has ended.
+
+It prepares the database, holds its lock and the listening sockets, and answers nothing itself.
+"""
 
 from __future__ import annotations
 
-import os
+import asyncio
+import signal
 import socket
 import sys
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
-from flask import Flask
-from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # none exist
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server import descriptors, metrics
-from hushpoll_server.crowding import ROUTE
-from hushpoll_server.gunicorn_log import PrivateLogger
-from hushpoll_server.http.application import build
-from hushpoll_server.http.rate_limits import RateLimits, storage_of
-from hushpoll_server.http_worker import HttpWorker
-from hushpoll_server.services.collector import EXTENSION, Collector
+from hushpoll_server import metrics
+from hushpoll_server.children import Given
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.access import Access
 from hushpoll_server.settings import Settings
-from hushpoll_server.store.database import backend_of, parse_url
+from hushpoll_server.store import migrate
+from hushpoll_server.store.database import Database, backend_of, parse_url
+from hushpoll_server.store.tokens import TokenStore
 
-# Together under the 15 seconds in which a supervisor wants an answer to SIGTERM: the worker's time
-# for requests in flight, then its own clean-up, before the arbiter ends it by force.
-REQUEST_SECONDS = 7
-ARBITER_SECONDS = 12
-KEEPALIVE_SECONDS = 15
+log = get_logger(__name__)
+
+INGEST: Final = "hushpoll_server.ingest.process"
+WEB: Final = "hushpoll_server.web_process"
+# Together under the 15 seconds in which a supervisor wants an answer to SIGTERM.
+INGEST_END_SECONDS: Final = 10.0
+WEB_END_SECONDS: Final = 4.0
+# A child that ends is started again after this; twice as long each time that it ends soon.
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 10.0
+SOON_SECONDS: Final = 10.0
+WEB_BACKLOG: Final = 1024
 
 
-class Server(BaseApplication):  # type: ignore[misc]  # its base has no types
-    """The application on a listening socket.
+class Child:
+    """One kind of child process, kept running.
+
+    Parameters
+    ----------
+    module : str
+        Whose ``run`` it runs.
+    given : Given
+        What it is given.
+    """
+
+    def __init__(self, module: str, given: Given) -> None:
+        self._module = module
+        self._given = given
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = asyncio.Event()
+        self.ready = asyncio.Event()
+
+    async def keep(self) -> None:
+        """Start it, and again whenever it ends, until `stop`."""
+        pause = FIRST_PAUSE_SECONDS
+        loop = asyncio.get_running_loop()
+        while not self._stopping.is_set():
+            started = loop.time()
+            code = await self._run()
+            if self._stopping.is_set():
+                return
+            log.error("child-ended", module=self._module, code=code)
+            pause = FIRST_PAUSE_SECONDS if loop.time() - started >= SOON_SECONDS else pause
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def stop(self, seconds: float) -> None:
+        """Let it end by itself, or end it after so long."""
+        self._stopping.set()
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), seconds)
+        except TimeoutError:
+            log.error("child-killed", module=self._module)
+            with suppress(ProcessLookupError):
+                process.kill()
+
+    async def _run(self) -> int:
+        given = self._given
+        lock = () if given.lock is None else (given.lock,)
+        process = self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-c", f"from {self._module} import run; run()",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            pass_fds=(given.listener, *lock),
+            # A signal to the whole group is the parent's to pass on, one kind after the other.
+            start_new_session=True,
+        )  # fmt: skip
+        if process.stdin is not None and process.stdout is not None:  # which are pipes
+            with suppress(OSError):
+                process.stdin.write(given.line())
+                await process.stdin.drain()
+            # The pipe stays open: the child ends when it is closed.
+            if await process.stdout.readline():
+                self.ready.set()
+        code = await process.wait()
+        metrics.process_ended(process.pid)
+        return code
+
+
+def serve(
+    settings: Settings, *, listener: socket.socket, lock: int | None, ready: Callable[[str], None]
+) -> None:
+    """Run children until SIGTERM or SIGINT.
 
     Parameters
     ----------
     settings : Settings
         The whole configuration.
     listener : socket.socket
-        Bound and listening; handed over to gunicorn.
+        Bound and listening.
+    lock : int or None
+        Descriptor of the database's lock, which the children share.
     ready : callable
-        Told the URL once the socket listens.
+        Told the URL once an ingest process answers.
     """
+    with tempfile.TemporaryDirectory(prefix="hushpoll-") as folder:
+        path = str(Path(folder) / "web.sock")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as web_listener:
+            web_listener.bind(path)
+            Path(path).chmod(0o600)
+            # Here and not in the child, so that requests wait while that is started again.
+            web_listener.listen(WEB_BACKLOG)
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        listener: socket.socket,
-        ready: Callable[[str], None],
-    ) -> None:
-        self._settings = settings
-        # gunicorn closes the descriptor once it has its own.
-        self._bind = f"fd://{listener.detach()}"
-        self._ready = ready
-        # Made before the workers are forked, so that they count together.
-        self._rate_limits = RateLimits(settings)
-        self._app: Flask | None = None
-        # Of the workers as well, which are forked.
-        self._connections = descriptors.connections(
-            pool_size=settings.pool_size, threads=settings.threads
-        )
-        super().__init__()
+            def given(socket: int) -> Given:
+                return Given.of(settings, listener=socket, web_socket=path, lock=lock)
 
-    @property
-    def queue_requests(self) -> int:
-        """Requests that may wait for a thread."""
-        return self._settings.queue_requests
+            ingest = [(INGEST, given(listener.fileno()))] * settings.workers
+            asyncio.run(
+                _run([*ingest], [(WEB, given(web_listener.fileno()))], _told(listener, ready))
+            )
 
-    def count_crowded(self, refusals: int) -> None:
-        """Count reports that were refused because too many requests waited."""
-        if (found := self._collector().metrics) is not None:
-            found.requests("POST", ROUTE, 503, refusals)
 
-    def load_config(self) -> None:
-        """Give gunicorn its settings; no file, environment or command line is read."""
-        for name, value in {
-            "bind": self._bind,
-            "workers": self._settings.workers,
-            "worker_class": HttpWorker,
-            "threads": self._settings.threads,
-            "worker_connections": self._connections,
-            "keepalive": KEEPALIVE_SECONDS,
-            # From a proxy, SCRIPT_NAME would come through from anybody: it moves a path out of what
-            # the proxy's own rules are about.
-            "forwarder_headers": "",
-            "header_map": "drop",
-            "graceful_timeout": ARBITER_SECONDS,
-            "accesslog": None,
-            "loglevel": "warning",
-            "logger_class": PrivateLogger,
-            "control_socket_disable": True,
-            "when_ready": self._when_ready,
-            "post_fork": self._post_fork,
-            "post_worker_init": self._post_worker_init,
-            "worker_exit": self._worker_exit,
-            "child_exit": self._child_exit,
-        }.items():
-            self.cfg.set(name, value)
+async def _run(
+    ingest: Sequence[tuple[str, Given]],
+    web: Sequence[tuple[str, Given]],
+    ready: Callable[[], None],
+) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    takers, others = ([Child(*one) for one in kind] for kind in (ingest, web))
+    keeping = [asyncio.create_task(child.keep()) for child in (*takers, *others)]
+    first = asyncio.create_task(_any_ready(takers))
+    ended = asyncio.create_task(stopped.wait())
+    await asyncio.wait((first, ended), return_when=asyncio.FIRST_COMPLETED)
+    if not stopped.is_set():
+        ready()
+        await ended
+    first.cancel()
+    # Those that answer clients first: their requests may need the web process.
+    await asyncio.gather(*(child.stop(INGEST_END_SECONDS) for child in takers))
+    await asyncio.gather(*(child.stop(WEB_END_SECONDS) for child in others))
+    await asyncio.wait(keeping, timeout=1)
+    for task in keeping:
+        task.cancel()
 
-    def load(self) -> Flask:
-        """Build the application, in the worker process."""
-        self._app = build(self._settings, rate_limits=self._rate_limits)
-        return self._app
 
-    def _when_ready(self, arbiter: Any) -> None:
-        host, port = arbiter.LISTENERS[0].sock.getsockname()[:2]
-        self._ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+async def _any_ready(children: Sequence[Child]) -> None:
+    waiting = [asyncio.create_task(child.ready.wait()) for child in children]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
-    def _post_fork(self, _arbiter: Any, worker: Any) -> None:
-        # In the worker's copy of the configuration alone.
-        worker.cfg.set("graceful_timeout", REQUEST_SECONDS)
 
-    def _post_worker_init(self, _worker: Any) -> None:
-        self._collector().start()
-
-    def _worker_exit(self, _arbiter: Any, _worker: Any) -> None:
-        if self._app is None:
-            return
-        self._collector().stop()
-        # All is stored. Taking the interpreter down takes a second or more, and it would wait for
-        # threads that a stuck client holds.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
-
-    def _child_exit(self, _arbiter: Any, worker: Any) -> None:
-        metrics.process_ended(worker.pid)
-
-    def _collector(self) -> Collector:
-        if self._app is None:
-            raise RuntimeError("the worker has not loaded the application")
-        found: Collector = self._app.extensions[EXTENSION]
-        return found
+def _told(listener: socket.socket, ready: Callable[[str], None]) -> Callable[[], None]:
+    host, port = listener.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return lambda: ready(url)
 
 
 def check_workers(settings: Settings) -> None:
-    """Refuse worker processes that would only wait for each other.
+    """Refuse ingest processes that would only wait for each other.
 
     Raises
     ------
@@ -146,14 +189,13 @@ def check_workers(settings: Settings) -> None:
     if settings.workers > 1 and backend_of(parse_url(settings.database_url)).ONE_WRITER:
         raise InvalidParameter(
             f"WORKERS is {settings.workers}, and SQLite takes one writer at a time: group commit "
-            "and folding work within one process; set it to 1, or name a PostgreSQL in "
-            "DATABASE_URL",
+            "works within one process; set it to 1, or name a PostgreSQL in DATABASE_URL",
             field="WORKERS",
         )
 
 
 def prepare(settings: Settings) -> str | None:
-    """Bring the database up to date before any worker starts.
+    """Bring the database up to date before any child starts.
 
     Returns
     -------
@@ -165,10 +207,9 @@ def prepare(settings: Settings) -> str | None:
     InvalidParameter, NotDurable, SchemaRefused
         The database cannot be used.
     """
-    storage_of(settings)  # refused before there is a token
-    # Nothing of it runs on, so it has nothing to measure.
-    collector = Collector(replace(settings, metrics_token=None))
+    database = Database(settings.database_url, pool_size=1)
     try:
-        return collector.access.first_admin()
+        migrate.upgrade(database)
+        return Access(TokenStore(database), settings.clock).first_admin()
     finally:
-        collector.stop()
+        database.close()

@@ -46,15 +46,17 @@ class Settings:
     # listening
     host: str = text("127.0.0.1", "Address to listen on.")
     port: int = whole(8000, 0, 65_535, "Port to listen on; 0 takes a free one.")
-    threads: int = whole(32, 1, 500, "Requests worked on at a time.")
+    threads: int = whole(
+        32, 1, 500, "Requests of analysts, administrators and pages worked on at a time."
+    )
     queue_requests: int = whole(
         256,
         0,
         100_000,
-        "Requests of one process that may wait for a thread; past it a report is answered 503 with "
-        "Retry-After, without one.",
+        "Such requests that may wait for a thread; past it 503 with Retry-After. Reports do not "
+        "wait for threads.",
     )
-    workers: int = whole(1, 1, 64, "Processes that take requests; more than 1 on PostgreSQL alone.")
+    workers: int = whole(1, 1, 64, "Processes that take reports; more than 1 on PostgreSQL alone.")
     admin_token_file: str | None = text(
         None,
         "File, readable by its owner only, into which the first start writes the admin token; "
@@ -62,6 +64,13 @@ class Settings:
     )
 
     # requests
+    request_seconds: float = number(
+        20.0,
+        0.1,
+        3600,
+        "Seconds for a request's head to arrive, and from its first byte for its body, which has a "
+        "second more for each 64 KiB. Past it 408.",
+    )
     max_body_bytes: int = whole(
         10 * 2**20, 1024, 2**30, "Largest request body, in bytes; above it 413."
     )
@@ -90,8 +99,8 @@ class Settings:
     )
     rate_limit_url: str | None = text(
         None,
-        "Redis server (redis://host:6379/0) that counts requests; without it they are counted in "
-        "memory that the server's own workers share.",
+        "Redis server (redis://host:6379/0) that counts requests for all processes; without it "
+        "each process that takes requests counts its own.",
         secret=True,
     )
     trusted_proxies: int = whole(
@@ -108,15 +117,8 @@ class Settings:
     )
 
     # commits
-    group_commit_ms: float = number(
-        2.0,
-        0,
-        1000,
-        "Longest wait for company of a report that arrives under concurrency, in "
-        "milliseconds. A report that arrives alone never waits.",
-    )
     group_commit_reports: int = whole(
-        100, 1, 10_000, "Reports after which a group is committed without waiting further."
+        100, 1, 10_000, "Most reports of one commit, unless a batch has more."
     )
     queue_reports: int = whole(
         50_000, 1, 10**7, "Reports that may wait for their commit; past it 503 with Retry-After."

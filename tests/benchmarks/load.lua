@@ -1,5 +1,5 @@
--- Requests of wrk: an empty route, or a new report each. What came back is counted by status.
--- Arguments: "empty", or the path, the digest and a record (base64url), and for an offered rate the
+-- Requests of wrk: a new report each, of another address behind a proxy. What came back is counted
+-- by status. Arguments: the path, the digest and a record (base64url), and for an offered rate the
 -- mean pause of a connection before a request, in ms.
 
 local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -21,10 +21,8 @@ function init(args)
     -- wrk asks for it before each request of a connection, if it is there.
     delay = function() return math.random(0, 2 * pause) end
   end
-  if path ~= "empty" then
-    wrk.method = "POST"
-    wrk.headers["Content-Type"] = "application/json"
-  end
+  wrk.method = "POST"
+  wrk.headers["Content-Type"] = "application/json"
 end
 
 local function id()
@@ -40,9 +38,8 @@ local function id()
 end
 
 function request()
-  if path == "empty" then
-    return wrk.format("GET", "/health")
-  end
+  wrk.headers["X-Forwarded-For"] = "10." .. math.random(0, 255) .. "." .. math.random(0, 255) ..
+    "." .. math.random(0, 255)
   local body = '{"digest":"' .. digest .. '","id":"' .. id() .. '","record":"' .. record .. '"}'
   return wrk.format(nil, path, nil, body)
 end

@@ -1,8 +1,8 @@
-"""Single reports under load: beside an empty route of the same server, and past its capacity.
+"""Single reports under load, beside what a user would otherwise write, and past the capacity.
 
-Run by ``scripts/load``; needs wrk (``apt-get install wrk``). The rounds alternate between the empty
-route and the report, and then between the peak and three times it, on one server, so that a machine
-that is busy meanwhile is so for both.
+Run by ``scripts/load``; needs wrk (``apt-get install wrk``). Rounds alternate between the server
+and its peer, so that a machine that is busy meanwhile is so for both. The server has metrics on and
+limits on, and its clients come from behind a declared proxy.
 """
 
 from __future__ import annotations
@@ -13,24 +13,43 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.collecting import DATABASES, REPORTS, ask, records, running
+from benchmarks import hostile_load, peer
+from benchmarks.collecting import (
+    DATABASES,
+    DRAFT,
+    REPORTS,
+    ask,
+    connect,
+    empty_database,
+    ids,
+    records,
+    running,
+)
+from hushpoll_fleet.processes import Server
 from hushpoll_shared import wire
+from hushpoll_shared.batch import pack_rows
+from hushpoll_shared.published import Published
 
 SCRIPT = Path(__file__).with_name("load.lua")
-CONNECTIONS = 32
-# More than the server's threads and queue take, so that the rest can go on offering.
-OFFERING_CONNECTIONS = 900
-TIMES_CAPACITY = 3
+CONNECTIONS = (32, 256)
+OFFERING_CONNECTIONS = 2000
+# Times the peak that is offered, and the least share of the peak that is taken then.
+OVERLOADS = ((1.5, 0.8), (3.0, 0.4), (10.0, 0.4))
 # In which the rate that is offered approaches it.
 LEARNING_ROUNDS = 3
-SHARE_OF_EMPTY_GOAL = 0.5
-P99_GOAL_MS = 250.0
-GOODPUT_GOAL = 0.8
+PEER_GOALS = {"sqlite": 3.0, "postgresql": 2.5}
+SLOW_P99_GOAL = 3.0
+SEALING_GOAL = 0.6
+START_GOAL_SECONDS = 1.5
+BATCH = 10_000
 REFUSALS = {"429", "503"}
 
 
@@ -77,13 +96,9 @@ class Generator:
         self._report = report
         self.accepted = 0
 
-    def empty(self) -> Run:
-        """Ask for nothing, on a route that does nothing."""
-        return self._run(CONNECTIONS, "empty")
-
-    def peak(self) -> Run:
+    def peak(self, connections: int = CONNECTIONS[0]) -> Run:
         """Send reports as fast as they are taken."""
-        return self._run(CONNECTIONS, *self._report)
+        return self._run(connections, *self._report)
 
     def offer(self, pause: float) -> Run:
         """Send reports whatever becomes of them, after a pause each of so many ms on average."""
@@ -112,49 +127,149 @@ class Generator:
         return one
 
 
-def beside_empty_route(wrk: Generator, rounds: int) -> tuple[str, bool]:
-    """Alternate between both routes; return the figures and whether they were reached."""
-    empty, posts = [], []
-    for _ in range(rounds):
-        empty.append(wrk.empty())
-        posts.append(wrk.peak())
-    nothing, peak = median_rate(empty), median_rate(posts)
-    p50, p99 = slowest(posts)
-    return (
-        f"{CONNECTIONS} connections: empty route {nothing:,.0f}/s, durable report {peak:,.0f}/s, "
-        f"share {peak / nothing:.2f} (goal {SHARE_OF_EMPTY_GOAL}); p50 {p50:.0f} ms, p99 "
-        f"{p99:.0f} ms (goal {P99_GOAL_MS:.0f})"
-    ), peak >= SHARE_OF_EMPTY_GOAL * nothing and p99 < P99_GOAL_MS
+class Case:
+    """One server, and all that is measured on it."""
+
+    def __init__(self, kind: str, server: Server, published: Published, given: Options) -> None:
+        self._kind = kind
+        self._server = server
+        self._published = published
+        self._given = given
+        (record,) = records(published, 1, np.random.default_rng(1))
+        self._report = (REPORTS, published.digest, wire.b64encode(record.tobytes()))
+        self.wrk = Generator(server.url, given.seconds, self._report)
+        self.wrk.peak()
+
+    def peak(self) -> tuple[str, bool]:
+        """Durable single reports beside the peer's."""
+        words, reached = [], True
+        with empty_database(self._kind) as (url, _), peer.running(url) as address:
+            other = Generator(address, self._given.seconds, self._report)
+            other.peak()
+            for connections in CONNECTIONS:
+                ours, theirs = [], []
+                for _ in range(self._given.rounds):
+                    theirs.append(other.peak(connections))
+                    ours.append(self.wrk.peak(connections))
+                rate, their_rate = median_rate(ours), median_rate(theirs)
+                p99, their_p99 = slowest(ours)[1], slowest(theirs)[1]
+                goal = PEER_GOALS[self._kind]
+                reached &= rate >= goal * their_rate and p99 <= their_p99
+                words.append(
+                    f"{connections} connections: {rate:,.0f}/s, p99 {p99:.0f} ms; peer "
+                    f"{their_rate:,.0f}/s, p99 {their_p99:.0f} ms; {rate / their_rate:.2f} times "
+                    f"(goal {goal})"
+                )
+        return "; ".join(words), reached
+
+    def overload(self) -> tuple[str, bool]:
+        """More than can be taken, offered whatever becomes of it.
+
+        A connection pauses for a random time before each request. A refusal comes at once, so those
+        that are refused go on offering. After each round the pause is corrected, towards the rate
+        that is wanted.
+        """
+        words, reached = [], True
+        for times, goal in OVERLOADS:
+            peaks, overs = [], []
+            pause = 0.0
+            for number in range(LEARNING_ROUNDS + self._given.rounds):
+                peaks.append(self.wrk.peak())
+                wanted = times * peaks[-1].rate
+                if number == 0:
+                    pause = 1000 * OFFERING_CONNECTIONS / wanted
+                overs.append(self.wrk.offer(pause))
+                pause += 1000 * OFFERING_CONNECTIONS * (1 / wanted - 1 / overs[-1].offered)
+                pause = max(0.0, pause)
+            time.sleep(2)
+            after = self.wrk.peak()
+            peaks, overs = peaks[LEARNING_ROUNDS:], overs[LEARNING_ROUNDS:]
+            peak, taken = median_rate(peaks), median_rate(overs)
+            offered = statistics.median(one.offered for one in overs)
+            refused = sum(one.refused for one in overs)
+            reached &= taken >= goal * peak
+            words.append(
+                f"{offered / peak:.1f} times the peak of {peak:,.0f}/s offered (of {times}) over "
+                f"{OFFERING_CONNECTIONS} connections: {taken / peak:.2f} taken (goal {goal}), "
+                f"{refused:,} refused with Retry-After, p99 {slowest(overs)[1]:.0f} ms; "
+                f"{after.rate / peak:.2f} of the peak 2 s later"
+            )
+        return "; ".join(words), reached
+
+    def slow(self) -> tuple[str, bool]:
+        """Honest reports beside idle connections, slow heads and slow bodies."""
+        before = [self.wrk.peak() for _ in range(self._given.rounds)]
+        with hostile_load.held(self._server.url):
+            during = [self.wrk.peak() for _ in range(self._given.rounds)]
+        without, p99 = slowest(before)[1], slowest(during)[1]
+        return (
+            f"{median_rate(during):,.0f}/s of {median_rate(before):,.0f}/s; p99 {p99:.0f} ms of "
+            f"{without:.0f} ms, {p99 / without:.1f} times (goal {SLOW_P99_GOAL})"
+        ), p99 <= SLOW_P99_GOAL * without
+
+    def sealing(self) -> tuple[str, bool]:
+        """Honest reports while the reports of another survey are sealed; see ``--reports``."""
+        document = {**DRAFT, "name": "sealed"}
+        status, answer = ask(self._server, "POST", "/api/v1/surveys", json.dumps(document).encode())
+        assert status in (200, 201), answer
+        other = Published.from_json(answer["manifest"])
+        self._fill(other)
+        before = [self.wrk.peak() for _ in range(self._given.rounds)]
+        path = "/api/v1/surveys/sealed/versions/1/close"
+        closing = threading.Thread(
+            target=ask, args=(self._server, "POST", path, b'{"grace_seconds": 0}')
+        )
+        started = time.monotonic()
+        closing.start()
+        during = self.wrk.peak()
+        closing.join()
+        seconds = time.monotonic() - started
+        share = during.rate / median_rate(before)
+        return (
+            f"{share:.2f} of {median_rate(before):,.0f}/s while {self._given.reports:,} reports "
+            f"are sealed in {seconds:.1f} s (goal {SEALING_GOAL})"
+        ), share >= SEALING_GOAL
+
+    def _fill(self, published: Published) -> None:
+        rng = np.random.default_rng(2)
+        rows = records(published, BATCH, rng)
+        connection = connect(self._server)
+        path = f"/api/v1/surveys/{published.name}/reports"
+        headers = {
+            "Content-Type": wire.REPORTS_MEDIA_TYPE,
+            "Authorization": f"Bearer {self._server.token}",
+        }
+        for _ in range(0, self._given.reports, BATCH):
+            body = pack_rows(published.digest, ids(BATCH, rng), rows)
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+        connection.close()
+
+    def check(self) -> None:
+        """Every report that was acknowledged is there."""
+        _, counts = ask(
+            self._server, "GET", f"/api/v1/surveys/{self._published.name}/versions/1/counts"
+        )
+        # wrk hangs up at the end: the last reports of each run are stored without its seeing it.
+        assert counts["accepted"] >= self.wrk.accepted, (counts, self.wrk.accepted)
 
 
-def past_capacity(wrk: Generator, rounds: int) -> tuple[str, bool]:
-    """Alternate between the peak and three times it; return the figures and whether reached.
-
-    A connection pauses for a random time before each request. A refusal comes at once, so those
-    that are refused go on offering; a taken report holds its connection for a while. So after each
-    round the pause is corrected, towards three times the peak and a little more.
-    """
-    peaks, overs = [], []
-    pause = 0.0
-    for number in range(LEARNING_ROUNDS + rounds):
-        peaks.append(wrk.peak())
-        wanted = 1.1 * TIMES_CAPACITY * peaks[-1].rate
-        if number == 0:
-            pause = 700 * OFFERING_CONNECTIONS / wanted
-        overs.append(wrk.offer(pause))
-        pause += 1000 * OFFERING_CONNECTIONS * (1 / wanted - 1 / overs[-1].offered)
-    peaks, overs = peaks[LEARNING_ROUNDS:], overs[LEARNING_ROUNDS:]
-    peak, taken = median_rate(peaks), median_rate(overs)
-    offered = statistics.median(one.offered for one in overs)
-    refused = sum(one.refused for one in overs)
-    assert refused, "nothing was refused"
-    p50, p99 = slowest(overs)
-    return (
-        f"peak {peak:,.0f}/s; {offered:,.0f}/s offered over {OFFERING_CONNECTIONS} connections, "
-        f"{offered / peak:.1f} times the peak (goal {TIMES_CAPACITY}): {taken:,.0f}/s taken, "
-        f"{taken / peak:.2f} of the peak (goal {GOODPUT_GOAL}), {refused:,} refused, all by 429 or "
-        f"503 with Retry-After; p50 {p50:.0f} ms, p99 {p99:.0f} ms"
-    ), taken >= GOODPUT_GOAL * peak and offered >= TIMES_CAPACITY * peak
+def start(kind: str, given: Options) -> tuple[str, bool]:
+    """From the start of the program to the first answer to a device, on an existing database."""
+    seconds = []
+    with empty_database(kind) as (url, folder):
+        options = ("--database-url", url, "--log-level", "warning")
+        for number in range(given.rounds + 1):
+            began = time.monotonic()
+            with Server(folder, options=options) as server:
+                status, _ = ask(server, "GET", "/health")
+                assert status == 200
+                if number:  # the first makes the database
+                    seconds.append(time.monotonic() - began)
+    found = statistics.median(seconds)
+    return f"{found:.2f} s (goal {START_GOAL_SECONDS})", found <= START_GOAL_SECONDS
 
 
 def median_rate(runs: list[Run]) -> float:
@@ -165,23 +280,40 @@ def slowest(runs: list[Run]) -> tuple[float, float]:
     return max(one.p50_ms for one in runs), max(one.p99_ms for one in runs)
 
 
-def measure(kind: str, rounds: int, seconds: int, options: list[str]) -> bool:
+@dataclass(frozen=True)
+class Options:
+    """Of the command line."""
+
+    rounds: int
+    seconds: int
+    reports: int
+    cases: tuple[str, ...]
+    server: tuple[str, ...]
+
+
+CASES = ("peak", "overload", "slow", "sealing", "start")
+
+
+def measure(kind: str, given: Options) -> bool:
     """Measure one database; print the figures and return whether all were reached."""
-    unlimited = ("--rate-limit-submit=0", "--rate-limit-read=0")
-    with running(kind, *unlimited, *options) as (server, _, published):
-        (record,) = records(published, 1, np.random.default_rng(1))
-        report = (REPORTS, published.digest, wire.b64encode(record.tobytes()))
-        wrk = Generator(server.url, seconds, report)
-        wrk.empty()
-        wrk.peak()
-        reached = []
-        for part in (beside_empty_route, past_capacity):
-            figures, good = part(wrk, rounds)
-            print(f"{kind}, {rounds} rounds of {seconds} s: {figures}", flush=True)
+    reached = []
+
+    def told(case: str, work: Callable[[], tuple[str, bool]]) -> None:
+        if case in given.cases:
+            figures, good = work()
+            print(
+                f"{kind}, {case}, {given.rounds} rounds of {given.seconds} s: {figures}", flush=True
+            )
             reached.append(good)
-        _, counts = ask(server, "GET", f"/api/v1/surveys/{published.name}/versions/1/counts")
-        # wrk hangs up at the end: the last reports of each run are stored without its seeing it.
-        assert counts["accepted"] >= wrk.accepted, (counts, wrk.accepted)
+
+    on_as_usual = ("--trusted-proxies=1", "--metrics-token=token-of-the-load-test")
+    if set(given.cases) - {"start"}:
+        with running(kind, *on_as_usual, *given.server) as (server, _, published):
+            case = Case(kind, server, published, given)
+            for name in CASES[:-1]:
+                told(name, getattr(case, name))
+            case.check()
+    told("start", lambda: start(kind, given))
     return all(reached)
 
 
@@ -189,13 +321,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--reports", type=int, default=1_000_000, help="that are sealed")
+    parser.add_argument("--case", choices=CASES, action="append")
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
     given = parser.parse_args()
-    results = [
-        measure(kind, given.rounds, given.seconds, given.option)
-        for kind in given.database or DATABASES
-    ]
+    options = Options(
+        given.rounds,
+        given.seconds,
+        given.reports,
+        tuple(given.case or CASES),
+        tuple(given.option),
+    )
+    results = [measure(kind, options) for kind in given.database or DATABASES]
     return 0 if all(results) else 1
 
 

@@ -65,15 +65,14 @@ def fill(database: Path, data: Path, rows: int) -> None:
     from hushpoll_server import create_app
     from hushpoll_shared import Manifest
     from hushpoll_shared.batch import encode_many, pack_rows
-    from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
 
     codes = load_codes(data / "adult_26k.csv")
     document = draft(codes, protocols=MIXED, split="k-based")
     survey = Manifest.from_dict(document).resolve()
     app = create_app({"DATABASE_URL": f"sqlite:///{database}"})
-    client = app.test_client()
-    headers = {"Authorization": f"Bearer {app.extensions['hushpoll'].access.first_admin()}"}
-    answer = client.post("/api/v1/surveys", json=document, headers=headers)
+    services = app.extensions["hushpoll"]
+    headers = {"Authorization": f"Bearer {services.access.first_admin()}"}
+    answer = app.test_client().post("/api/v1/surveys", json=document, headers=headers)
     assert answer.status_code == 201, answer.get_data(as_text=True)
     rng = np.random.default_rng(0)
     for start in range(0, rows, BATCH):
@@ -81,13 +80,11 @@ def fill(database: Path, data: Path, rows: int) -> None:
         drawn = rng.integers(0, len(codes), size)
         records = encode_many(survey, {name: codes[name].to_numpy()[drawn] for name in codes}, rng)
         ids = rng.integers(0, 256, (size, 16), dtype=np.uint8)
-        answer = client.post(
-            "/api/v1/surveys/adult/reports",
-            data=pack_rows(survey.digest, ids, records),
-            headers={**headers, "Content-Type": REPORTS_MEDIA_TYPE},
-        )
-        assert answer.get_json()["accepted"] == size, answer.get_data(as_text=True)
-    app.extensions["hushpoll"].stop()
+        checked = services.batches.check("adult", pack_rows(survey.digest, ids, records))
+        (outcomes,) = services.reports.take([checked.batch])
+        assert outcomes is not None
+        assert len(outcomes) == size
+    services.stop()
 
 
 def measure(database: Path) -> dict[str, float]:

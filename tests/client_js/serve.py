@@ -16,9 +16,14 @@ from typing import Any
 from werkzeug.middleware.shared_data import SharedDataMiddleware
 from werkzeug.serving import make_server
 
-from hushpoll_server import create_app
+from hushpoll_server import create_asgi
+from hushpoll_server.services.maintenance import Maintenance
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from asgi_client import AsgiClient, LoopThread  # noqa: E402  # beside this folder
+
 FOLDERS = (
     "client/hushpoll_client_js/src",
     "client/hushpoll_client_js/examples",
@@ -34,11 +39,14 @@ EXAMPLE_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src data:; fo
 def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app(
+        app = create_asgi(
             {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "FOLD_IDLE_SECONDS": 0.2}
         )
-        collector: Any = app.extensions["hushpoll"]
-        token = collector.access.first_admin() or collector.access.issue(["admin"]).token
+        services = app.services
+        token = services.access.first_admin() or services.access.issue(["admin"]).token
+        maintenance = Maintenance(services)
+        maintenance.start()
+        loop = LoopThread()
 
         name = "Content-Security-Policy"
 
@@ -54,13 +62,16 @@ def main() -> None:
             return files(environ, start)
 
         shared = {f"/{folder}": str(ROOT / folder) for folder in FOLDERS}
-        files = SharedDataMiddleware(app.wsgi_app, shared, cache=False)
+        files = SharedDataMiddleware(AsgiClient(app, loop).application, shared, cache=False)
         server = make_server("127.0.0.1", 0, guarded, threaded=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(json.dumps({"origin": f"http://127.0.0.1:{server.port}", "token": token}), flush=True)
         sys.stdin.read()
         server.shutdown()
-        collector.stop()
+        maintenance.stop()
+        loop.run(app.stop())
+        loop.stop()
+        services.stop()
 
 
 main()

@@ -19,9 +19,11 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from asgi_client import AsgiClient, LoopThread
 from hushpoll_protocols import SecureBits
-from hushpoll_server import create_app
-from hushpoll_server.services.collector import Collector
+from hushpoll_server import create_asgi
+from hushpoll_server.asgi import Whole
+from hushpoll_server.services.container import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_shared import wire
@@ -72,23 +74,38 @@ def draft(**changes: Any) -> dict[str, Any]:
 class Site:
     """One running application and what tests do to it."""
 
-    app: Flask
+    whole: Whole
     clock: FixedClock
-    collector: Collector = field(init=False)
+    loop: LoopThread
+    app: Flask = field(init=False)
+    collector: Services = field(init=False)
     admin: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.collector = self.app.extensions["hushpoll"]
+        self.app = self.whole.flask
+        self.collector = self.whole.services
         token = self.collector.access.first_admin() or self.collector.access.issue(["admin"]).token
         self.admin = {"Authorization": f"Bearer {token}"}
 
+    def client(self) -> AsgiClient:
+        """A client of the whole, devices' routes and all others."""
+        return AsgiClient(self.whole, self.loop)
+
+    def stop_taking(self) -> None:
+        """Store what was submitted, and end the thread that stores."""
+        self.loop.run(self.whole.commit.stop())
+
+    def stop(self) -> None:
+        self.loop.run(self.whole.stop())
+        self.collector.stop()
+
     def get(self, path: str, **options: Any) -> TestResponse:
         options.setdefault("headers", self.admin)
-        return self.app.test_client().get(path, **options)
+        return self.client().get(path, **options)
 
     def post(self, path: str, **options: Any) -> TestResponse:
         options.setdefault("headers", self.admin)
-        return self.app.test_client().post(path, **options)
+        return self.client().post(path, **options)
 
     def publish(self, *, allow_weak: bool = False, **changes: Any) -> Published:
         query = "?allow_weak=true" if allow_weak else ""
@@ -173,21 +190,29 @@ def new_database_url(request, tmp_path):
     return request.getfixturevalue("postgres").create("hushpoll_new")
 
 
+@pytest.fixture(scope="session")
+def loop() -> Iterator[LoopThread]:
+    """An event loop for the applications of all tests."""
+    running = LoopThread()
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def make_site(database_url):
+def make_site(database_url, loop):
     """Start applications on the test's database; all are stopped, with no thread left."""
     sites: list[Site] = []
 
     def make(*, clock: FixedClock | None = None, **config: Any) -> Site:
         clock = clock or FixedClock(NOON)
         config.setdefault("DATABASE_URL", database_url)
-        sites.append(Site(create_app({"CLOCK": clock, **config}), clock))
+        sites.append(Site(create_asgi({"CLOCK": clock, **config}), clock, loop))
         return sites[-1]
 
     yield make
     for site in sites:
-        site.collector.stop()
-    assert "hushpoll-writer" not in {thread.name for thread in threading.enumerate()}
+        site.stop()
+    assert "hushpoll-commit" not in {thread.name for thread in threading.enumerate()}
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
             raise OSError("disk full")
         return take(uploads)
 
-    monkeypatch.setattr(site.collector.writer, "_commit", sometimes)
+    monkeypatch.setattr(site.whole.commit, "_commit", sometimes)
     clients = [
         Traffic(site, open_survey, token_survey, tokens, make_report, seed)
         for seed in range(THREADS)

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
+from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.access import SCOPES
 from hushpoll_shared import wire
 
@@ -163,7 +165,7 @@ def expected(route, role):
 def test_each_role_gets_what_it_may(site, route):
     tokens = tokens_of(site)
     assert set(tokens) == {"nobody"} | WORTHLESS | set(HOLDS)
-    client = site.app.test_client()
+    client = site.client()
     found = {}
     for role, token in tokens.items():
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -183,6 +185,9 @@ def test_the_table_has_every_route_and_no_other(site):
         for rule in site.app.url_map.iter_rules()
         for method in rule.methods - {"HEAD", "OPTIONS"}
     }
+    devices = [(one, found) for one in ROUTES if (found := match(one.path)) is not None]
+    assert {found.route for _, found in devices} == set(DEVICE_ROUTES)
+    routed |= {(one.endpoint, one.method) for one, _ in devices}
     named = {(route.endpoint, route.method) for route in ROUTES}
     assert routed - named == set(), (
         "say in ROUTES who may do this, and what an allowed request gets"
@@ -211,7 +216,7 @@ def test_the_document_says_which_routes_need_a_token(site):
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
 def test_head_and_options_give_no_more_than_get(site, method):
     """HEAD asks for the same scope; OPTIONS is answered without one and tells nothing."""
-    client = site.app.test_client()
+    client = site.client()
     for route in ROUTES:
         if route.method != "GET" or route.scope is None:
             continue

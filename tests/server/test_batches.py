@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared import wire
 
 
@@ -55,39 +54,6 @@ def test_one_bad_report_never_fails_its_neighbours(site, make_report):
         "malformed-report:range": 1,
         "report-conflict": 1,
     }
-
-
-def test_a_batch_may_arrive_cut_anywhere(site, make_report):
-    published = site.publish()
-    body = wire.pack_reports(published.digest, [make_report(published) for _ in range(20)])
-    for cut in (1, 36, 37, 38, 100):
-        pieces = [body[start : start + cut] for start in range(0, len(body), cut)]
-        outcome = site.collector.batches.take("work", iter(pieces))
-        assert outcome.accepted + outcome.duplicate == 20
-    assert site.counts(published)["accepted"] == 20
-
-
-def test_of_a_batch_that_is_refused_no_further_piece_is_read(site, make_site, make_report):
-    """Whoever sends megabytes in vain must not have them kept meanwhile."""
-    site = make_site(MAX_BULK_REPORTS=100)
-    published = site.publish()
-    asked = []
-
-    def pieces(*first):
-        for number, piece in enumerate((*first, *[bytes(1000)] * 1000)):
-            asked.append(number)
-            yield piece
-
-    for first, expected in (
-        ([b"HUSH", b"\x01" + bytes(32)], 2),
-        ([b"some", b"thing", b"else" * 9], 3),
-        ([wire.reports_header(published.digest)], None),
-    ):
-        asked.clear()
-        with pytest.raises(HushpollError):
-            site.collector.batches.take("work", pieces(*first))
-        limit = 2 + 100 * (wire.ID_SIZE + published.layout.record_size) // 1000
-        assert len(asked) == expected if expected else len(asked) <= limit
 
 
 def test_an_empty_batch_changes_nothing(site):

@@ -21,7 +21,7 @@ def close(site, grace=0):
 
 
 def delete(site):
-    answer = site.app.test_client().delete(f"{VERSION}/records", headers=site.admin)
+    answer = site.client().delete(f"{VERSION}/records", headers=site.admin)
     assert answer.status_code == 200, answer.json
     return answer.json["deleted"]
 
@@ -190,7 +190,7 @@ def test_version_that_was_over_before_the_migration_has_ended(site):
     for name in ("home", "work"):
         site.fill(site.publish(name=name), 5)
     close(site)
-    site.collector.writer.stop()
+    site.stop_taking()
     database = site.collector.database
     migrate.downgrade(database, "0009")
     migrate.upgrade(database)

@@ -10,8 +10,8 @@ import zlib
 import pytest
 import zstandard
 
+from hushpoll_server.compression import CODINGS, ZSTD_WINDOW, TooLarge, expand
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.compression import CODINGS, ZSTD_WINDOW, TooLarge, expand
 from hushpoll_shared import wire
 
 MIB = 2**20
@@ -165,7 +165,7 @@ def test_zlib_and_raw_deflate_are_not_gzip():
 
 
 def send(site, body, coding, media_type=wire.REPORTS_MEDIA_TYPE, headers=None):
-    return site.app.test_client().post(
+    return site.client().post(
         BATCH,
         data=body,
         content_type=media_type,
@@ -216,7 +216,7 @@ def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, med
 @pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "gzip;q=1", "x-gzip", "\x00"])
 def test_another_coding_is_refused_by_its_header(site, coding):
     site.publish()
-    answer = site.app.test_client().post(
+    answer = site.client().post(
         BATCH, data=b"x", content_type=wire.REPORTS_MEDIA_TYPE,
         headers=site.admin, environ_overrides={"HTTP_CONTENT_ENCODING": coding},
     )  # fmt: skip
@@ -234,7 +234,7 @@ def test_identity_is_no_coding(site, make_report):
 @ON_ONE
 def test_a_manifest_may_be_compressed(site, make_draft):
     body = gzip.compress(site.app.json.dumps(make_draft()).encode())
-    answer = site.app.test_client().post(
+    answer = site.client().post(
         "/api/v1/surveys",
         data=body,
         content_type="application/json",

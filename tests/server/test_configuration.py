@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         ({"HUSHPOLL_THREADS": "٤"}, "THREADS is '٤'"),
         ({"HUSHPOLL_THREADS": ""}, "THREADS is ''"),
         ({"HUSHPOLL_THREADS": "0"}, r"outside \[1, 500\].*\(environment HUSHPOLL_THREADS\)"),
-        ({"HUSHPOLL_GROUP_COMMIT_MS": "nan"}, "GROUP_COMMIT_MS is 'nan'"),
+        ({"HUSHPOLL_REQUEST_SECONDS": "nan"}, "REQUEST_SECONDS is 'nan'"),
         ({"HUSHPOLL_CLOCK": "noon"}, "unknown configuration key 'HUSHPOLL_CLOCK'"),
     ],
 )  # fmt: skip

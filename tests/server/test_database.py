@@ -128,7 +128,7 @@ def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site,
         return site.send("by-token", body, token).status_code
 
     assert send(spent) == 201
-    site.collector.writer.stop()
+    site.stop_taking()
     database = site.collector.database
     migrate.downgrade(database, "0001")
     assert migrate.current(database) == "0001"

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hushpoll_server.services.upkeep import Upkeep, most_waiting
+from hushpoll_server.jobs.folder import Folder
+from hushpoll_server.services.upkeep import most_waiting
 from hushpoll_server.shuffle import permutation, shuffled
 from hushpoll_shared import wire
 
@@ -118,69 +119,50 @@ def test_closing_folds_and_the_end_of_the_grace_period_folds_the_rest(make_site,
 
 
 @pytest.fixture
-def upkeep(make_site, monkeypatch):
-    """One that folds from five reports on, or after a minute, told of every group."""
+def maintenance(make_site):
+    """One that seals from five reports on, or after a minute; the tests say when it looks."""
     site = make_site(FOLD_AT=5)
     now = [0.0]
-    made = Upkeep(
-        site.collector.settings,
-        surveys=site.collector.surveys,
-        reports=site.collector.reports,
-        segments=site.collector.segments,
-        releases=site.collector.release_store,
-        tallies=site.collector.tallies,
-        monotonic=lambda: now[0],
-    )
+    made = Folder(site.collector, monotonic=lambda: now[0])
     made.site, made.now = site, now
-    monkeypatch.setattr(site.collector.writer, "_after", made.after_group)
-    monkeypatch.setattr(site.collector.writer, "_idle", lambda: None)  # the tests say when
     return made
 
 
-def test_an_inbox_is_folded_when_the_server_is_quiet(upkeep):
-    site = upkeep.site
+def test_an_inbox_is_sealed_when_the_server_is_quiet(maintenance):
+    site = maintenance.site
     published = site.publish(minimum_batch=1)
     site.fill(published, 4)
     for now, sealed in ((0, 0), (59.9, 0), (60, 4)):
-        upkeep.now[0] = now
-        upkeep.idle()
+        maintenance.now[0] = now
+        maintenance.turn()
         assert site.counts(published)["sealed"] == sealed
-    site.fill(published, 5)  # as many as are folded in any pause
+    site.fill(published, 5)  # as many as are sealed in any pause
+    maintenance.turn()
     assert site.counts(published)["sealed"] == 4
-    upkeep.idle()
+    maintenance.turn()
     assert site.counts(published)["sealed"] == 9
 
 
-def test_while_reports_arrive_it_is_folded_when_ten_times_as_many_wait(upkeep):
-    site = upkeep.site
+def test_while_reports_arrive_an_inbox_is_sealed_when_ten_times_as_many_wait(maintenance):
+    site = maintenance.site
     published = site.publish(minimum_batch=1)
-    site.fill(published, 49)
-    assert site.counts(published)["sealed"] == 0
-    site.fill(published, 3)
-    site.collector.writer.stop()  # the fold follows the acknowledgement
-    assert site.counts(published)["sealed"] >= 50
+    for count, sealed in ((49, 0), (3, 52)):
+        site.fill(published, count)
+        maintenance.turn()
+        assert site.counts(published)["sealed"] == sealed
 
 
-def test_while_they_arrive_in_bulk_as_many_times_as_suits_the_database(
-    upkeep, make_report, database_url
-):
-    site = upkeep.site
+def test_while_reports_arrive_in_bulk_as_many_times_as_suits_the_database(make_site, database_url):
+    site = make_site(FOLD_AT=5, MAX_BULK_REPORTS=100)
+    maintenance = Folder(site.collector)
     published = site.publish(minimum_batch=1)
     fold_at = {"sqlite": 5, "postgresql": 500}[database_url.partition(":")[0].partition("+")[0]]
-
-    def upload(count):
-        reports = [make_report(published) for _ in range(count)]
-        body = wire.pack_reports(published.digest, reports)
-        assert site.send_batch("work", body).json["accepted"] == count
-
     stored = 0
-    for count in (101, 390, 101):
-        upload(count)
-        stored += count
-        if stored < fold_at:
-            assert site.counts(published)["sealed"] == 0
-    site.collector.writer.stop()
-    assert site.counts(published)["sealed"] == stored == 592
+    for _ in range(5):
+        site.fill(published, 100)
+        stored += 100
+        maintenance.turn()
+        assert site.counts(published)["sealed"] == (stored if stored >= fold_at else 0)
 
 
 def test_large_records_are_folded_sooner():

@@ -32,7 +32,7 @@ ADDRESSES = [
 def test_every_answer_has_them(site, method, path):
     site.publish()
     for given in ({}, site.admin):
-        headers = site.app.test_client().open(path, method=method, headers=given).headers
+        headers = site.client().open(path, method=method, headers=given).headers
         assert EVERYWHERE.items() <= dict(headers).items()
         assert "camera=()" in headers["Permissions-Policy"]
         assert "Strict-Transport-Security" not in headers

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 
 import pytest
 
-from hushpoll_server.errors import Refused
+from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.writability import Writability
-from hushpoll_server.services.writer import Writer
 from hushpoll_server.store import migrate
 from hushpoll_server.store.reports import Arrival, Outcome
 
@@ -60,76 +60,84 @@ def test_ready_follows_the_schema_version(site):
 
 
 def test_a_stopping_server_is_not_ready(site):
-    site.collector.writer.stop()
+    site.stop_taking()
     assert ask(site) == ["stopping"]
     assert site.get("/health", headers={}).status_code == 200
 
 
 class Harness:
-    """A writer whose commits wait, and readiness that asks `version`."""
+    """A group commit whose commits wait, and readiness that asks `version`."""
 
-    def __init__(self, version=lambda: "7"):
+    def __init__(self, loop, version=lambda: "7"):
+        self.loop = loop
         self.go = threading.Event()
         self.fail = None
-        self.writer = Writer(
-            self.commit,
-            after=lambda accepted: None,
-            idle=lambda: None,
-            group_reports=10,
-            group_seconds=0,
-            queue_reports=2,
-        )
+        self.commit = GroupCommit(self.take, idle=lambda: None, group_reports=10, queue_reports=2)
         self.readiness = Readiness(
-            writer=self.writer,
+            commit=self.commit,
             writability=Writability(lambda: None),
             schema_version=version,
             expected="7",
             probe_seconds=0.05,
         )
 
-    def commit(self, uploads):
+    def take(self, uploads):
         assert self.go.wait(60)
         if self.fail:
             raise self.fail
         return [[Outcome.ACCEPTED] * len(one) for one in uploads]
 
+    async def submit(self, *reports):
+        return await self.commit.submit(reports)
+
     def codes(self):
         return [one.code for one in self.readiness.reasons()]
 
+    def wait_for(self, *codes):
+        deadline = time.monotonic() + 60
+        while self.codes() != list(codes):
+            assert time.monotonic() < deadline
 
-def test_a_full_queue_is_not_ready_until_it_is_stored():
-    harness = Harness()
+
+@pytest.fixture
+def make_harness(loop):
+    made = []
+
+    def make(*arguments):
+        made.append(Harness(loop, *arguments))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.go.set()
+        loop.run(one.commit.stop())
+
+
+def test_a_full_queue_is_not_ready_until_it_is_stored(make_harness, loop):
+    harness = make_harness()
     assert harness.codes() == []
-    thread = threading.Thread(target=harness.writer.submit, args=([REPORT, REPORT],))
-    thread.start()
-    deadline = time.monotonic() + 60
-    while harness.codes() != ["queue"]:
-        assert time.monotonic() < deadline
+    submitted = asyncio.run_coroutine_threadsafe(harness.submit(REPORT, REPORT), loop.loop)
+    harness.wait_for("queue")
     (reason,) = harness.readiness.reasons()
     assert reason.detail == "2 reports wait to be stored, of at most 2"
     harness.go.set()
-    thread.join(60)
-    assert harness.codes() == []
-    harness.writer.stop(10)
+    assert submitted.result(60) == [Outcome.ACCEPTED] * 2
+    harness.wait_for()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_writer_whose_thread_ended_is_not_ready_until_the_next_report():
-    harness = Harness()
+def test_a_commit_whose_thread_ended_is_not_ready_until_the_next_report(make_harness, loop):
+    harness = make_harness()
     harness.go.set()
     harness.fail = SystemExit()  # passes by what contains a commit's exceptions
-    with pytest.raises(Refused):
-        harness.writer.submit([REPORT])
-    deadline = time.monotonic() + 60
-    while harness.codes() != ["writer"]:
-        assert time.monotonic() < deadline
+    assert loop.run(harness.submit(REPORT)) is None
+    harness.wait_for("writer")
     harness.fail = None
-    assert harness.writer.submit([REPORT]) == [Outcome.ACCEPTED]
+    assert loop.run(harness.submit(REPORT)) == [Outcome.ACCEPTED]
     assert harness.codes() == []
-    harness.writer.stop(10)
 
 
-def test_a_database_that_hangs_does_not_hang_the_answer_and_is_asked_once():
+def test_a_database_that_hangs_does_not_hang_the_answer_and_is_asked_once(make_harness):
     asked = []
     release = threading.Event()
 
@@ -138,13 +146,10 @@ def test_a_database_that_hangs_does_not_hang_the_answer_and_is_asked_once():
         release.wait(60)
         return "7"
 
-    harness = Harness(hang)
+    harness = make_harness(hang)
     started = time.monotonic()
     assert [harness.codes() for _ in range(3)] == [["database"]] * 3
     assert time.monotonic() - started < 60
     assert asked == [1]
     release.set()
-    deadline = time.monotonic() + 60
-    while harness.codes():
-        assert time.monotonic() < deadline
-    harness.writer.stop()
+    harness.wait_for()

@@ -23,7 +23,7 @@ def test_a_known_manifest_is_not_sent_again(site, path, given):
 @pytest.mark.parametrize("path", [*MANIFESTS, "/api/v1/surveys", "/health"])
 def test_head_is_get_without_the_body(site, path):
     site.publish()
-    client = site.app.test_client()
+    client = site.client()
     get, head = client.get(path), client.head(path)
     assert (head.status_code, head.data) == (200, b"")
     varying = {"X-Request-Id"}
@@ -35,7 +35,7 @@ def test_head_of_an_export_tells_its_size(site):
     published = site.publish()
     site.fill(published, 5)
     path = "/api/v1/surveys/work/versions/1/records"
-    head = site.app.test_client().head(path, headers=site.admin)
+    head = site.client().head(path, headers=site.admin)
     assert (head.status_code, head.data) == (200, b"")
     assert int(head.headers["Content-Length"]) == len(site.get(path).data)
 
@@ -77,7 +77,7 @@ def test_a_refused_value_is_named_with_its_interval(site, path, body, words):
 )
 def test_what_no_view_answers_is_a_problem_too(site, method, path):
     site.publish()
-    answer = site.app.test_client().open(path, method=method)
+    answer = site.client().open(path, method=method)
     assert site.problem(answer)[:2] in {(404, "not-found"), (405, "method-not-allowed")}
     assert ("Allow" in answer.headers) == (answer.status_code == 405)
 

@@ -83,9 +83,10 @@ def counted_once(server, token, draft, make_report, reports, threads):
         assert status == 200
         counts = json.loads(body)
         assert counts["accepted"] == reports
-        assert counts["duplicate"] == len(sendings) - reports
+        assert counts["duplicate"] <= len(sendings) - reports
         assert counts["rejected"] == {}
-        if counts["sealed"] >= 60:
+        # Repeats are counted within a second of their answers.
+        if counts["sealed"] >= 60 and counts["duplicate"] == len(sendings) - reports:
             break
         assert time.monotonic() < deadline
         time.sleep(0.2)

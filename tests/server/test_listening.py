@@ -16,7 +16,7 @@ def test_a_free_port_listens_at_once():
 
 
 def test_a_port_in_use_is_named():
-    """Guards: gunicorn tried for five seconds, with three lines of log each time."""
+    """Guards: the server tried for five seconds, with three lines of log each time."""
     with listen("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
         with pytest.raises(InvalidParameter) as refused:

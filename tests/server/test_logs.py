@@ -10,9 +10,8 @@ import socket
 import threading
 
 import pytest
-from gunicorn.config import Config
 
-from hushpoll_server import gunicorn_log, logs
+from hushpoll_server import logs
 from hushpoll_shared import wire
 from served import Process, publish
 
@@ -98,7 +97,7 @@ def test_everything_on_standard_error_is_a_line_of_json_and_tells_nothing(
     said, *rest = text.splitlines()
     assert said == f"admin token written to {token_file}"
     found = [json.loads(line) for line in rest]
-    assert {"published", "gunicorn", "request"} <= {one["event"] for one in found}
+    assert {"published", "library", "request"} <= {one["event"] for one in found}
     assert all({"event", "level", "timestamp"} <= set(one) for one in found)
     routes = [one.get("route") for one in found]
     assert "/api/v1/surveys" in routes
@@ -152,29 +151,3 @@ def test_what_ends_a_thread_is_told_by_type_and_place(to_stderr):
     )  # fmt: skip
     assert found["where"][-1].endswith(" fail")
     assert MARK not in to_stderr.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("message", "arguments", "kept"),
-    [
-        ("Worker (pid:%s) was sent %s!", (7, "SIGKILL"), "Worker (pid:7) was sent SIGKILL!"),
-        ("Booting worker with pid: %s", (7,), "Booting worker with pid: 7"),
-        ("Booting worker with pid: %s %s", (7,), "Booting worker with pid: %s %s"),
-        ("Error handling request %s", (f"/{MARK}",), "Error handling request"),
-        (f"Invalid request from ip=203.0.113.7: {MARK}", (), "Invalid request"),
-        ("Listening at: %s", ("http://127.0.0.1",), "Listening at"),
-        (f"Something new of {MARK}", (), "withheld"),
-        (ValueError(MARK), (), "withheld"),
-    ],
-)
-def test_of_gunicorn_only_what_is_known_to_be_harmless_is_kept(debug_log, message, arguments, kept):
-    logger = gunicorn_log.PrivateLogger(Config())
-    for write in (logger.critical, logger.error, logger.warning, logger.info, logger.exception):
-        write(message, *arguments)
-    logger.log(logging.WARNING, message, *arguments)
-    logger.debug(message, *arguments)
-    logger.access(None, None, None, None)
-    assert logger.access_log_enabled is False
-    found = lines(debug_log.records)
-    assert [one["message"] for one in found] == [kept] * 6
-    assert {one["event"] for one in found} == {"gunicorn"}

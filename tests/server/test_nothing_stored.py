@@ -61,7 +61,7 @@ def test_a_file_that_may_not_grow_is_not_ready_until_it_may(
     for _ in range(4):
         assert send(server, published, make_report(published))[0] == 201
     reads(server, token)
-    (worker,) = psutil.Process(server.process.pid).children()
+    (worker,) = server.ingest()
     assert codes(server) == []
     worker.rlimit(psutil.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     becomes(["writing"], server)  # before any report is lost on it

@@ -9,6 +9,7 @@ from sqlalchemy.exc import OperationalError
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
+from hushpoll_shared import wire
 
 # Where it is one exchange as well, so that repeats are compared afterwards.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -131,9 +132,11 @@ def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monke
         raise Refused("unavailable", "away", retry_after=1)
 
     monkeypatch.setattr(store, "look_up", away)
-    with pytest.raises(Refused) as refusal:
-        site.collector.writer.submit([old])
-    assert (refusal.value.code, refusal.value.retry_after) == ("unavailable", 1)
+    published = site.collector.surveys.published_of(old.version_id)
+    body = wire.encode_report_json(published.digest, wire.Report(old.report_id, old.record))
+    answer = site.send("work", body)
+    assert site.problem(answer) == (503, "unavailable", None)
+    assert answer.headers["Retry-After"] == "1"
 
 
 @on_postgresql

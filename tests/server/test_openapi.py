@@ -74,7 +74,7 @@ def site(make_site):
 
 @pytest.fixture
 def document(site):
-    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", site.app)
+    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", site.client().application)
 
 
 def fuzz(document, send, *, examples, modes):

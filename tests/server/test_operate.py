@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -192,6 +193,18 @@ def test_the_page_s_commands_run_in_order(tmp_path, make_draft, make_report):
     assert started == {"migrate", "serve", "survey", "token", "worker"}
 
 
+def wait_for_sealing(server, token):
+    """Wait until maintenance has looked at the inbox."""
+    path = "/api/v1/surveys/work/versions/1/counts"
+    deadline = time.monotonic() + 60
+    while True:
+        _, body = server.request(path, Authorization=f"Bearer {token}")
+        if json.loads(body)["sealed"] >= 20:
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def test_a_backup_of_postgresql_restores_to_the_same_counts(
     tmp_path, postgres, make_draft, make_report
 ):
@@ -203,6 +216,7 @@ def test_a_backup_of_postgresql_restores_to_the_same_counts(
         published = publish(server, token, make_draft())
         reports = [make_report(published) for _ in range(25)]
         assert {send(server, published, one)[0] for one in reports} == {201}
+        wait_for_sealing(server, token)
         address = make_url(url)
         postmaster = psutil.Process(postgres._server.get_postmaster_info().pid)
         environment = environment_of(tmp_path)
@@ -295,7 +309,7 @@ def test_a_full_disk_refuses_reports_until_there_is_room(tmp_path, make_draft, m
         published = publish(server, admin_token(tmp_path)[0], make_draft())
         kept = make_report(published)
         assert send(server, published, kept)[0] == 201
-        (worker,) = psutil.Process(server.process.pid).children()
+        (worker,) = server.ingest()
         _, hard = resource.prlimit(worker.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4096, hard))
         late = make_report(published)

@@ -104,7 +104,7 @@ def test_a_body_too_large_is_refused(connect, published, make_report, chunked):
 
 
 def test_a_batch_that_is_cut_off_is_not_taken_for_a_shorter_one(server, published, make_report):
-    """Guards: gunicorn takes a connection's end for the body's, here between two reports."""
+    """Guards: a server took a connection's end for the body's, here between two reports."""
     body = wire.pack_reports(published.digest, [make_report(published) for _ in range(4)])
     size = (len(body) - wire.REPORTS_HEADER_SIZE) // 4
     host, port = server.url.removeprefix("http://").split(":")

@@ -42,7 +42,7 @@ def filled(site, make_report):
             site.collector.upkeep.fold(site.collector.surveys.latest("work"))
     job = site.post("/api/v1/surveys/work/versions/1/jobs/export", json={}).json["id"]
     Runner(site.collector).run(job)
-    site.collector.writer.stop()
+    site.stop_taking()
     return {
         "id": {report.id for report in reports},
         "record": {report.record for report in reports},

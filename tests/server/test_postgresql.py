@@ -185,7 +185,7 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
             older.execute("INSERT INTO surveys (name) VALUES ('other')")
         body = wire.encode_report_json(published.digest, make_report(published))
         assert site.send("work", body, tokens[0]).status_code == 201
-        site.collector.writer.stop()
+        site.stop_taking()
         site.collector.database.tidy()
         (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}
         with site.collector.database.reading() as connection:

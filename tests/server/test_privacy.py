@@ -41,7 +41,7 @@ def test_no_header_address_or_record_is_left_behind(make_site, make_report, tmp_
     good = wire.encode_report_json(published.digest, report)
     bad = {**good, "record": good["record"][:-2]}
     answers = [
-        site.app.test_client().post(
+        site.client().post(
             "/api/v1/surveys/work/reports",
             json=body,
             headers={**HEADERS, "Authorization": f"Bearer {token}"},
@@ -104,7 +104,7 @@ def test_a_reader_delays_but_does_not_prevent_the_emptying_of_the_log(site, tmp_
         connection.exec_driver_sql("SELECT count(*) FROM inbox").scalar()
         site.collector.upkeep.fold(site.collector.surveys.latest("work"))
         assert linked() == 50
-    site.collector.upkeep.idle()
+    site.whole._idle()
     assert linked() == 0
 
 

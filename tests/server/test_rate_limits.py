@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 import shutil
+import socket
+import subprocess
+import time
 
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.http.rate_limits import RateLimits
+from hushpoll_server.ingest.rates import MemoryCounters, Rates, RedisCounters
+from hushpoll_server.ingest.requests import Request
 from hushpoll_server.settings import Settings
 from hushpoll_shared import wire
 
@@ -26,7 +30,7 @@ def database_url(tmp_path, migrated):
 
 
 def ask(site, path=LIST, *, address=ABROAD, method="GET", **options):
-    return site.app.test_client().open(
+    return site.client().open(
         path, method=method, environ_overrides={"REMOTE_ADDR": address}, **options
     )
 
@@ -148,15 +152,39 @@ def test_no_address_is_kept_or_logged(make_site, debug_log):
     assert statuses(site, 1) == [429]
     assert ABROAD not in debug_log.text
     assert "exceeded" not in debug_log.text
-    (limiter,) = site.app.extensions["limiter"]
-    assert ABROAD.encode() not in bytes(limiter.limiter.storage._shared.memory)
+    assert ABROAD not in repr(site.whole.rates._counters._counts)
+
+
+def request_of(address):
+    scope = {"method": "GET", "path": "/", "headers": [], "http_version": "1.1"}
+    return Request({**scope, "client": (address, 5)}, None, 1)
 
 
 def test_two_servers_do_not_give_an_address_the_same_key():
-    """The salt is drawn anew for each, so a key tells nothing outside of its server's processes."""
-    first, second = (RateLimits(Settings()) for _ in range(2))
-    assert first._address_key(ABROAD) == first._address_key(ABROAD)
-    assert first._address_key(ABROAD) != second._address_key(ABROAD)
+    """The salt is drawn anew for each, so a key tells nothing outside of its own process."""
+    first, second = (Rates(Settings()) for _ in range(2))
+    request = request_of(ABROAD)
+    assert first.address_key(request) == first.address_key(request)
+    assert first.address_key(request) != second.address_key(request)
+
+
+def test_a_window_ends_and_is_forgotten(loop):
+    now = [59.0]
+    counters = MemoryCounters(lambda: now[0])
+    assert [loop.run(counters.hit("a", 1)) for _ in range(2)] == [None, 1.0]
+    now[0] = 60.0
+    assert loop.run(counters.hit("a", 1)) is None
+    assert counters._counts == {"a": 1}
+
+
+def test_what_is_not_there_counts_like_anything_else(make_site):
+    site = make_site(RATE_LIMIT_READ=2)
+    found = [ask(site, path).status_code for path in ("/nothing", "/a//b", "/api/v1/tokens/x")]
+    assert found == [404, 404, 429]
+    site = make_site(RATE_LIMIT_READ=2)
+    assert statuses(site, 3, "/api/v1/surveys/work", method="PUT") == [405, 405, 429]
+    site = make_site(RATE_LIMIT_READ=2)
+    assert statuses(site, 3, "/page/x/y.js") == [404, 404, 429]
 
 
 def test_a_proxy_that_was_not_declared_is_warned_of_once(make_site, debug_log):
@@ -172,7 +200,7 @@ def test_a_proxy_that_was_not_declared_is_warned_of_once(make_site, debug_log):
 @pytest.mark.parametrize("url", ["memory://", "redis", "http://secret@host", "redis://host:port"])
 def test_an_address_of_no_redis_is_refused_without_showing_it(url):
     with pytest.raises(InvalidParameter, match="redis://host:6379") as refused:
-        RateLimits(Settings(rate_limit_url=url))
+        Rates(Settings(rate_limit_url=url))
     assert refused.value.field == "RATE_LIMIT_URL"
     assert "secret" not in str(refused.value)
 
@@ -180,3 +208,34 @@ def test_an_address_of_no_redis_is_refused_without_showing_it(url):
 def test_without_its_redis_the_server_counts_by_itself(make_site):
     site = make_site(RATE_LIMIT_URL="redis://127.0.0.1:1/0", RATE_LIMIT_READ=2)
     assert statuses(site, 3) == [200, 200, 429]
+
+
+def test_several_processes_count_in_one_redis(tmp_path, loop):
+    """Two processes are two objects here; each asks the same Redis."""
+    assert shutil.which("redis-server"), "redis-server is missing; apt-get install redis-server"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    with subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL) as redis:
+        try:
+            wait_for(port)
+            first, second = (RedisCounters(f"redis://127.0.0.1:{port}/0") for _ in range(2))
+            found = [loop.run(one.hit("a", 3)) for one in (first, second) * 3]
+            assert found[:3] == [None] * 3
+            assert all(0 < left <= 60 for left in found[3:])
+            for one in (first, second):
+                loop.run(one.close())
+        finally:
+            redis.terminate()
+
+
+def wait_for(port):
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.folder import Folder
 from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.services.maintenance import Maintenance
 from hushpoll_server.services.schedule import period_end
 from hushpoll_server.store import migrate
 from hushpoll_shared import wire
@@ -118,7 +119,7 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
         job = run_job(site, "fold")
         assert job["folded"] is None
         assert (job["inbox"], job["sealed"]) == (None, first)
-        site.collector.upkeep.idle()
+        Folder(site.collector).turn()
         sweep(site)
     assert site.collector.segments.counts(1)[1] >= first + 40  # they were sealed meanwhile
     assert site.counts(published) == before
@@ -171,11 +172,13 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     first.fill(published, 20)
     first.collector.stop()
     later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
-    later.collector.start()
+    maintenance = Maintenance(later.collector)
+    maintenance.start()
     deadline = time.monotonic() + 30
     while later.get(f"{VERSION}/estimates").status_code != 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    maintenance.stop()
     body = later.get(f"{VERSION}/estimates").json
     assert (body["n"], body["released_at"]) == (20, "2026-03-04T07:30:00Z")
     assert body["next_release"] == "2026-03-05T00:00:00Z"
@@ -186,7 +189,7 @@ def test_worker_that_folds_makes_releases(make_site):
     published = site.publish(release="daily")
     site.fill(published, 20)
     site.clock.advance(2 * HALF_A_DAY)
-    site.collector.upkeep.idle()
+    site.whole._idle()
     assert site.get(f"{VERSION}/estimates").status_code == 409
     Folder(site.collector).turn()
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
@@ -291,7 +294,7 @@ def attack(site, published, make_report):
     for what in ASKED:
         site.get(f"{VERSION}/{what}")
     run_job(site, "fold")
-    site.collector.upkeep.idle()
+    Folder(site.collector).turn()
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
 
@@ -371,7 +374,7 @@ def test_records_of_releases_are_deleted_and_their_counts_stay(site):
     midnight(site)
     site.fill(published, 10)
     close(site)
-    answer = site.app.test_client().delete(f"{VERSION}/records", headers=site.admin)
+    answer = site.client().delete(f"{VERSION}/records", headers=site.admin)
     assert answer.json["deleted"] == 30
     assert segments(site) == {}
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
@@ -385,7 +388,7 @@ def test_what_was_sealed_before_the_migration_is_released(make_site, make_draft)
         site.fill(published, 20)
         site.collector.upkeep.fold(site.collector.surveys.latest(name))
     site.fill(published, 2)
-    site.collector.writer.stop()
+    site.stop_taking()
     database = site.collector.database
     migrate.downgrade(database, "0012")
     with database.writing() as connection:

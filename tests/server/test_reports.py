@@ -220,7 +220,7 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, 
     published = site.publish()
     body = body_of(published, make_report(published))
     with monkeypatch.context() as broken:
-        broken.setattr(site.collector.writer, "_queue_reports", 0)
+        broken.setattr(site.whole.commit, "_queue_reports", 0)
         full = site.send("work", body)
     assert site.problem(full) == (503, "unavailable", None)
     assert full.headers["Retry-After"] == "1"
@@ -229,7 +229,7 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, 
         raise OSError("disk full")
 
     with monkeypatch.context() as broken:
-        broken.setattr(site.collector.writer, "_commit", fail)
+        broken.setattr(site.whole.commit, "_commit", fail)
         assert site.problem(site.send("work", body)) == (503, "unavailable", None)
     assert site.send("work", body).status_code == 201
 
@@ -237,10 +237,10 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, 
 def test_an_internal_fault_is_answered_without_its_text(site, make_report, monkeypatch, debug_log):
     published = site.publish()
 
-    def fail(*_arguments):
+    def fail(*_arguments, **_options):
         raise RuntimeError("SECRET-ANSWER")
 
-    monkeypatch.setattr(site.collector.ingest, "take_json", fail)
+    monkeypatch.setattr(site.collector.ingest, "prepare", fail)
     answer = site.send("work", body_of(published, make_report(published)))
     assert site.problem(answer) == (500, "internal", None)
     assert "SECRET-ANSWER" not in answer.text

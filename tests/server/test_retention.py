@@ -15,7 +15,7 @@ VERSION = "/api/v1/surveys/work/versions/1"
 
 
 def delete(site):
-    return site.app.test_client().delete(f"{VERSION}/records", headers=site.admin)
+    return site.client().delete(f"{VERSION}/records", headers=site.admin)
 
 
 def close(site, grace=0):
@@ -142,7 +142,7 @@ def two_surveys(site):
         site.collector.upkeep.fold(site.collector.surveys.latest(name))
         export(site, name)
     close(site)
-    site.collector.writer.stop()  # whose own tidying would come in between
+    site.stop_taking()  # whose own tidying would come in between
     tidy(site)
     others, mine = set(records[0]), set(records[1])
     # Not one that is a part of what else is stored, by chance.
@@ -195,7 +195,7 @@ def test_of_forgotten_results_no_byte_is_left(site, postgres):
     published = site.publish()
     records = {report.record for report in site.fill(published, 150)}
     export(site, "work")
-    site.collector.writer.stop()
+    site.stop_taking()
     assert "job_results" in holding(postgres, site, records)
     site.clock.advance(100)
     assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 1

@@ -149,7 +149,7 @@ def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
         site.collector.upkeep.fold(row)
     waiting = site.fill(published, 3)
     database = site.collector.database
-    site.collector.writer.stop()
+    site.stop_taking()
     chunks = stored_chunks(database)
     migrate.downgrade(database, "0007")
     assert stored_chunks(database) > chunks

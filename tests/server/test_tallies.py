@@ -34,7 +34,7 @@ def test_counts_add_up_over_flushes_and_days(site, tallies):
 def test_counts_wait_in_memory_until_they_are_written(site, tallies):
     tallies.add(1, "2026-03-01", "duplicate")
     assert rows(site) == []
-    site.collector.upkeep.idle()
+    site.whole._idle()
     assert rows(site) == [("2026-03-01", "duplicate", 1)]
     tallies.flush()
     assert rows(site) == [("2026-03-01", "duplicate", 1)]

@@ -81,7 +81,7 @@ def test_the_overlap_is_a_day_by_default(site):
 def test_only_a_valid_token_that_has_no_successor_is_rotated(site):
     replaced, revoked, expired = issue(site), issue(site), issue(site, expires_in=5)
     successor = rotate(site, replaced["id"]).json["id"]
-    site.app.test_client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
     site.clock.advance(5)
     before = listed(site)
     for token, words in (
@@ -117,7 +117,7 @@ def test_revoking_ends_an_overlap(site):
     old = issue(site)
     new = rotate(site, old["id"]).json
     path = f"/api/v1/tokens/{old['id']}"
-    assert site.app.test_client().delete(path, headers=site.admin).status_code == 204
+    assert site.client().delete(path, headers=site.admin).status_code == 204
     assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
 
 
@@ -125,7 +125,7 @@ def test_the_list_shows_states_and_no_secrets(site):
     valid, revoked, expired = issue(site, label="a"), issue(site), issue(site, expires_in=5)
     replaced = issue(site, scopes=["submit", "publish"])
     successor = rotate(site, replaced["id"], overlap_seconds=600).json
-    site.app.test_client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
     site.clock.advance(5)
     answer = site.get("/api/v1/tokens")
     found = {one["id"]: one for one in answer.json["tokens"]}

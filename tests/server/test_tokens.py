@@ -121,7 +121,7 @@ def test_an_issued_token_works_until_it_expires(site):
 
 def test_a_revoked_token_is_refused(site):
     answer = site.post("/api/v1/tokens", json={"scopes": ["publish", "read"]})
-    client = site.app.test_client()
+    client = site.client()
     path = f"/api/v1/tokens/{answer.json['id']}"
     assert client.delete(path, headers=site.admin).status_code == 204
     headers = bearer(answer.json["token"])

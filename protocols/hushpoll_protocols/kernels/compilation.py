@@ -16,7 +16,7 @@ def njit(function: Function) -> Function:
     The functions are serial: blocks of rows run on Python threads (see ``blocks``). numba's own
     ``parallel=True`` is not used, because each of its threading layers fails somewhere that
     hushpoll runs: workqueue aborts the process when two threads of a server launch at once, and GNU
-    OpenMP aborts a child that was forked after a launch (gunicorn, multiprocessing).
+    OpenMP aborts a child that was forked after a launch (multiprocessing, a server's worker).
 
     Parameters
     ----------

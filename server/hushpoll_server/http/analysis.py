@@ -8,9 +8,9 @@ from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.services.collector import collector
 from hushpoll_server.services.exports import MEDIA_TYPES, Export
 from hushpoll_shared.clock import format_timestamp
 
@@ -33,7 +33,7 @@ def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Respon
     Unbiased values: one may fall outside [0, 1]. They are about the last release. Refused before
     the first, and below the survey's minimum batch.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     return json_answer(parts.analysis.estimates(row, confidence=query.confidence))
 
@@ -48,7 +48,7 @@ def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Res
 
     They are about the last release. Refused before the first, and below the survey's minimum batch.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     return json_answer(
         parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
@@ -75,7 +75,7 @@ def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
     Refused before the first release, and below the survey's minimum batch. Of a survey that
     releases immediately, reports that wait to be sealed are left out.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     export = parts.exports.export(row, **query.model_dump())
     return file_answer(export)
@@ -92,7 +92,7 @@ def delete_records(path: models.VersionPath) -> Response:
     Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
     to refuse replays. Exports that jobs have made are deleted too.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     deletion = parts.retention.delete(row)
     return json_answer(
@@ -114,7 +114,7 @@ def counts(path: models.VersionPath) -> Response:
     over. What is stored is counted exactly. Duplicates and refusals are counted apart from any
     upload; a crash may lose the counts of its last second.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     return json_answer(
         {

@@ -1,26 +1,18 @@
-"""Answers: JSON, and the one function that renders a problem."""
+"""Answers of the Flask application: JSON, and problems by ``hushpoll_server.answering``."""
 
 from __future__ import annotations
 
 import json
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask, Response, request
-from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]  # none exist
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
 
-from hushpoll_protocols.errors import HushpollError
-from hushpoll_server.deadline_socket import READ_BYTES_PER_SECOND, READ_SECONDS, SlowRequest
+from hushpoll_server import answering
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.compression import CODINGS
-from hushpoll_server.logs import get_logger
-from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
 from hushpoll_shared.text import show
-
-log = get_logger(__name__)
 
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
 CODE_OF_STATUS: Mapping[int, str] = {
@@ -44,63 +36,13 @@ def json_answer(
 
 
 def problem_answer(error: Exception) -> Response:
-    """Render any exception as problem+json (RFC 9457); the only place that does.
-
-    What is not one of ours is logged by type and place, never by message: a message can quote a
-    payload.
-    """
-    headers: dict[str, str] = {}
-    # While the body was read. gunicorn then closes the connection: nobody knows where the next
-    # request would begin.
-    if isinstance(error, ParseException | SlowRequest):
-        error = malformed_request(error) if isinstance(error, ParseException) else slow_request()
-    match error:
-        case Refused():
-            document = problem_document(
-                error.code, detail=error.detail, field=error.field, **error.extra
-            )
-            if error.retry_after is not None:
-                headers["Retry-After"] = str(error.retry_after)
-        case HTTPException(code=int(status)) if status in CODE_OF_STATUS:
-            document = problem_document(
-                CODE_OF_STATUS[status],
-                detail=_words(error, status),
-                field="body" if status == 413 else None,
-            )
-            headers.update((name, value) for name, value in error.get_headers() if name == "Allow")
-        case HTTPException(code=int(status)) if status < 500:
-            document = problem_document("invalid-request", detail=error.name)
-        case HushpollError():
-            document = problem_from(error)
-        case _:
-            document = problem_document(
-                "internal", detail="the server failed; its log has the request id"
-            )
-    if document["status"] == 415:
-        headers["Accept-Encoding"] = ", ".join(CODINGS)  # RFC 9110, section 12.5.3
-    if document["status"] == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if document["status"] >= 500 and not isinstance(error, Refused):
-        log.error("internal-error", error=type(error).__name__, where=_where(error))
-    answer = json_answer(document, document["status"], headers)
-    answer.mimetype = PROBLEM_MEDIA_TYPE
+    """Render any exception as problem+json."""
+    if isinstance(error, HTTPException):
+        error = _refusal(error)
+    status, body, headers = answering.problem_answer(error)
+    answer = Response(body, status=status, headers=dict(headers))
+    answer.headers["Cache-Control"] = "no-store"
     return answer
-
-
-def malformed_request(error: ParseException) -> Refused:
-    """Return the refusal of what gunicorn cannot read; its words may quote the request."""
-    return Refused(
-        "malformed-request", f"the server cannot read the request ({type(error).__name__})"
-    )
-
-
-def slow_request() -> Refused:
-    """Return the refusal of a request that takes too long."""
-    return Refused(
-        "request-timeout",
-        f"the request did not arrive within {READ_SECONDS:g} s, or at less than "
-        f"{READ_BYTES_PER_SECOND} bytes a second",
-    )
 
 
 def invalid_answer(error: ValidationError) -> Response:
@@ -119,21 +61,19 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, problem_answer)
 
 
-def _words(error: HTTPException, status: int) -> str:
-    if status == 404:
-        return "nothing is at this address"
-    if status == 405:
-        return f"{request.method} is not allowed here"
-    if status == 413:
-        return (
-            f"the body is larger than {request.max_content_length} bytes, the most that is taken "
-            "here, compressed or not; send less in one request"
-        )
-    return error.description or error.name
-
-
-def _where(error: Exception) -> list[str]:
-    return [
-        f"{frame.filename}:{frame.lineno} {frame.name}"
-        for frame in traceback.extract_tb(error.__traceback__)[-6:]
-    ]
+def _refusal(error: HTTPException) -> Exception:
+    status = error.code or 500
+    match status:
+        case 404:
+            return Refused("not-found", "nothing is at this address")
+        case 405:
+            allowed = next((value for name, value in error.get_headers() if name == "Allow"), "")
+            return answering.not_allowed(request.method, allowed)
+        case 413:
+            return answering.too_large(request.max_content_length or 0)
+        case _ if status in CODE_OF_STATUS:
+            return Refused(CODE_OF_STATUS[status], error.description or error.name)
+        case _ if status < 500:
+            return Refused("invalid-request", error.name)
+        case _:
+            return error

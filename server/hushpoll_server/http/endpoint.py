@@ -6,25 +6,21 @@ reads bodies leniently (duplicate keys, any media type) and before anything can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, Final, get_type_hints
+from typing import Any, get_type_hints
 
 from flask import Response, g, request
 from pydantic import BaseModel, ValidationError
-from werkzeug.exceptions import RequestEntityTooLarge
 
+from hushpoll_server import answering
+from hushpoll_server.answering import JSON_MEDIA_TYPE
+from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
-from hushpoll_server.http.compression import CODINGS, TooLarge, expand
+from hushpoll_server.http.current import services
 from hushpoll_server.services.access import Grant
-from hushpoll_server.services.collector import collector
 from hushpoll_shared.canonical import InvalidJson, parse_json
-
-JSON_MEDIA_TYPE = "application/json"
-# Bytes of a body that are read at a time.
-PIECE: Final = 262_144
 
 View = Callable[..., Response]
 
@@ -44,7 +40,7 @@ def endpoint(scope: str | None = None) -> Callable[[View], View]:
         @wraps(view)
         def checked(**path: Any) -> Response:
             if scope is not None:
-                g.grant = collector().access.require(request.headers.get("Authorization"), scope)
+                g.grant = services().access.require(request.headers.get("Authorization"), scope)
             arguments: dict[str, Any] = {}
             try:
                 if "path" in hints:
@@ -70,28 +66,40 @@ def current_grant() -> Grant:
     return found
 
 
-def read_json(limit: int | None = None) -> Any:
+def read_json() -> Any:
     """Return the request's body, strictly parsed.
-
-    Parameters
-    ----------
-    limit : int or None
-        Largest body, in bytes, if smaller than the app's; both as it was sent and expanded.
 
     Raises
     ------
     Refused
-        ``unsupported-media-type``; ``invalid-json`` for what is not JSON in UTF-8, or has an object
-        with a key twice.
+        ``payload-too-large``; ``unsupported-media-type``; ``invalid-request`` for what is
+        compressed and damaged;
+        ``invalid-json`` for what is not JSON in UTF-8, or has an object with a key twice.
     """
-    return parse_body(json_body(limit))
+    return parse_body(json_body())
 
 
 def json_body(limit: int | None = None) -> bytes:
-    """Return the request's body, whole and not parsed yet, if its media type is JSON's."""
+    """Return the request's body, expanded and not parsed yet, if its media type is JSON's.
+
+    Parameters
+    ----------
+    limit : int or None
+        Largest body, in bytes, if smaller than the server's; both as it was sent and expanded.
+    """
     if request.mimetype != JSON_MEDIA_TYPE:
-        raise unsupported(JSON_MEDIA_TYPE)
-    return read_body(limit)
+        raise answering.unsupported_type(request.mimetype, JSON_MEDIA_TYPE)
+    most = services().settings.max_body_bytes if limit is None else limit
+    coding = answering.coding_of(request.headers.get("Content-Encoding"))
+    body = request.get_data()
+    if len(body) > most:
+        raise answering.too_large(most)
+    if coding is None:
+        return body
+    try:
+        return b"".join(expand(coding, [body], most))
+    except TooLarge:
+        raise answering.too_large(most) from None
 
 
 def parse_body(body: bytes) -> Any:
@@ -102,106 +110,11 @@ def parse_body(body: bytes) -> Any:
         raise Refused("invalid-json", str(error), field="body") from error
 
 
-def read_body(limit: int | None = None) -> bytes:
-    """Return the request's body, whole; see ``arriving_body``."""
-    with arriving_body(limit) as pieces:
-        return b"".join(pieces)
-
-
-@contextmanager
-def arriving_body(limit: int | None = None) -> Iterator[Iterator[bytes]]:
-    """Give the request's body in pieces, expanded, each of which is read when it is asked for.
-
-    At the end of the block what is left is read and thrown away: whoever still sends would not see
-    an answer.
-
-    Parameters
-    ----------
-    limit : int or None
-        Largest body, in bytes, if smaller than the app's; both as it was sent and expanded.
-
-    Raises
-    ------
-    RequestEntityTooLarge
-        It is larger, as it was sent or expanded.
-    Refused
-        ``unsupported-media-type``: it is compressed in another way than gzip or zstd.
-        ``invalid-request``: it is compressed and damaged.
-        ``malformed-request``: it ends before its length.
-    """
-    coding = _coding()
-    most = collector().settings.max_body_bytes if limit is None else limit
-    pieces = _pieces(most)
-    try:
-        yield pieces if coding is None else expand(coding, pieces, most)
-    except Exception as error:
-        with suppress(Exception):  # the first refusal is the one to tell
-            _read_to_end(pieces)
-        if isinstance(error, TooLarge):
-            raise RequestEntityTooLarge from None
-        raise
-    _read_to_end(pieces)
-
-
-def _read_to_end(pieces: Iterator[bytes]) -> None:
-    for _ in pieces:
-        pass
-
-
-def _pieces(most: int) -> Iterator[bytes]:
-    request.max_content_length = most
-    if (request.content_length or 0) > most:
-        raise RequestEntityTooLarge
-    # At its limit Werkzeug takes a body for larger, or cuts it off without a word, so it is given
-    # one byte more than is taken.
-    request.max_content_length = most + 1
-    stream = request.stream
-    request.max_content_length = most
-    size = 0
-    while piece := stream.read(PIECE):
-        size += len(piece)
-        if size > most:
-            raise RequestEntityTooLarge
-        yield piece
-    # gunicorn and Werkzeug take a connection's end for the body's.
-    if size < (request.content_length or 0):
-        raise Refused(
-            "malformed-request",
-            f"the body ended after {size} of {request.content_length} bytes; send it again, whole",
-            field="body",
-        )
-
-
 def read_model(model: type[BaseModel]) -> BaseModel:
     """Return the request's JSON body as a model; an absent body is an empty object."""
     if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
         return model.model_validate({})
     return model.model_validate(read_json())
-
-
-def unsupported(*accepted: str) -> Refused:
-    """Return the refusal of a body in another media type."""
-    given = request.mimetype[:100] or "none"
-    return Refused(
-        "unsupported-media-type",
-        f"the body's media type is {given!r}; send {' or '.join(accepted)}",
-        field="Content-Type",
-    )
-
-
-def _coding() -> str | None:
-    given = request.headers.get("Content-Encoding", "").strip()
-    coding = given.lower()
-    if coding in ("", "identity"):
-        return None
-    if coding in CODINGS:
-        return coding
-    raise Refused(
-        "unsupported-media-type",
-        f"the body's Content-Encoding is {given[:100]!r}; compress it once, with "
-        f"{' or '.join(CODINGS)}, or send it as it is, without Content-Encoding",
-        field="Content-Encoding",
-    )
 
 
 def not_modified(etag: str) -> Response | None:

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from flask import Flask, Response, g
 
-SECURITY: Final[Mapping[str, str]] = {
-    "X-Content-Type-Options": "nosniff",
-    # What this server answers is data. Where a browser shows it, nothing of it may run.
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-STRICT_TRANSPORT: Final = "max-age=31536000"
+from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT
 
 
 def register(app: Flask, *, behind_tls: bool) -> None:

@@ -14,9 +14,9 @@ from hushpoll_analysis.report_shape import ALPHA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import current_grant, endpoint
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.services.collector import collector
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.published import Published
 
@@ -129,7 +129,7 @@ class JobAnswer(BaseModel):
 @endpoint("publish")
 def fold(path: models.VersionPath) -> Response:
     """Ask a worker to seal what waits, if it is at least a minimum batch or the survey is over."""
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     return _accepted(row, "fold", {})
 
@@ -141,7 +141,7 @@ def fold(path: models.VersionPath) -> Response:
 @endpoint("read")
 def export(path: models.VersionPath, body: models.ExportQuery) -> Response:
     """Ask a worker for a file of the version's records, for one too large to wait for."""
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     parts.exports.check(row, **body.model_dump())
     return _accepted(row, "export", body.model_dump())
@@ -158,7 +158,7 @@ def train(path: models.VersionPath, body: TrainBody) -> Response:
     The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. Fetching
     it takes the scope `read`.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     _check_size(body.parameters)
     parts.analysis.require_records(row)
@@ -178,7 +178,7 @@ def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
     that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. Fetching it
     takes the scope `read`.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     _check_size(body.parameters)
     _check_auditable(parts.surveys.published(row), body)
@@ -199,7 +199,7 @@ def shape(path: models.VersionPath, body: ShapeBody) -> Response:
     and what deviates most, and `flagged`. GRR, SS and answers in clear leave nothing to test. A
     careful fake is not found: what those can do stands beside each estimate as `poisoning`.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.version(path.name, path.version)
     parts.analysis.require_records(row)
     return _accepted(row, "shape", body.model_dump())
@@ -209,7 +209,7 @@ def shape(path: models.VersionPath, body: ShapeBody) -> Response:
 @endpoint("read")
 def show(path: JobPath) -> Response:
     """Look at a job."""
-    parts = collector()
+    parts = services()
     return json_answer(parts.jobs.describe(parts.jobs.find(path.job_id)))
 
 
@@ -221,7 +221,7 @@ def cancel(path: JobPath) -> Response:
     For the token that asked for it, and for administrators. A process that trains is ended within
     seconds, and its worker takes the next job.
     """
-    jobs = collector().jobs
+    jobs = services().jobs
     return json_answer(jobs.describe(jobs.cancel(jobs.find(path.job_id), current_grant())))
 
 
@@ -240,7 +240,7 @@ def cancel(path: JobPath) -> Response:
 @endpoint("read")
 def result(path: JobPath) -> Response:
     """Fetch what a job made; refused until it is done."""
-    parts = collector()
+    parts = services()
     job = parts.jobs.find(path.job_id)
     answer = Response(parts.jobs.result(job), mimetype=job.media_type)
     answer.headers["Content-Length"] = str(job.size)
@@ -269,14 +269,14 @@ def _check_auditable(published: Published, body: FairnessBody) -> None:
 
 
 def _accepted(row: VersionRow, kind: str, parameters: Mapping[str, Any]) -> Response:
-    jobs = collector().jobs
+    jobs = services().jobs
     job = jobs.add(row, kind, parameters, token_id=current_grant().token_id)
     return json_answer(jobs.describe(job), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 
 def _check_size(parameters: Mapping[str, int | float]) -> None:
     """Refuse a model larger than a worker is there for."""
-    settings = collector().settings
+    settings = services().settings
     for name, most in (
         ("n_estimators", settings.job_max_trees),
         ("num_leaves", settings.job_max_leaves),

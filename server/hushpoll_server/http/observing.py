@@ -17,8 +17,6 @@ log = get_logger(__name__)
 
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"
-# A line for each would be a history of arrivals, to the millisecond.
-NEVER_LOGGED: Final = frozenset({"reports.submit"})
 
 
 def register(app: Flask, *, metrics: Metrics | None, log_requests: bool) -> None:
@@ -31,7 +29,7 @@ def register(app: Flask, *, metrics: Metrics | None, log_requests: bool) -> None
     metrics : Metrics or None
         Told every request.
     log_requests : bool
-        Whether to log a line for each request that submits no reports.
+        Whether to log a line for each request.
     """
     if metrics is None and not log_requests:
         return
@@ -45,7 +43,7 @@ def register(app: Flask, *, metrics: Metrics | None, log_requests: bool) -> None
         route = request.url_rule.rule if request.url_rule else NO_ROUTE
         if metrics is not None:
             metrics.request(method, route, answer.status_code, seconds)
-        if log_requests and request.endpoint not in NEVER_LOGGED:
+        if log_requests:
             log.info(
                 "request",
                 method=method,

@@ -7,11 +7,11 @@ from typing import Final
 from flask import Blueprint, Response, render_template, request
 
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import not_modified
 from hushpoll_server.page.assets import ENTRY, WORKER, assets
 from hushpoll_server.page.questions import questions
 from hushpoll_server.page.rendered import RenderedPages
-from hushpoll_server.services.collector import collector
 from hushpoll_server.services.surveys import State
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.problems import PROBLEMS
@@ -52,7 +52,7 @@ NOTICES = {
 def survey(name: str) -> Response:
     """Render the version that a new respondent answers."""
     try:
-        return _form(collector().surveys.latest(name))
+        return _form(services().surveys.latest(name))
     except Refused as refusal:
         return _notice(refusal)
 
@@ -61,7 +61,7 @@ def survey(name: str) -> Response:
 def survey_version(name: str, version: int) -> Response:
     """Render one version."""
     try:
-        return _form(collector().surveys.version(name, version))
+        return _form(services().surveys.version(name, version))
     except Refused as refusal:
         return _notice(refusal)
 
@@ -86,7 +86,7 @@ def asset(build: str, path: str) -> Response:
 
 
 def _form(row: VersionRow) -> Response:
-    surveys = collector().surveys
+    surveys = services().surveys
     match surveys.state(row):
         case State.SCHEDULED:
             raise Refused("survey-not-open", "the survey has not begun")

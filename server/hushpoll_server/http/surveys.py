@@ -1,4 +1,4 @@
-"""Surveys: publish, fetch, list, close."""
+"""Surveys: publish, list, close. Devices fetch them from ``ingest.routes``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.errors import Refused
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.endpoint import endpoint, json_body, not_modified, parse_body
+from hushpoll_server.http.current import services
+from hushpoll_server.http.endpoint import endpoint, json_body, parse_body
 from hushpoll_server.http.openapi import BEARER, body_of, problems
-from hushpoll_server.services.collector import collector
-from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.clock import format_timestamp
 
 api = APIBlueprint(
@@ -27,7 +26,7 @@ def list_surveys() -> Response:
 
     A bearer token of scope `read` also sees how many reports each has released.
     """
-    parts = collector()
+    parts = services()
     authorization = request.headers.get("Authorization")
     counted = authorization is not None and parts.access.grant(authorization).allows("read")
     surveys = [
@@ -63,7 +62,7 @@ def publish(query: models.PublishQuery) -> Response:
     large manifest takes a while to check, so a server publishes one at a time and answers 503 to
     others meanwhile.
     """
-    parts = collector()
+    parts = services()
     body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
     with parts.surveys.turn_to_publish():
         publication = parts.surveys.publish(parse_body(body), allow_weak=query.allow_weak)
@@ -79,29 +78,6 @@ def publish(query: models.PublishQuery) -> Response:
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
-@api.get("/<name>", responses={200: {"description": "The published form."}, **problems(404)})
-@endpoint()
-def fetch_survey(path: models.SurveyPath) -> Response:
-    """Fetch the published manifest that a new respondent answers.
-
-    The highest version that is open, or without one the highest. The body is canonical JSON whose
-    SHA-256 is the digest; the ETag is the digest.
-    """
-    row = collector().surveys.latest(path.name)
-    return _manifest(row, "no-cache")
-
-
-@api.get(
-    "/<name>/versions/<int:version>",
-    responses={200: {"description": "The published form."}, **problems(404)},
-)
-@endpoint()
-def fetch_version(path: models.VersionPath) -> Response:
-    """Fetch the published manifest of one version, which never changes."""
-    row = collector().surveys.version(path.name, path.version)
-    return _manifest(row, "public, max-age=31536000, immutable")
-
-
 @api.post(
     "/<name>/versions/<int:version>/close",
     responses={200: models.CloseAnswer, **problems(401, 403, 404, 422)},
@@ -114,7 +90,7 @@ def close(path: models.VersionPath, body: models.CloseBody) -> Response:
     Reports of devices that were offline are taken for a grace period. Closing again with
     `grace_seconds` can end that period earlier, never later; otherwise it changes nothing.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.close(
         parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
     )
@@ -131,12 +107,3 @@ def close(path: models.VersionPath, body: models.CloseBody) -> Response:
             "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
         }
     )
-
-
-def _manifest(row: VersionRow, cache_control: str) -> Response:
-    answer = not_modified(row.digest)
-    if answer is None:
-        answer = Response(collector().surveys.canonical(row), mimetype="application/json")
-        answer.set_etag(row.digest)
-    answer.headers["Cache-Control"] = cache_control
-    return answer

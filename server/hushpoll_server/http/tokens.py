@@ -12,10 +12,10 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.errors import Refused
 from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.access import IssuedToken, hash_token, respondent_tokens
-from hushpoll_server.services.collector import collector
 from hushpoll_server.services.surveys import SurveyService
 from hushpoll_shared.clock import format_timestamp
 
@@ -33,7 +33,7 @@ def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentToke
 
     Each is worth one report to any version of the survey. Only hashes are stored.
     """
-    parts = collector()
+    parts = services()
     row = parts.surveys.latest(path.name)
     if parts.surveys.published(row).submission != "token":
         raise Refused(
@@ -61,7 +61,7 @@ def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentToke
 @endpoint("admin")
 def issue_token(body: models.TokenBody) -> Response:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
-    issued = collector().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
+    issued = services().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
     return json_answer(_issued(issued, body.scopes), 201)
 
 
@@ -69,7 +69,7 @@ def issue_token(body: models.TokenBody) -> Response:
 @endpoint("admin")
 def list_tokens() -> Response:
     """List every bearer token, the oldest first. The server has no secrets to show."""
-    access = collector().access
+    access = services().access
     tokens = [
         models.TokenSummary(
             id=row.id,
@@ -97,7 +97,7 @@ def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
     The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
     administrator may: a thief of a token must not be able to outlive its revocation.
     """
-    rotation = collector().access.rotate(
+    rotation = services().access.rotate(
         path.token_id, overlap_seconds=body.overlap_seconds, expires_in=body.expires_in
     )
     if rotation is None:
@@ -114,7 +114,7 @@ def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
 @endpoint("admin")
 def revoke_token(path: models.TokenPath) -> Response:
     """Revoke a bearer token by its public id."""
-    if not collector().access.revoke(path.token_id):
+    if not services().access.revoke(path.token_id):
         raise _unknown()
     return Response(status=204)
 

@@ -24,7 +24,7 @@ from hushpoll_server import logs
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import WORK, Result
 from hushpoll_server.jobs.watch import LOOK_SECONDS, JobWatch
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.settings import SETTINGS, Settings
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.clock import FixedClock, format_timestamp
@@ -148,7 +148,7 @@ def main() -> None:
 
 def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> None:
     try:
-        parts = Collector(settings)
+        parts = Services(settings)
         try:
             row = parts.surveys.by_id(order["version_id"])
             result = WORK[order["kind"]](parts, row, order["parameters"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.counts import Folded
 
@@ -26,7 +26,7 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
     same : bool
         Whether the counts that are kept are those of the segments.
     """
-    parts = Collector(settings)
+    parts = Services(settings)
     try:
         for row in parts.surveys.all():
             name = f"{row.name} version {row.version}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.services.upkeep import SWEEP_SECONDS, UNDER_LOAD, most_waiting
 
 
@@ -14,13 +14,13 @@ class Folder:
 
     Parameters
     ----------
-    parts : Collector
+    parts : Services
         The worker's own services.
     monotonic : callable
         Seconds of a clock that never goes back.
     """
 
-    def __init__(self, parts: Collector, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, parts: Services, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._parts = parts
         self._monotonic = monotonic
         # What waited at the last look, and since when it has been that many.

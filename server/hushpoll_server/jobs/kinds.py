@@ -15,7 +15,7 @@ import numpy as np
 
 from hushpoll_analysis.report_shape import report_shape
 from hushpoll_protocols.errors import MissingExtra
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.services.surveys import State
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.terms import IMMEDIATE
@@ -38,7 +38,7 @@ class Result:
     blocks: Iterator[bytes]
 
 
-def fold(parts: Collector, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
+def fold(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
     """Seal what waits, if it is at least a minimum batch or the survey is over.
 
     Nothing is released by it, and of what is not released it tells no numbers.
@@ -51,13 +51,13 @@ def fold(parts: Collector, row: VersionRow, _parameters: Mapping[str, Any]) -> R
     return _json("fold", row, {"folded": told, **counts})
 
 
-def export(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Write a file of records; see ``Exports.export``."""
     made = parts.exports.export(row, **parameters)
     return Result(made.name, made.media_type, made.blocks)
 
 
-def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Fit a model to the records; the result is a ZIP of what ``hushpoll train --out`` writes.
 
     Raises
@@ -97,7 +97,7 @@ def train(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
     return Result(name, "application/zip", iter([archive.getvalue()]))
 
 
-def fairness(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Estimate group fairness from the records alone; the result is the report as JSON.
 
     Raises
@@ -119,7 +119,7 @@ def fairness(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -
     return _json("fairness", row, found.to_dict())
 
 
-def shape(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Test whether the reports look like those of devices; the result is JSON, without a row.
 
     It reads sealed reports, as exports do: what it tells is counts over at least a minimum batch.
@@ -134,7 +134,7 @@ def shape(parts: Collector, row: VersionRow, parameters: Mapping[str, Any]) -> R
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
-WORK: dict[str, Callable[[Collector, VersionRow, Mapping[str, Any]], Result]] = {
+WORK: dict[str, Callable[[Services, VersionRow, Mapping[str, Any]], Result]] = {
     "fold": fold,
     "export": export,
     "train": train,

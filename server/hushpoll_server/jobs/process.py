@@ -17,7 +17,7 @@ from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.jobs.stand_in import StandIn
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.settings import Settings
 
 log = get_logger(__name__)
@@ -50,7 +50,7 @@ class Worker:
         """Work until SIGTERM or SIGINT; what is not finished by then is left to other workers."""
         folds = self._settings.folding == "worker"
         # In this process whoever asks for sealed reports may seal them.
-        parts = Collector(dataclasses.replace(self._settings, folding="server"))
+        parts = Services(dataclasses.replace(self._settings, folding="server"))
         unfinished = False
         try:
             runner = Runner(parts)
@@ -98,7 +98,7 @@ class _Watch:
 
     def __init__(
         self,
-        parts: Collector,
+        parts: Services,
         announce: Callable[[str], object],
         stand_in: StandIn,
         folder: Folder | None,

@@ -14,7 +14,7 @@ from hushpoll_server.jobs import apart
 from hushpoll_server.jobs.kinds import WORK, Result
 from hushpoll_server.jobs.watch import JobCancelled, JobWatch
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.collector import Collector
+from hushpoll_server.services.container import Services
 from hushpoll_server.store.jobs import JobRow, JobStore
 
 log = get_logger(__name__)
@@ -30,11 +30,11 @@ class Runner:
 
     Parameters
     ----------
-    parts : Collector
+    parts : Services
         The worker's own services.
     """
 
-    def __init__(self, parts: Collector) -> None:
+    def __init__(self, parts: Services) -> None:
         self._parts = parts
         self._settings = parts.settings
         self._store: JobStore = parts.job_store

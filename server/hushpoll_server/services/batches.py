@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.ingest import INVALID, Ingest
 from hushpoll_server.services.surveys import SurveyService
-from hushpoll_server.services.writer import Writer
 from hushpoll_server.store.reports import Batch, Outcome, ReportStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_shared.batch import malformed_many, unpack_rows
@@ -56,8 +55,36 @@ class BatchOutcome:
     rejected: tuple[Rejection, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedBatch:
+    """A batch that was read and checked, and not yet stored.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version.
+    batch : Batch
+        Its well-formed reports.
+    places : ndarray of int
+        Where each of them was in the batch, from 0.
+    sent : int
+        Reports that were sent.
+    rejected : tuple of Rejection
+        Those that are malformed.
+    """
+
+    row: VersionRow
+    batch: Batch
+    places: npt.NDArray[np.intp]
+    sent: int
+    rejected: tuple[Rejection, ...]
+
+
 class BatchIngest:
-    """Checks a batch with array kernels and hands it to the writer as one group."""
+    """Checks a batch with array kernels, and says what its outcomes mean.
+
+    All of it is for a thread that may wait: for the database, and for as long as kernels take.
+    """
 
     def __init__(
         self,
@@ -65,27 +92,22 @@ class BatchIngest:
         ingest: Ingest,
         surveys: SurveyService,
         reports: ReportStore,
-        writer: Writer,
         max_reports: int,
     ) -> None:
         self._ingest = ingest
         self._surveys = surveys
         self._reports = reports
-        self._writer = writer
         self._max_reports = max_reports
 
-    def take(self, name: str, pieces: Iterable[bytes]) -> BatchOutcome:
-        """Take a batch in its binary form, durably, as one group.
-
-        What is wrong with it as a whole is said as soon as it shows, and no further piece is asked
-        for.
+    def check(self, name: str, body: bytes) -> CheckedBatch:
+        """Check a batch in its binary form.
 
         Parameters
         ----------
         name : str
             The survey.
-        pieces : iterable of bytes
-            Header and n rows of id and record, cut anywhere; see ``hushpoll_shared.wire``.
+        body : bytes
+            Header and n rows of id and record; see ``hushpoll_shared.wire``.
 
         Raises
         ------
@@ -93,48 +115,11 @@ class BatchIngest:
             The header is wrong, or the rest is no whole number of reports.
         Refused
             ``unknown-survey``, ``unknown-digest``, ``unsupported-media-type`` (a token survey),
-            ``payload-too-large``, ``survey-not-open`` and ``survey-closed`` (unless every report
-            is in already), ``unavailable``.
+            ``payload-too-large``.
         """
-        row, body = self._arrived(name, pieces)
-        try:
-            _, ids, records = unpack_rows(body, row.record_size)
-        except InvalidParameter:
-            # The last of them is none.
-            begun = -(-(len(body) - REPORTS_HEADER_SIZE) // (ID_SIZE + row.record_size))
-            self._ingest.count(row, INVALID, begun)
-            raise
-        bad, malformed = malformed_many(self._surveys.published(row), records)
-        rejected = [
-            Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
-        ]
-        good = np.flatnonzero(~bad)
-        # Without a malformed one, the arrays are the body itself, and are not copied.
-        batch = (
-            Batch(row.id, ids[good], records[good]) if malformed else Batch(row.id, ids, records)
-        )
-        outcomes = self._store(row, batch, len(ids))
-        if Outcome.CONFLICT in outcomes:
-            rejected += [
-                Rejection(index, outcome.value, "id")
-                for index, outcome in zip(good.tolist(), outcomes, strict=True)
-                if outcome is Outcome.CONFLICT
-            ]
-        self._count(row, rejected, outcomes.count(Outcome.DUPLICATE))
-        return BatchOutcome(
-            accepted=outcomes.count(Outcome.ACCEPTED),
-            duplicate=outcomes.count(Outcome.DUPLICATE),
-            rejected=tuple(sorted(rejected, key=lambda one: one.index)),
-        )
-
-    def _arrived(self, name: str, pieces: Iterable[bytes]) -> tuple[VersionRow, bytearray]:
-        """Return the version and the body; of a body that is refused no more than a piece."""
-        body = bytearray()
-        rest = iter(pieces)
-        while len(body) < REPORTS_HEADER_SIZE and (piece := next(rest, b"")):
-            body += piece
         row = self._surveys.by_digest(name, parse_reports_header(body))
-        if self._surveys.published(row).submission == "token":
+        published = self._surveys.published(row)
+        if published.submission == "token":
             raise Refused(
                 "unsupported-media-type",
                 f"{row.name} takes one single-use token per report, so it takes no batches; "
@@ -142,29 +127,70 @@ class BatchIngest:
                 "'Authorization: Bearer <token>'",
                 field="Content-Type",
             )
-        most = REPORTS_HEADER_SIZE + self._max_reports * (ID_SIZE + row.record_size)
-        for piece in chain([b""], rest):
-            body += piece
-            if len(body) > most:
-                raise Refused(
-                    "payload-too-large",
-                    f"the batch has more than {self._max_reports} reports; split it into several "
-                    "requests",
-                    field="body",
-                )
-        return row, body
+        width = ID_SIZE + row.record_size
+        if len(body) > REPORTS_HEADER_SIZE + self._max_reports * width:
+            raise Refused(
+                "payload-too-large",
+                f"the batch has more than {self._max_reports} reports; split it into several "
+                "requests",
+                field="body",
+            )
+        try:
+            _, ids, records = unpack_rows(body, row.record_size)
+        except InvalidParameter:
+            # The last of them is none.
+            begun = -(-(len(body) - REPORTS_HEADER_SIZE) // width)
+            self._ingest.count(row, INVALID, begun)
+            raise
+        bad, malformed = malformed_many(published, records)
+        rejected = tuple(
+            Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
+        )
+        good = np.flatnonzero(~bad)
+        # Without a malformed one, the arrays are the body itself, and are not copied.
+        batch = (
+            Batch(row.id, ids[good], records[good]) if malformed else Batch(row.id, ids, records)
+        )
+        return CheckedBatch(row, batch, good, len(ids), rejected)
 
-    def _store(self, row: VersionRow, batch: Batch, sent: int) -> Sequence[Outcome]:
-        if self._ingest.takes(row):
-            outcomes = self._writer.submit(batch) if len(batch) else []
-            if Outcome.CLOSED in outcomes:
-                raise self._ingest.refusal(row, sent)
-            return outcomes
-        # The retry of a batch that is in already is never refused.
-        known = [one for one in self._reports.look_up(batch) if one is not None]
-        if len(known) < len(batch) or not len(batch):
-            raise self._ingest.refusal(row, sent)
+    def look_up(self, checked: CheckedBatch) -> Sequence[Outcome]:
+        """Return the outcomes of a batch for a version that takes no reports now.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-open`` or ``survey-closed``, unless every report is in already: a retry is
+            never refused.
+        """
+        known = [one for one in self._reports.look_up(checked.batch) if one is not None]
+        if len(known) < len(checked.batch) or not len(checked.batch):
+            raise self._ingest.refusal(checked.row, checked.sent)
         return known
+
+    def settled(self, checked: CheckedBatch, outcomes: Sequence[Outcome]) -> BatchOutcome:
+        """Count and return what became of a batch, given an outcome for each well-formed report.
+
+        Raises
+        ------
+        Refused
+            ``survey-closed``: another process has closed the version meanwhile.
+        """
+        if Outcome.CLOSED in outcomes:
+            raise self._ingest.refusal(checked.row, checked.sent)
+        rejected = list(checked.rejected)
+        if Outcome.CONFLICT in outcomes:
+            rejected += [
+                Rejection(index, outcome.value, "id")
+                for index, outcome in zip(checked.places.tolist(), outcomes, strict=True)
+                if outcome is Outcome.CONFLICT
+            ]
+        duplicates = outcomes.count(Outcome.DUPLICATE)
+        self._count(checked.row, rejected, duplicates)
+        return BatchOutcome(
+            accepted=outcomes.count(Outcome.ACCEPTED),
+            duplicate=duplicates,
+            rejected=tuple(sorted(rejected, key=lambda one: one.index)),
+        )
 
     def _count(self, row: VersionRow, rejected: Sequence[Rejection], duplicates: int) -> None:
         counts = Counter(

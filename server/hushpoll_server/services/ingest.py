@@ -10,7 +10,6 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.access import respondent_hash
 from hushpoll_server.services.surveys import State, SurveyService
-from hushpoll_server.services.writer import Writer
 from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
 from hushpoll_server.store.surveys import VersionRow
 from hushpoll_server.store.tallies import TallyStore
@@ -21,23 +20,19 @@ INVALID: Final = "invalid-request"
 
 
 class Ingest:
-    """Checks reports, hands them to the writer, and counts what is not taken."""
+    """Checks reports before they are stored, says what their outcomes mean, and counts refusals."""
 
     def __init__(
-        self,
-        *,
-        surveys: SurveyService,
-        reports: ReportStore,
-        tallies: TallyStore,
-        writer: Writer,
+        self, *, surveys: SurveyService, reports: ReportStore, tallies: TallyStore
     ) -> None:
         self._surveys = surveys
         self._reports = reports
         self._tallies = tallies
-        self._writer = writer
 
-    def take_json(self, name: str, document: object, authorization: str | None) -> Outcome:
-        """Take one report in its JSON form.
+    def prepare(
+        self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
+    ) -> tuple[VersionRow, Arrival]:
+        """Return the version and the report that a JSON document is.
 
         Parameters
         ----------
@@ -47,28 +42,26 @@ class Ingest:
             ``{"digest", "id", "record"}`` as JSON gave it.
         authorization : str or None
             The request's ``Authorization`` header; a token survey's single-use token.
-
-        Returns
-        -------
-        Outcome
-            ``ACCEPTED`` or ``DUPLICATE``.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait.
 
         Raises
         ------
+        NotRemembered
+            The database would have to be asked.
         InvalidParameter
             The document has another form.
         MalformedRecord
             The record is not one that a device could have sent.
         Refused
-            ``unknown-survey``, ``unknown-digest``, ``survey-not-open``, ``survey-closed``,
-            ``report-conflict``, ``unauthorized``, ``unavailable``.
+            ``unknown-survey`` or ``unknown-digest``.
         """
         try:
             digest, report = wire.parse_report_json(document)
         except InvalidParameter:
-            self._count_formless(name, document)
+            self._count_formless(name, document, from_memory=from_memory)
             raise
-        row = self._surveys.by_digest(name, digest)
+        row = self._version(name, digest, from_memory=from_memory)
         published = self._surveys.published(row)
         try:
             published.layout.check(report.record)
@@ -78,20 +71,24 @@ class Ingest:
                 raise
             # No attribute is at fault, but the member of the request that has the wrong length.
             raise MalformedRecord(str(error), reason=error.reason, field="record") from None
-        survey_id = row.survey_id if published.submission == "token" else None
-        token = respondent_hash(authorization) if survey_id is not None else None
-        arrival = Arrival(row.id, report.id, report.record, survey_id, token)
-        if self.takes(row):
-            (outcome,) = self._writer.submit([arrival])
-            if outcome is Outcome.CLOSED:
-                raise self.refusal(row)
-        else:
-            # A retry of a report that is in already is never refused.
-            (known,) = self._reports.look_up([arrival])
-            if known is None:
-                raise self.refusal(row)
-            outcome = known
-        return self._checked(row, outcome)
+        if published.submission == "token":
+            token = respondent_hash(authorization)
+            return row, Arrival(row.id, report.id, report.record, row.survey_id, token)
+        return row, Arrival(row.id, report.id, report.record)
+
+    def look_up(self, row: VersionRow, arrival: Arrival) -> Outcome:
+        """Return the outcome of a report of a version that takes none now.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-open`` or ``survey-closed``, unless the report is in already: a retry is
+            never refused.
+        """
+        (known,) = self._reports.look_up([arrival])
+        if known is None:
+            raise self.refusal(row)
+        return known
 
     def takes(self, row: VersionRow) -> bool:
         """Return whether new reports of this version are taken, as far as this process knows.
@@ -125,16 +122,28 @@ class Ingest:
         if number:
             self._tallies.add(row.id, self._surveys.today(), outcome, number)
 
-    def _count_formless(self, name: str, document: object) -> None:
+    def _version(self, name: str, digest: str, *, from_memory: bool) -> VersionRow:
+        return self._surveys.by_digest(name, digest, from_memory=from_memory)
+
+    def _count_formless(self, name: str, document: object, *, from_memory: bool) -> None:
         """Count what is no report, if it says of which version it wants to be one."""
         if isinstance(document, Mapping):
             with suppress(InvalidParameter, Refused):
                 digest = wire.check_digest(document.get("digest"))
-                self.count(self._surveys.by_digest(name, digest), INVALID)
+                self.count(self._version(name, digest, from_memory=from_memory), INVALID)
 
-    def _checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
+    def checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
+        """Count the outcome of a stored report, and return it where it is no refusal.
+
+        Raises
+        ------
+        Refused
+            ``report-conflict``, ``unauthorized`` or ``survey-closed``.
+        """
         if outcome is Outcome.ACCEPTED:
             return outcome
+        if outcome is Outcome.CLOSED:
+            raise self.refusal(row)
         self.count(row, outcome)
         if outcome is Outcome.CONFLICT:
             raise Refused(

@@ -103,6 +103,15 @@ class Origins:
         self._cache.pop(row.name, None)
         return checked
 
+    def remembered(self, name: str, origin: str) -> bool | None:
+        """Return what `allows` would, without asking the database; None if it must be asked."""
+        if not is_name(name):
+            return False
+        cached = self._cache.get(name)
+        if cached is None or self._monotonic() - cached[0] >= CACHE_SECONDS:
+            return None
+        return origin in cached[1]
+
     def allows(self, name: str, origin: str) -> bool:
         """Return whether pages of an origin may answer a survey."""
         if not is_name(name):

@@ -6,11 +6,39 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hushpoll_server.services.writability import Writability
-from hushpoll_server.services.writer import Writer
 
 PROBE_SECONDS = 2.0
+
+
+class CommitState(Protocol):
+    """What the thread that stores reports is doing."""
+
+    @property
+    def waiting(self) -> int:
+        """Reports that wait for their commit."""
+
+    @property
+    def most(self) -> int:
+        """Reports that may wait."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether new reports are refused."""
+
+    @property
+    def died(self) -> bool:
+        """Whether the thread ended without being told to."""
+
+
+class Commit(Protocol):
+    """What stores the reports of this process."""
+
+    @property
+    def state(self) -> CommitState:
+        """What it is doing now."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +71,8 @@ class Readiness:
 
     Parameters
     ----------
-    writer : Writer
-        Takes the reports of this process.
+    commit : Commit
+        Stores the reports of this process.
     writability : Writability
         Knows whether reports can be stored.
     schema_version : callable
@@ -56,13 +84,13 @@ class Readiness:
     def __init__(
         self,
         *,
-        writer: Writer,
+        commit: Commit,
         writability: Writability,
         schema_version: Callable[[], str | None],
         expected: str,
         probe_seconds: float = PROBE_SECONDS,
     ) -> None:
-        self._writer = writer
+        self._commit = commit
         self._writability = writability
         self._schema_version = schema_version
         self._expected = expected
@@ -73,11 +101,11 @@ class Readiness:
     def reasons(self) -> list[Reason]:
         """Return why the server is not ready; nothing if it is."""
         end = time.monotonic() + self._probe_seconds
-        found = [*self._of_the_writer(), *self._of_the_database()]
+        found = [*self._of_the_commit(), *self._of_the_database()]
         return found or self._of_writing(max(0.0, end - time.monotonic()))
 
-    def _of_the_writer(self) -> list[Reason]:
-        state = self._writer.state
+    def _of_the_commit(self) -> list[Reason]:
+        state = self._commit.state
         found = []
         if state.stopping:
             found.append(Reason("stopping", "the server is stopping"))

@@ -65,8 +65,6 @@ class Sampler:
         Returns the number of reports in each inbox that is not empty, by version.
     counts : callable
         Returns the numbers of waiting and of sealed reports of one version.
-    queue : callable
-        Returns the number of reports that wait for their commit.
     jobs : callable
         Returns the number of background jobs by state.
     """
@@ -77,13 +75,11 @@ class Sampler:
         *,
         waiting: Callable[[], Mapping[int, int]],
         counts: Callable[[int], tuple[int, int]],
-        queue: Callable[[], int],
         jobs: Callable[[], Mapping[str, int]],
     ) -> None:
         self._metrics = metrics
         self._waiting = waiting
         self._counts = counts
-        self._queue = queue
         self._jobs = jobs
         self._lag = FoldLag()
         self._up = True
@@ -103,7 +99,6 @@ class Sampler:
 
     def sample(self) -> None:
         """Look once."""
-        self._metrics.queue(self._queue())
         try:
             found = {version_id: self._counts(version_id) for version_id in self._waiting()}
             jobs = self._jobs()

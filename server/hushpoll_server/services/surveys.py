@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.schedule import period_end
-from hushpoll_server.services.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.settings import Settings
 from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.surveys import SurveyStore, VersionRow
@@ -23,6 +23,9 @@ from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.protection import Level, weak_protection
 from hushpoll_shared.published import Published
 from hushpoll_shared.text import is_name
+
+if TYPE_CHECKING:
+    from hushpoll_server.services.warnings import PublishingWarning
 
 log = get_logger(__name__)
 
@@ -33,6 +36,7 @@ CACHED_MANIFESTS = 256
 # A usual manifest is published within milliseconds. Who waits holds a thread.
 PUBLISH_WAIT_SECONDS = 0.1
 RETRY_AFTER_SECONDS = 1
+CACHED_NAMES = 1000
 
 
 class State(StrEnum):
@@ -42,6 +46,10 @@ class State(StrEnum):
     OPEN = "open"
     CLOSING = "closing"
     CLOSED = "closed"
+
+
+class NotRemembered(Exception):  # it is an outcome: ask again where the database may be asked
+    """What is asked for is not in memory."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,9 @@ class SurveyService:
         self._settings = settings
         self._monotonic = monotonic
         self._rows: dict[str, tuple[float, VersionRow]] = {}
+        self._named_rows: dict[str, tuple[float, list[VersionRow]]] = {}
+        # By id; what is here was loaded.
+        self._canonical: dict[int, bytes] = {}
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
         self._publishing = threading.Lock()
@@ -126,6 +137,9 @@ class SurveyService:
             ``version-exists``: this name has this version with another content;
             ``hardly-protected``: an epsilon is so large that `allow_weak` is needed.
         """
+        # Here, since a process that only takes reports has no use for what this imports.
+        from hushpoll_server.services.warnings import publishing_warnings
+
         try:
             published = Manifest.from_dict(draft).resolve()
         except InvalidParameter as error:
@@ -145,6 +159,7 @@ class SurveyService:
             release=published.release,
             next_release=period_end(published.release, self.now()),
         )
+        self._named_rows.pop(row.name, None)
         if row.digest != published.digest:
             raise Refused(
                 "version-exists",
@@ -170,8 +185,7 @@ class SurveyService:
         Refused
             ``unknown-survey``.
         """
-        rows = self._named(name)
-        return next((row for row in rows if self.state(row) is State.OPEN), rows[0])
+        return self._chosen(name, self._named(name), None)
 
     def version(self, name: str, version: int) -> VersionRow:
         """Return one version.
@@ -181,33 +195,39 @@ class SurveyService:
         Refused
             ``unknown-survey``: no survey of this name, or no such version of it.
         """
-        rows = self._named(name)
-        for row in rows:
-            if row.version == version:
-                return row
-        raise Refused(
-            "unknown-survey",
-            f"{name} has no version {version}; it has "
-            f"{', '.join(str(row.version) for row in reversed(rows))}",
-            field="version",
-        )
+        return self._chosen(name, self._named(name), version)
 
-    def by_digest(self, name: str, digest: str) -> VersionRow:
+    def by_digest(self, name: str, digest: str, *, from_memory: bool = False) -> VersionRow:
         """Return the version of a survey that has this digest.
+
+        Parameters
+        ----------
+        name, digest : str
+            The survey and the digest.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait. The resolved manifest
+            of what is returned is then in memory as well.
 
         Raises
         ------
+        NotRemembered
+            The database would have to be asked.
         Refused
             ``unknown-survey`` or ``unknown-digest``.
         """
         cached = self._rows.get(digest)
         if cached is not None and self._monotonic() - cached[0] < ROW_SECONDS:
             row: VersionRow | None = cached[1]
+        elif from_memory:
+            raise NotRemembered
         else:
             row = self._store.by_digest(digest)
             if row is not None:
                 self._rows[digest] = self._monotonic(), row
+                self.published(row)  # so that it can be remembered
         if row is None or row.name != name:
+            if from_memory:
+                raise NotRemembered
             self._named(name)
             raise Refused(
                 "unknown-digest",
@@ -216,6 +236,46 @@ class SurveyService:
                 field="digest",
             )
         return row
+
+    def form(
+        self, name: str, version: int | None, *, from_memory: bool = False
+    ) -> tuple[VersionRow, bytes]:
+        """Return a version (None: the one that a new respondent answers) and its published form.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        version : int or None
+            Its version.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait.
+
+        Raises
+        ------
+        NotRemembered
+            The database would have to be asked.
+        Refused
+            ``unknown-survey``.
+        """
+        now = self._monotonic()
+        cached = self._named_rows.get(name)
+        if cached is None or now - cached[0] >= ROW_SECONDS:
+            if from_memory:
+                raise NotRemembered
+            cached = now, self._named(name)
+            if len(self._named_rows) >= CACHED_NAMES:
+                self._named_rows.clear()
+            self._named_rows[name] = cached
+        row = self._chosen(name, cached[1], version)
+        found = self._canonical.get(row.id)
+        if found is None:
+            if from_memory:
+                raise NotRemembered
+            if len(self._canonical) >= CACHED_MANIFESTS:
+                self._canonical.clear()
+            found = self._canonical[row.id] = self._store.canonical(row.id)
+        return row, found
 
     def by_id(self, version_id: int) -> VersionRow:
         """Return the version of a known id."""
@@ -262,6 +322,7 @@ class SurveyService:
     def look_again(self, row: VersionRow) -> None:
         """Forget what is remembered of a version whose row has changed."""
         self._rows.pop(row.digest, None)
+        self._named_rows.pop(row.name, None)
 
     def cutoff(self) -> Cutoff:
         """Return what tells, of the stored rows, which versions take reports now."""
@@ -301,6 +362,19 @@ class SurveyService:
         if row.opens is not None and now < row.opens:
             return State.SCHEDULED
         return State.OPEN
+
+    def _chosen(self, name: str, rows: list[VersionRow], version: int | None) -> VersionRow:
+        if version is None:
+            return next((row for row in rows if self.state(row) is State.OPEN), rows[0])
+        for row in rows:
+            if row.version == version:
+                return row
+        raise Refused(
+            "unknown-survey",
+            f"{name} has no version {version}; it has "
+            f"{', '.join(str(row.version) for row in reversed(rows))}",
+            field="version",
+        )
 
     def _named(self, name: str) -> list[VersionRow]:
         # What no survey can be named is not asked for: PostgreSQL refuses a NUL in a text.

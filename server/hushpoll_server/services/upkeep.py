@@ -14,17 +14,13 @@ At the end of a period what is sealed is released, if that is at least a minimum
 reports; a server that was down then releases when it is back. What a survey that has ended holds is
 released as it is sealed.
 
-All of it runs on the writer's thread, so that a fold never competes with a commit; only closing
-and asking fold at once, on their request's thread. Where ``folding`` is ``worker``, the server
-leaves all of it to ``hushpoll worker``. What goes by the clock is one call, ``sweep``.
+``jobs.folder`` decides when, on a thread of the web process; closing and asking fold at once, on
+their request's thread. Where ``folding`` is ``worker``, the server leaves all of it to ``hushpoll
+worker``. What goes by the clock is one call, ``sweep``.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -73,8 +69,6 @@ class Upkeep:
         ``folding``, ``fold_at`` and ``fold_idle_seconds``.
     surveys, reports, segments, releases, tallies
         Where the work is.
-    monotonic : callable
-        Seconds of a clock that never goes back.
     """
 
     def __init__(
@@ -86,7 +80,6 @@ class Upkeep:
         segments: SegmentStore,
         releases: ReleaseStore,
         tallies: TallyStore,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._surveys = surveys
@@ -94,59 +87,11 @@ class Upkeep:
         self._segments = segments
         self._releases = releases
         self._tallies = tallies
-        self._monotonic = monotonic
-        # An estimate of what each inbox holds, so that no group has to count rows.
-        self._lock = threading.Lock()
-        self._waiting: Counter[int] | None = None
-        # They never change, and asking for one costs a group a statement.
-        self._record_sizes: dict[int, int] = {}
-        self._last_arrival = monotonic()
-        self._last_sweep = -SWEEP_SECONDS
-        self._folded_since_arrival = False
 
     @property
     def folds(self) -> bool:
         """Whether this process folds by itself."""
         return self._settings.folding == "server"
-
-    def after_group(self, accepted: Counter[int]) -> None:
-        """Fold the inboxes that a committed group has overfilled: reports accepted, by version."""
-        if not self.folds:
-            return
-        self._last_arrival = self._monotonic()
-        self._folded_since_arrival = False
-        with self._lock:
-            if self._waiting is None:  # the first group of this process is in the store already
-                self._waiting = Counter(self._reports.waiting())
-            else:
-                self._waiting.update(accepted)
-            waiting = {one: self._waiting[one] for one in accepted}
-        for version_id, count in waiting.items():
-            in_bulk = accepted[version_id] > self._settings.group_commit_reports
-            times = self._segments.bulk_folds if in_bulk else UNDER_LOAD
-            size = self._record_size(version_id)
-            if count >= most_waiting(self._settings.fold_at, size, times):
-                self.fold(self._surveys.by_id(version_id))
-        self._sweep_in_time()
-
-    def idle(self) -> None:
-        """Write the counts, clear the log; fold what a quiet moment or a survey's end allows."""
-        self._tallies.flush()
-        self._segments.tidy()
-        if not self.folds:
-            return
-        now = self._monotonic()
-        self._sweep_in_time()
-        with self._lock:
-            waiting = dict(self._waiting or {})
-        for version_id, count in waiting.items():
-            if count >= self._settings.fold_at:
-                self.fold(self._surveys.by_id(version_id))
-        quiet = now - self._last_arrival >= self._settings.fold_idle_seconds
-        if quiet and not self._folded_since_arrival:
-            for version_id in self._reports.waiting():
-                self.fold(self._surveys.by_id(version_id))
-            self._folded_since_arrival = True
 
     def before_question(self, row: VersionRow) -> None:
         """Seal what an answer may take into account: never fewer than a minimum batch at once.
@@ -184,12 +129,6 @@ class Upkeep:
             if self._surveys.state(row) is not State.CLOSED:
                 self._release(row, now)
 
-    def _sweep_in_time(self) -> None:
-        now = self._monotonic()
-        if now - self._last_sweep >= SWEEP_SECONDS:
-            self._last_sweep = now
-            self.sweep(self._surveys.now())
-
     def _release(self, row: VersionRow, now: int) -> None:
         self.fold(row)
         released = self._releases.make(
@@ -209,19 +148,9 @@ class Upkeep:
             if self._surveys.state(row) is State.CLOSED:
                 self.fold(row, last=True)
 
-    def _record_size(self, version_id: int) -> int:
-        if version_id not in self._record_sizes:
-            self._record_sizes[version_id] = self._surveys.by_id(version_id).record_size
-        return self._record_sizes[version_id]
-
     def fold(self, row: VersionRow, *, last: bool = False) -> int:
         """Fold one version's inbox; return the number of reports moved."""
         moved = self._segments.fold(row.id, row.record_size, minimum=row.minimum_batch, last=last)
         if moved:
             log.info("folded", survey=row.name, version=row.version, reports=moved)
-        with self._lock:
-            if self._waiting is not None:
-                # Also where nothing was moved, or what other processes took: too few wait, or
-                # another has folded, and that is not to be tried again with each group.
-                self._waiting[row.id] = 0
         return moved

@@ -1,0 +1,120 @@
+"""The routes of devices in the OpenAPI document; ``ingest.routes`` answers them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from hushpoll_server.http import models
+from hushpoll_server.http.openapi import REF, body_of, problems
+from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
+
+TAGS: Final = ("reports", "operations")
+_SCHEMAS: Final = (models.Health, models.Ready, models.ReportAnswer, models.RejectedReport)
+
+
+def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Return the parameters of a path."""
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": schema["description"],
+            "schema": schema,
+        }
+        for name, schema in model.model_json_schema()["properties"].items()
+    ]
+
+
+def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {JSON_MEDIA_TYPE: {"schema": schema}}}
+
+
+def _ref(model: type[BaseModel]) -> dict[str, Any]:
+    return {"$ref": REF.format(model=model.__name__)}
+
+
+def _without_definitions(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(ref_template=REF)
+    schema.pop("$defs")
+    return schema
+
+
+OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("/health", "get"): {
+        "operationId": "health",
+        "tags": ["operations"],
+        "summary": "Answer 200 as long as the process answers at all; nothing else is looked at.",
+        "description": "For a supervisor that restarts what hangs: a database that is away is no "
+        "reason to restart.",
+        "responses": {"200": _json("OK", _ref(models.Health))},
+    },
+    ("/ready", "get"): {
+        "operationId": "ready",
+        "tags": ["operations"],
+        "summary": "Answer 200 if reports can be taken: for a load balancer.",
+        "description": "Otherwise 503 with `reasons`, a list of codes and words: `database` (no "
+        "answer), `schema` (another version than this program's), `writing` (nothing can be "
+        "stored, such as on a full disk, while reading goes on), `writer` (its thread has "
+        "ended), `queue` (full), `stopping`.",
+        "responses": {"200": _json("OK", _ref(models.Ready)), **problems(503)},
+    },
+    ("/api/v1/surveys/{name}", "get"): {
+        "operationId": "fetch_survey",
+        "tags": ["surveys"],
+        "summary": "Fetch the published manifest that a new respondent answers.",
+        "description": "The highest version that is open, or without one the highest. The body is "
+        "canonical JSON whose SHA-256 is the digest; the ETag is the digest.",
+        "parameters": _path(models.SurveyPath),
+        "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
+    },
+    ("/api/v1/surveys/{name}/versions/{version}", "get"): {
+        "operationId": "fetch_version",
+        "tags": ["surveys"],
+        "summary": "Fetch the published manifest of one version, which never changes.",
+        "parameters": _path(models.VersionPath),
+        "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
+    },
+    ("/api/v1/surveys/{name}/reports", "post"): {
+        "operationId": "submit",
+        "tags": ["reports"],
+        "summary": "Submit one report as JSON, or a batch with a token of scope `submit`.",
+        "description": "Answered only once it is stored durably: 201 for a new report, 200 for one "
+        "that was here. A token survey takes one single-use token per report, as a bearer token, "
+        "and no batches.",
+        "parameters": _path(models.SurveyPath),
+        "responses": {
+            "201": _json("Created", _ref(models.ReportAnswer)),
+            "200": _json(
+                "A report that was here before, or what became of a batch.",
+                {
+                    "oneOf": [
+                        models.ReportAnswer.model_json_schema(),
+                        _without_definitions(models.BulkAnswer),
+                    ]
+                },
+            ),
+            **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
+        },
+        **body_of(
+            {
+                JSON_MEDIA_TYPE: models.ReportBody.model_json_schema(),
+                REPORTS_MEDIA_TYPE: {"type": "string", "format": "binary"},
+            }
+        ),
+    },
+}
+
+
+def add_to(document: dict[str, Any]) -> None:
+    """Add the operations, their tags and their schemas to a document."""
+    for (path, method), operation in OPERATIONS.items():
+        responses = {str(status): one for status, one in operation["responses"].items()}
+        document["paths"].setdefault(path, {})[method] = {**operation, "responses": responses}
+    document["tags"] += [{"name": name} for name in TAGS if {"name": name} not in document["tags"]]
+    for model in _SCHEMAS:
+        document["components"]["schemas"][model.__name__] = model.model_json_schema(
+            ref_template=REF
+        )

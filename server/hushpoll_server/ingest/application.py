@@ -1,0 +1,255 @@
+"""The ASGI application that clients reach: it answers devices, and hands on everything else."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+import structlog
+
+from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
+from hushpoll_server.ingest import routes
+from hushpoll_server.ingest.forwarding import Forwarding, handed_back
+from hushpoll_server.ingest.group_commit import GroupCommit
+from hushpoll_server.ingest.rates import Rates
+from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
+from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.store import migrate
+
+log = get_logger(__name__)
+
+METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+NO_ROUTE: Final = "none"
+# Content-Type for JSON, Authorization for a respondent's single-use token.
+ALLOWED_HEADERS: Final = "Authorization, Content-Encoding, Content-Type, If-None-Match"
+EXPOSED_HEADERS: Final = "ETag, Retry-After, X-Request-Id"
+# How long a browser may remember the answer, and with it an origin that is named no more.
+PREFLIGHT_SECONDS: Final = 600
+# Files out of memory. Every device of a school loads some dozens, and then keeps them.
+ASSETS: Final = "/page/"
+# It has a token of its own; what reads it comes every few seconds, from one address.
+METRICS: Final = "/metrics"
+
+
+class IngestApplication:
+    """The application of one ingest process.
+
+    Parameters
+    ----------
+    services : DeviceServices
+        Of this process.
+    transport : httpx.AsyncBaseTransport
+        Reaches the web process.
+    """
+
+    def __init__(self, services: DeviceServices, transport: httpx.AsyncBaseTransport) -> None:
+        settings = self._settings = services.settings
+        self._services = services
+        self._metrics = services.metrics
+        self._bodies = Bodies()
+        self.rates = Rates(settings)
+        self.commit = GroupCommit(
+            services.writability.watched(services.reports.take),
+            idle=self._idle,
+            group_reports=settings.group_commit_reports,
+            queue_reports=settings.queue_reports,
+            metrics=services.metrics,
+        )
+        self._routes = DeviceRoutes(
+            services,
+            commit=self.commit,
+            readiness=Readiness(
+                commit=self.commit,
+                writability=services.writability,
+                schema_version=lambda: migrate.current(services.database),
+                expected=migrate.head(),
+            ),
+            bodies=self._bodies,
+        )
+        self._forwarding = Forwarding(
+            transport,
+            most=settings.threads + settings.queue_requests,
+            max_body_bytes=settings.max_body_bytes,
+            bodies=self._bodies,
+        )
+        more = {"Strict-Transport-Security": STRICT_TRANSPORT} if settings.behind_tls else {}
+        self._of_every_answer = _encoded({**SECURITY, **more})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or start and stop with the server."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        request = Request(scope, receive, self._settings.request_seconds)
+        connection = request.connection
+        if connection is not None:
+            connection.begin()
+        try:
+            await self._answered(request, send)
+        except Disconnected:
+            pass
+        finally:
+            self._bodies.release(request)
+            if connection is not None:
+                connection.end()
+
+    async def stop(self) -> None:
+        """Store what was submitted, and end every thread."""
+        await self.commit.stop()
+        self._routes.work.stop()
+        await self._forwarding.close()
+
+    async def _answered(self, request: Request, send: Send) -> None:
+        started = time.perf_counter()
+        matched = routes.match(request.path)
+        try:
+            request.check()
+            if matched is None:
+                handed_on = await self._handed_on(request)
+            else:
+                if matched.route.kind is not None:
+                    await self.rates.count(request, matched.route.kind)
+                answer = await self._routes.answer(request, matched)
+        except Disconnected:
+            raise
+        except Exception as error:
+            with structlog.contextvars.bound_contextvars(request_id=request.id):
+                answer = problem_answer(error)
+        else:
+            if matched is None:
+                await self._pass(handed_on, send)
+                return
+        crossing = {} if matched is None else await self._crossing(request, matched)
+        seconds = time.perf_counter() - started
+        await self._send(request, answer, crossing, send)
+        self._observe(request, None if matched is None else matched.route, answer.status, seconds)
+
+    async def _handed_on(self, request: Request) -> httpx.Response:
+        path = request.path
+        asset = path.startswith(ASSETS)
+        if not asset and path != METRICS:
+            await self.rates.count(request, "read")
+        answer = await self._forwarding.open(request)
+        if asset and answer.status_code not in (200, 304):
+            try:
+                await self.rates.count(request, "read")
+            except BaseException:
+                await answer.aclose()
+                raise
+        return answer
+
+    async def _pass(self, answer: httpx.Response, send: Send) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": answer.status_code,
+                "headers": handed_back(answer),
+            }
+        )
+        await self._forwarding.send_body(answer, send)
+
+    async def _send(
+        self, request: Request, answer: Answer, crossing: Mapping[str, str], send: Send
+    ) -> None:
+        given = {**answer.headers, **crossing}
+        headers = [
+            (name, value) for name, value in self._of_every_answer if name.decode() not in given
+        ]
+        headers += _encoded(given)
+        headers.append((b"X-Request-Id", request.id.encode()))
+        if answer.status != 304:
+            headers.append((b"Content-Length", b"%d" % len(answer.body)))
+        drains = request.drains
+        if not drains:
+            headers.append((b"Connection", b"close"))
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        # Without content for HEAD, which servers see to; what counts is the length.
+        if request.complete:
+            await send({"type": "http.response.body", "body": answer.body})
+            return
+        # The client may still send, and would not read before it has; so what it sends is read.
+        await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+        if b"expect" not in request.head or request.received:
+            await request.drain()
+        await send({"type": "http.response.body", "body": b""})
+        if not request.complete and request.connection is not None:
+            # Where the next request would begin, nobody knows.
+            request.connection.close()
+
+    async def _crossing(self, request: Request, matched: Match) -> Mapping[str, str]:
+        """Return the headers that tell browsers which pages may read an answer (CORS).
+
+        None may by default. A publisher names origins per survey; they are no part of the manifest,
+        whose digest they would change. What is sent with credentials of a browser does not exist
+        here: there are no cookies.
+        """
+        route = matched.route
+        if not route.crosses:
+            return {}
+        headers = {"Vary": "Origin"}
+        origin = request.header(b"origin")
+        if origin is None or not await self._allowed(matched.name, origin):
+            return headers
+        headers["Access-Control-Allow-Origin"] = origin
+        if request.method == "OPTIONS" and b"access-control-request-method" in request.head:
+            headers["Access-Control-Allow-Methods"] = route.methods
+            headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+            headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+        else:
+            headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
+        return headers
+
+    async def _allowed(self, name: str, origin: str) -> bool:
+        origins = self._services.origins
+        allowed = origins.remembered(name, origin)
+        if allowed is not None:
+            return allowed
+        try:
+            return await self._routes.work.run(origins.allows, name, origin)
+        except Exception as error:  # the answer stands, though no other page can read it
+            log.error("origins-unknown", error=type(error).__name__)
+            return False
+
+    def _observe(self, request: Request, route: Route | None, status: int, seconds: float) -> None:
+        template = NO_ROUTE if route is None else route.template
+        method = request.method if request.method in METHODS else "other"
+        if self._metrics is not None:
+            self._metrics.request(method, template, status, seconds)
+            self._metrics.queue(self.commit.state.waiting)
+        if self._settings.log_requests and (route is None or route.logged):
+            log.info(
+                "request",
+                request_id=request.id,
+                method=method,
+                route=template,
+                status=status,
+                seconds=round(seconds, 4),
+            )
+
+    def _idle(self) -> None:
+        self._services.tallies.flush()
+        self._services.database.tidy()
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.commit.start()
+                # To look through what is in memory for good would hold every request up.
+                gc.collect()
+                gc.freeze()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]

@@ -1,0 +1,212 @@
+"""What a connection may hold, and for how long, before the application sees a request of it.
+
+uvicorn bounds neither the size of a head nor the time that it takes, and keeps a connection for
+ever that has never said anything. Here each connection has a time for its head and for being idle,
+heads are bounded, and there are no more connections than descriptors: an idle one makes room for a
+new one. All of it by the public interface of protocols (``asyncio.Protocol``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hushpoll_server.ingest.requests import HEAD_BYTES
+
+IDLE_SECONDS: Final = 15.0
+LOOK_SECONDS: Final = 0.5
+_HEAD_TOO_LONG: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
+_HEAD_TOO_SLOW: Final = (
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+
+class Connections:
+    """Every connection of the process.
+
+    Parameters
+    ----------
+    most : int
+        Connections at a time.
+    head_seconds : float
+        For a head to arrive.
+    most_bytes : int
+        Bytes that a connection may send while one request is answered.
+    """
+
+    def __init__(self, *, most: int, head_seconds: float, most_bytes: int) -> None:
+        self._most = most
+        self._head_seconds = head_seconds
+        self.most_bytes = most_bytes
+        self._number = 0
+        # Each in the order of the times since when they have been what they are.
+        self._idle: dict[Connection, float] = {}
+        self._in_head: dict[Connection, float] = {}
+        self._look: asyncio.TimerHandle | None = None
+
+    def protocol(self, **given: Any) -> Connection:
+        """Return the protocol of a new connection; for ``uvicorn.Config(http=...)``."""
+        return Connection(self, given)
+
+    def opened(self, connection: Connection) -> None:
+        """Take in a new connection; the one that has been idle for longest makes room."""
+        self._number += 1
+        if self._look is None:
+            self._look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._end_late)
+        if self._number > self._most:
+            oldest = next(iter(self._idle), None) or next(iter(self._in_head), None) or connection
+            oldest.abort()
+        self.idles(connection)
+
+    def idles(self, connection: Connection) -> None:
+        """Note that a connection has nothing to do."""
+        self._in_head.pop(connection, None)
+        self._idle.pop(connection, None)
+        self._idle[connection] = connection.loop.time()
+
+    def begins_head(self, connection: Connection) -> None:
+        """Note that a head has begun to arrive."""
+        del self._idle[connection]
+        self._in_head[connection] = connection.began
+
+    def has_request(self, connection: Connection) -> None:
+        """Note that the application has a request."""
+        self._idle.pop(connection, None)
+        self._in_head.pop(connection, None)
+
+    def closed(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self._number -= 1
+        self.has_request(connection)
+
+    def _end_late(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._look = loop.call_later(LOOK_SECONDS, self._end_late) if self._number else None
+        now = loop.time()
+        for held, seconds, words in (
+            (self._idle, IDLE_SECONDS, b""),
+            (self._in_head, self._head_seconds, _HEAD_TOO_SLOW),
+        ):
+            while (first := next(iter(held), None)) and held[first] + seconds <= now:
+                del held[first]
+                first.refuse(words)
+
+
+class Connection(asyncio.Protocol):
+    """One connection, whose bytes uvicorn's protocol reads.
+
+    Parameters
+    ----------
+    connections : Connections
+        All of them.
+    given : mapping
+        What uvicorn gives to its protocols.
+
+    Attributes
+    ----------
+    began : float
+        When the present request began to arrive, by the loop's clock.
+    at_end : bool
+        Whether the client will send no more.
+    reading : asyncio.Timeout or None
+        Of the request that waits for its body.
+    """
+
+    def __init__(self, connections: Connections, given: dict[str, Any]) -> None:
+        self._connections = connections
+        self._inner = HttpToolsProtocol(
+            **{**given, "app_state": {**given["app_state"], "connection": self}}
+        )
+        self.loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._head_bytes = 0
+        self._request_bytes = 0
+        self._requests = 0
+        self.began = 0.0
+        self.at_end = False
+        self.reading: asyncio.Timeout | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)  # of a stream
+        self._inner.connection_made(self._transport)
+        self._connections.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on what has arrived, within the bounds of a head and of a request."""
+        if self._requests:
+            self._request_bytes += len(data)
+            if self._request_bytes > self._connections.most_bytes:
+                self.abort()
+                return
+        else:
+            if not self._head_bytes:
+                self.began = self.loop.time()
+                self._connections.begins_head(self)
+            self._head_bytes += len(data)
+            # What has come with the last bytes may be a body already.
+            if self._head_bytes - len(data) > HEAD_BYTES:
+                self.refuse(_HEAD_TOO_LONG)
+                return
+        self._inner.data_received(data)
+
+    def begin(self) -> None:
+        """Note that the application has a request of this connection."""
+        self._requests += 1
+        self._head_bytes = self._request_bytes = 0
+        if self._requests > 1 or not self.began:
+            self.began = self.loop.time()
+        self._connections.has_request(self)
+
+    def end(self) -> None:
+        """Note that the request was answered."""
+        self._requests -= 1
+        if self._transport is None or self._transport.is_closing():
+            return
+        if self.at_end:
+            self._transport.close()
+        elif not self._requests:
+            self.began = 0.0
+            self._connections.idles(self)
+
+    def eof_received(self) -> bool:
+        """Keep the connection for its answer, where a request was sent and the rest closed."""
+        self.at_end = True
+        if self.reading is not None:
+            self.reading.reschedule(self.loop.time())
+        return bool(self._requests or self._head_bytes)
+
+    def pause_writing(self) -> None:
+        """Let the application wait."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Let the application go on."""
+        self._inner.resume_writing()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        self._connections.closed(self)
+        self._inner.connection_lost(error)
+        self._transport = None
+
+    def refuse(self, words: bytes) -> None:
+        """Say why, and close."""
+        if self._transport is not None and not self._transport.is_closing():
+            if words:
+                self._transport.write(words)
+            self._transport.close()
+
+    def close(self) -> None:
+        """Close once what was written is sent."""
+        self.refuse(b"")
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()

@@ -1,0 +1,148 @@
+"""Handing on what is not a device's: to the web process, over a local socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+import httpx
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.ingest.group_commit import unavailable
+from hushpoll_server.ingest.requests import Bodies, Request, Send
+
+# For an answer's head: a cross-table over millions of records takes seconds.
+ANSWER_SECONDS: Final = 300.0
+CONNECT_SECONDS: Final = 5.0
+
+# Of one connection (RFC 9110, section 7.6.1), or written anew by whoever answers.
+_NOT_HANDED_ON: Final = frozenset(
+    {
+        b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate",
+        b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding",
+        b"upgrade",
+    }
+)  # fmt: skip
+# The web process learns no address, and no proxy's word for one: limits are kept here.
+_OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+_NOT_HANDED_BACK: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
+
+
+class Forwarding:
+    """Hands requests to another server, and its answers back as they come.
+
+    Parameters
+    ----------
+    transport : httpx.AsyncBaseTransport
+        Reaches the other server.
+    most : int
+        Requests that may be on their way at a time; past it they are refused.
+    max_body_bytes : int
+        Largest body.
+    bodies : Bodies
+        Counts the bodies that are held.
+    """
+
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport,
+        *,
+        most: int,
+        max_body_bytes: int,
+        bodies: Bodies,
+    ) -> None:
+        self._transport = transport
+        self._most = most
+        self._max_body_bytes = max_body_bytes
+        self._bodies = bodies
+        self._under_way = 0
+
+    async def open(self, request: Request) -> httpx.Response:
+        """Return the answer's head; its body is streamed by `send_body`.
+
+        Raises
+        ------
+        Refused
+            ``malformed-request``; as ``Request.body``; ``unavailable``: the web process does not
+            answer, or has too much to do.
+        Disconnected
+            The client has gone.
+        """
+        if self._under_way >= self._most:
+            raise unavailable(f"{self._under_way} requests wait already")
+        self._under_way += 1
+        try:
+            body = await request.body(self._max_body_bytes, self._bodies)
+            given = httpx.Request(
+                request.method, _url(request), headers=_handed_on(request), content=body or None,
+                extensions={"timeout": _TIMEOUT},
+            )  # fmt: skip
+            if body == b"" and (
+                b"content-length" in request.head or b"transfer-encoding" in request.head
+            ):
+                given.headers["Content-Length"] = "0"
+            return await self._transport.handle_async_request(given)
+        except httpx.HTTPError as error:
+            raise unavailable("the part of the server that answers this is away") from error
+        finally:
+            self._under_way -= 1
+
+    async def send_body(self, answer: httpx.Response, send: Send) -> None:
+        """Send the body of an answer whose head was sent."""
+        self._under_way += 1
+        try:
+            # Of an asynchronous transport.
+            async for piece in cast("httpx.AsyncByteStream", answer.stream):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        finally:
+            self._under_way -= 1
+            await answer.aclose()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._transport.aclose()
+
+
+def handed_back(answer: httpx.Response) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer that its client gets."""
+    return [
+        (name, value)
+        for name, value in answer.headers.raw
+        if name.lower() not in _NOT_HANDED_BACK and name.lower() != b"transfer-encoding"
+    ]
+
+
+_TIMEOUT: Final[Mapping[str, float]] = {
+    "connect": CONNECT_SECONDS, "read": ANSWER_SECONDS, "write": CONNECT_SECONDS,
+    "pool": CONNECT_SECONDS,
+}  # fmt: skip
+
+
+def _url(request: Request) -> httpx.URL:
+    raw: bytes = request.scope.get("raw_path") or request.path.encode()
+    query: bytes = request.scope.get("query_string", b"")
+    parts = raw.lower().replace(b"%2e", b".").split(b"/")
+    if b"." in parts or b".." in parts or b"" in parts[1:-1]:
+        # Whoever makes it out would take it for another path, and it was limited by this one.
+        raise Refused("not-found", "nothing is at this address")
+    try:
+        return httpx.URL(scheme="http", host="web", raw_path=raw + (b"?" + query if query else b""))
+    except httpx.InvalidURL as error:
+        raise Refused("malformed-request", "the server cannot read the request's target") from error
+
+
+def _handed_on(request: Request) -> list[tuple[bytes, bytes]]:
+    """Return the headers that the web process gets.
+
+    A name with an underscore is dropped: a WSGI server takes it for the same with a dash.
+    """
+    named = {one.strip().lower() for one in request.head.get(b"connection", b"").split(b",") if one}
+    return [
+        (name, value)
+        for name, value in request.scope["headers"]
+        if name not in _NOT_HANDED_ON
+        and b"_" not in name
+        and name not in named
+        and not name.startswith(_OF_PROXIES)
+    ]

@@ -1,0 +1,332 @@
+"""The routes of devices: a published survey, reports, and whether the server is well."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from hushpoll_server.answering import (
+    JSON_MEDIA_TYPE,
+    Answer,
+    coding_of,
+    json_answer,
+    not_allowed,
+    too_large,
+    unsupported_type,
+)
+from hushpoll_server.compression import TooLarge, expand
+from hushpoll_server.errors import Refused
+from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
+from hushpoll_server.ingest.rates import Kind
+from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
+from hushpoll_server.services.batches import BatchOutcome
+from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.surveys import NotRemembered
+from hushpoll_server.store.reports import Outcome
+from hushpoll_server.store.surveys import VersionRow
+from hushpoll_shared.canonical import InvalidJson, parse_json
+from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
+
+READY_RETRY_SECONDS: Final = 5
+# Threads for what may wait: the database, a compressed or large body, a batch's kernels.
+WORK_THREADS: Final = 4
+MOST_WORK: Final = 1000
+LARGEST_VERSION: Final = 2**31 - 1
+
+_Found = TypeVar("_Found")
+_SURVEY: Final = re.compile(r"/api/v1/surveys/([^/]+)(?:(/reports)|/versions/([0-9]+))?", re.DOTALL)
+
+ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
+DUPLICATE: Final = Answer(200, b'{"status": "duplicate"}', {"Content-Type": JSON_MEDIA_TYPE})
+
+
+@dataclass(frozen=True)
+class Route:
+    """One route of devices.
+
+    Parameters
+    ----------
+    template : str
+        As metrics and the log name it.
+    method : str
+        The one method besides HEAD (of GET) and OPTIONS.
+    kind : str or None
+        Limit that its requests count for; None is not limited.
+    crosses : bool
+        Whether pages of other origins may use it, if the survey's publisher names them.
+    logged : bool
+        Whether requests may be logged. A line for each report would be a history of arrivals.
+    """
+
+    template: str
+    method: str
+    kind: Kind | None = "read"
+    crosses: bool = False
+    logged: bool = True
+
+    @property
+    def methods(self) -> str:
+        """The methods of CORS."""
+        return "GET, HEAD" if self.method == "GET" else self.method
+
+    @property
+    def allowed(self) -> str:
+        """The value of the ``Allow`` header."""
+        return f"{self.methods}, OPTIONS"
+
+
+HEALTH: Final = Route("/health", "GET", kind=None)
+READY: Final = Route("/ready", "GET", kind=None)
+SURVEY: Final = Route("/api/v1/surveys/<name>", "GET", crosses=True)
+VERSION: Final = Route("/api/v1/surveys/<name>/versions/<int:version>", "GET", crosses=True)
+REPORTS: Final = Route(
+    "/api/v1/surveys/<name>/reports", "POST", kind="submit", crosses=True, logged=False
+)
+ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS)
+
+
+class Match(NamedTuple):
+    """A route and what the path says.
+
+    Attributes
+    ----------
+    route : Route
+        The route.
+    name : str
+        The survey's name, which may be none that a survey can have; empty for other routes.
+    version : int or None
+        The version, on its own route.
+    """
+
+    route: Route
+    name: str = ""
+    version: int | None = None
+
+
+def match(path: str) -> Match | None:
+    """Return the route of a path; None if it is not a device's."""
+    found = _SURVEY.fullmatch(path)
+    if found is None:
+        return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
+    name, reports, version = found.groups()
+    if reports:
+        return Match(REPORTS, name)
+    if version is None:
+        return Match(SURVEY, name)
+    # Compared as a text: thousands of digits are no number that int() reads.
+    small = len(version) <= len(str(LARGEST_VERSION))
+    return Match(VERSION, name, int(version) if small else LARGEST_VERSION + 1)
+
+
+class Work:
+    """Runs what may wait on a few threads, with a bounded queue."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(WORK_THREADS, thread_name_prefix="hushpoll-work")
+        self._waiting = 0
+
+    async def run(self, function: Callable[..., _Found], *arguments: Any) -> _Found:
+        """Return what `function` returns.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: too much waits. Or what `function` raises.
+        """
+        if self._waiting >= MOST_WORK:
+            raise unavailable(f"{self._waiting} requests wait already")
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, function, *arguments)
+        finally:
+            self._waiting -= 1
+
+    def stop(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+class DeviceRoutes:
+    """Answers devices.
+
+    Parameters
+    ----------
+    services : DeviceServices
+        Checks reports and knows surveys.
+    commit : GroupCommit
+        Stores reports.
+    readiness : Readiness
+        Knows whether the server is ready.
+    bodies : Bodies
+        Counts the bodies that are held.
+    """
+
+    def __init__(
+        self,
+        services: DeviceServices,
+        *,
+        commit: GroupCommit,
+        readiness: Readiness,
+        bodies: Bodies,
+    ) -> None:
+        self._services = services
+        self._settings = services.settings
+        self._commit = commit
+        self._readiness = readiness
+        self._bodies = bodies
+        self._asked: asyncio.Future[Answer] | None = None
+        self.work = Work()
+
+    async def answer(self, request: Request, matched: Match) -> Answer:
+        """Answer a request to a route; every refusal is an exception."""
+        route = matched.route
+        if request.method == "OPTIONS":
+            return Answer(200, b"", {"Allow": route.allowed})
+        if request.method != route.method and (request.method, route.method) != ("HEAD", "GET"):
+            raise not_allowed(request.method, route.allowed)
+        if route is REPORTS:
+            media_type = request.media_type
+            if media_type == JSON_MEDIA_TYPE:
+                return await self._report(request, matched.name)
+            if media_type == REPORTS_MEDIA_TYPE:
+                return await self._batch(request, matched.name)
+            raise unsupported_type(media_type, JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE)
+        if route is HEALTH:
+            return json_answer({"status": "ok"})
+        if route is READY:
+            return await self._ready()
+        return await self._survey(request, matched.name, matched.version)
+
+    async def _report(self, request: Request, name: str) -> Answer:
+        most = self._settings.max_json_bytes
+        coding = coding_of(request.header(b"content-encoding"))
+        body = await request.body(most, self._bodies)
+        authorization = request.header(b"authorization")
+        ingest = self._services.ingest
+        if coding is None and len(body) <= SMALL_BYTES:
+            document = _parsed(body)
+            try:
+                row, arrival = ingest.prepare(name, document, authorization, from_memory=True)
+            except NotRemembered:
+                row, arrival = await self.work.run(ingest.prepare, name, document, authorization)
+        else:
+            document = await self.work.run(_document, body, coding, most)
+            row, arrival = await self.work.run(ingest.prepare, name, document, authorization)
+        if ingest.takes(row):
+            outcomes = await self._commit.submit((arrival,))
+            if outcomes is None:
+                raise unavailable("the database did not take the report")
+            (outcome,) = outcomes
+        else:
+            outcome = await self.work.run(ingest.look_up, row, arrival)
+        if outcome is Outcome.ACCEPTED:
+            return ACCEPTED
+        ingest.checked(row, outcome)
+        return DUPLICATE
+
+    async def _batch(self, request: Request, name: str) -> Answer:
+        most = self._settings.max_body_bytes
+        coding = coding_of(request.header(b"content-encoding"))
+        authorization = request.header(b"authorization")
+        await self.work.run(self._services.access.require, authorization, "submit")
+        body = await request.body(most, self._bodies)
+        batches = self._services.batches
+        if coding is not None:
+            body = await self.work.run(_expanded, body, coding, most)
+        checked = await self.work.run(batches.check, name, body)
+        if not self._services.ingest.takes(checked.row):
+            outcomes = await self.work.run(batches.look_up, checked)
+        elif len(checked.batch):
+            stored = await self._commit.submit(checked.batch)
+            if stored is None:
+                raise unavailable("the database did not take the batch")
+            outcomes = stored
+        else:
+            outcomes = []
+        return _batch_answer(await self.work.run(batches.settled, checked, outcomes))
+
+    async def _survey(self, request: Request, name: str, version: int | None) -> Answer:
+        if version is not None and not 1 <= version <= LARGEST_VERSION:
+            raise Refused(
+                "invalid-request",
+                f"version is outside [1, {LARGEST_VERSION}]; correct it",
+                field="version",
+            )
+        surveys = self._services.surveys
+        try:
+            row, canonical = surveys.form(name, version, from_memory=True)
+        except NotRemembered:
+            row, canonical = await self.work.run(surveys.form, name, version)
+        headers = {
+            "ETag": f'"{row.digest}"',
+            "Cache-Control": "no-cache"
+            if version is None
+            else "public, max-age=31536000, immutable",
+        }
+        if _is_known(request, row):
+            return Answer(304, b"", headers)
+        return Answer(200, canonical, {"Content-Type": JSON_MEDIA_TYPE, **headers})
+
+    async def _ready(self) -> Answer:
+        # Many may ask while the database hangs; one thread waits for it.
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.ensure_future(self.work.run(self._readiness_answer))
+        return await asyncio.shield(self._asked)
+
+    def _readiness_answer(self) -> Answer:
+        reasons = self._readiness.reasons()
+        if reasons:
+            raise Refused(
+                "unavailable",
+                "; ".join(one.detail for one in reasons),
+                retry_after=READY_RETRY_SECONDS,
+                reasons=[vars(one) for one in reasons],
+            )
+        return json_answer({"status": "ready"})
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return parse_json(body)
+    except InvalidJson as error:
+        raise Refused("invalid-json", str(error), field="body") from error
+
+
+def _document(body: bytes, coding: str | None, most: int) -> Any:
+    return _parsed(body if coding is None else _expanded(body, coding, most))
+
+
+def _expanded(body: bytes, coding: str, most: int) -> bytes:
+    try:
+        return b"".join(expand(coding, [body], most))
+    except TooLarge:
+        raise too_large(most) from None
+
+
+def _batch_answer(outcome: BatchOutcome) -> Answer:
+    rejected = [
+        {name: value for name, value in vars(one).items() if value is not None}
+        for one in outcome.rejected
+    ]
+    return json_answer(
+        {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
+    )
+
+
+def _is_known(request: Request, row: VersionRow) -> bool:
+    """Return whether the request's If-None-Match holds the version's tag.
+
+    Compared weakly (RFC 9110, section 13.1.2): a proxy that compresses weakens the tags it passes.
+    """
+    given = request.header(b"if-none-match")
+    if given is None:
+        return False
+    return given.strip() == "*" or any(
+        one.strip().removeprefix("W/") == f'"{row.digest}"' for one in given.split(",")
+    )

@@ -1,0 +1,73 @@
+"""The server's services, put together once per process."""
+
+from __future__ import annotations
+
+from hushpoll_server.jobs.queue import JobQueue
+from hushpoll_server.services.analysis import Analysis
+from hushpoll_server.services.counting import counted
+from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.exports import Exports
+from hushpoll_server.services.jobs import Jobs
+from hushpoll_server.services.releases import Releases
+from hushpoll_server.services.retention import Retention
+from hushpoll_server.services.sampling import Sampler
+from hushpoll_server.services.upkeep import Upkeep
+from hushpoll_server.settings import Settings
+from hushpoll_server.shuffle import shuffled
+from hushpoll_server.store.counts import CountStore
+from hushpoll_server.store.jobs import JobStore
+from hushpoll_server.store.releases import ReleaseStore
+from hushpoll_server.store.segments import SegmentStore
+
+
+class Services(DeviceServices):
+    """Database, stores and services of a process that also analyses and maintains."""
+
+    def __init__(self, settings: Settings, *, upgrade: bool = True) -> None:
+        super().__init__(settings, upgrade=upgrade)
+        self.tally = counted(self.surveys.published_of)
+        self.segments = SegmentStore(self.database, shuffled, self.tally, self.surveys.now)
+        self.release_store = ReleaseStore(self.database, shuffled)
+        self.counts = CountStore(self.database)
+        self.upkeep = Upkeep(
+            settings,
+            surveys=self.surveys,
+            reports=self.reports,
+            segments=self.segments,
+            releases=self.release_store,
+            tallies=self.tallies,
+        )
+        self.releases = Releases(
+            surveys=self.surveys,
+            segments=self.segments,
+            counts=self.counts,
+            tallies=self.tallies,
+            store=self.release_store,
+            before=self.upkeep.before_question,
+        )
+        self.analysis = Analysis(
+            surveys=self.surveys, segments=self.segments, releases=self.releases
+        )
+        self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
+        self.job_store = JobStore(self.database)
+        self.sampler = None
+        if self.metrics is not None:
+            self.sampler = Sampler(
+                self.metrics,
+                waiting=self.reports.waiting,
+                counts=self.segments.counts,
+                jobs=self.job_store.by_state,
+            )
+        self.jobs = Jobs(
+            self.job_store,
+            self.surveys,
+            JobQueue(settings).announce,
+            per_token=settings.jobs_per_token,
+        )
+        self.retention = Retention(
+            jobs=self.job_store,
+            surveys=self.surveys,
+            segments=self.segments,
+            counts=self.counts,
+            upkeep=self.upkeep,
+        )

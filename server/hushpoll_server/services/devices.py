@@ -1,0 +1,73 @@
+"""What answers devices: the services that a process needs that takes reports and does nothing else.
+
+Nothing here imports a web framework, numba or what analyses records.
+"""
+
+from __future__ import annotations
+
+from hushpoll_server.metrics import Metrics
+from hushpoll_server.services.access import Access
+from hushpoll_server.services.batches import BatchIngest
+from hushpoll_server.services.ingest import Ingest
+from hushpoll_server.services.origins import Origins
+from hushpoll_server.services.surveys import SurveyService
+from hushpoll_server.services.writability import Writability
+from hushpoll_server.settings import Settings
+from hushpoll_server.store import migrate, write_probe
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.origins import OriginStore
+from hushpoll_server.store.reports import ReportStore
+from hushpoll_server.store.surveys import SurveyStore
+from hushpoll_server.store.tallies import TallyStore
+from hushpoll_server.store.tokens import TokenStore
+
+
+class DeviceServices:
+    """Database, stores and services for the routes of devices.
+
+    Parameters
+    ----------
+    settings : Settings
+        The whole configuration.
+    upgrade : bool
+        Whether to bring the database to this program's schema version first.
+
+    Raises
+    ------
+    InvalidParameter, NotDurable, SchemaRefused
+        The database cannot be used.
+    """
+
+    def __init__(self, settings: Settings, *, upgrade: bool = True) -> None:
+        self.settings = settings
+        self.database = Database(settings.database_url, pool_size=settings.pool_size)
+        try:
+            if upgrade:
+                migrate.upgrade(self.database)
+        except BaseException:
+            self.database.close()
+            raise
+        self.metrics = Metrics() if settings.metrics_token else None
+        self.tokens = TokenStore(self.database)
+        self.tallies = TallyStore(
+            self.database, observe=self.metrics.reports if self.metrics else None
+        )
+        self.access = Access(self.tokens, settings.clock)
+        self.origins = Origins(OriginStore(self.database))
+        self.surveys = SurveyService(SurveyStore(self.database), settings)
+        self.reports = ReportStore(self.database, self.surveys.cutoff)
+        self.writability = Writability(lambda: write_probe.write(self.database))
+        self.ingest = Ingest(surveys=self.surveys, reports=self.reports, tallies=self.tallies)
+        self.batches = BatchIngest(
+            ingest=self.ingest,
+            surveys=self.surveys,
+            reports=self.reports,
+            max_reports=settings.max_bulk_reports,
+        )
+
+    def stop(self) -> None:
+        """Write the counts, and close the database."""
+        try:
+            self.tallies.flush()
+        finally:
+            self.database.close()
