@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 IDLE, IN_HEAD, IN_BODY = 1000, 500, 200
@@ -39,7 +39,8 @@ async def _hold(url: str, ready: threading.Event) -> None:
     tasks = [asyncio.create_task(_one(host, port, start)) for start in starts]
     await asyncio.sleep(3)
     ready.set()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    with suppress(asyncio.CancelledError):
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _one(host: str, port: int, start: bytes) -> None:
