@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import numpy as np
@@ -11,6 +12,7 @@ from sqlalchemy import text
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.segments import SegmentStore
+from hushpoll_server.store.sqlite import session
 
 SIZE = 37
 
@@ -127,3 +129,25 @@ def test_counts_that_are_asked_for_while_a_fold_ends_are_of_one_moment(site, dat
         asking.join(0.3)
     asking.join(30)
     assert answers in ([(50, 0)], [(0, 50)])
+
+
+def test_connection_waits_for_other_processes_after_a_log_could_not_be_emptied(tmp_path):
+    """Guards: it had the short patience of emptying from then on, and reports were refused."""
+    database = Database(f"sqlite:///{tmp_path}/busy.sqlite", pool_size=1)
+    try:
+
+        def fail(_code, name, *_):
+            return sqlite3.SQLITE_DENY if name == "wal_checkpoint" else sqlite3.SQLITE_OK
+
+        with database.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            driver.set_authorizer(fail)
+        with pytest.raises(sqlite3.DatabaseError):
+            database.backend.forget(database.engine, folded=True)
+        driver.set_authorizer(None)
+        with database.engine.connect() as connection:
+            assert connection.connection.driver_connection is driver
+            patience = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+        assert patience == session.BUSY_MILLISECONDS
+    finally:
+        database.close()

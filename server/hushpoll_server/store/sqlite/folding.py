@@ -128,10 +128,12 @@ def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> boo
     try:
         cursor = raw.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {CHECKPOINT_BUSY_MILLISECONDS}")
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        answer = cursor.fetchone()
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        cursor.close()
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            answer = cursor.fetchone()
+        finally:  # whoever has the connection next waits for other processes
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+            cursor.close()
     finally:
         raw.close()
     return answer is not None and answer[0] == 0
