@@ -63,7 +63,10 @@ class Child:
         loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             started = loop.time()
-            code = await self._run()
+            try:
+                code: int | str = await self._run()
+            except OSError as error:  # no memory or descriptors for a process: later there may be
+                code = type(error).__name__
             if self._stopping.is_set():
                 return
             log.error("child-ended", module=self._module, code=code)

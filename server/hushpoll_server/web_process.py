@@ -39,6 +39,8 @@ def run() -> None:
         inbuf_overflow=NO_FILE_BYTES,
         outbuf_overflow=NO_FILE_BYTES,
         outbuf_high_watermark=HELD_ANSWER_BYTES,
+        # select() takes no descriptor from 1,024 on.
+        asyncore_use_poll=True,
         clear_untrusted_proxy_headers=True,
         ident=None,
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
+import tempfile
 import time
 from contextlib import ExitStack, suppress
 
@@ -16,6 +20,8 @@ import psutil
 import pytest
 
 import served
+from hushpoll_server.children import Given
+from hushpoll_server.serving import Child
 from hushpoll_server.store.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
@@ -105,6 +111,45 @@ def test_a_killed_process_is_replaced_or_ends_the_others(
         time.sleep(0.1)
     if whom != "parent":
         assert set(parent.children()) & set(children) == set(children) - {killed}
+
+
+def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
+    """Guards: it was given up for good, and the server went on without it."""
+    python = sys.executable
+
+    async def keep():
+        with socket.socket() as listener:
+            child = Child("of_no_such_module", Given({}, listener.fileno(), "", None))
+            monkeypatch.setattr(sys, "executable", str(tmp_path / "away"))
+            keeping = asyncio.create_task(child.keep())
+            await asyncio.sleep(0.3)
+            assert not keeping.done()
+            monkeypatch.setattr(sys, "executable", python)
+            while child._process is None:
+                await asyncio.sleep(0.1)
+            await child.stop(10)
+            await keeping
+
+    asyncio.run(asyncio.wait_for(keep(), 60))
+
+
+def test_web_process_answers_with_more_than_a_thousand_descriptors(serve):
+    """Guards: it ended where one had a number that select() does not take."""
+    server = serve("--queue-requests", "1200")
+    (web,) = set(psutil.Process(server.process.pid).children()) - set(server.ingest())
+    names = {one.raddr or one.laddr for one in psutil.Process(web.pid).net_connections("unix")}
+    (path,) = {
+        one for one in names if one.startswith(tempfile.gettempdir()) and one.endswith("/web.sock")
+    }
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1100):
+            one = stack.enter_context(socket.socket(socket.AF_UNIX))
+            one.connect(path)
+        assert server.request("/api/v1/surveys")[0] == 200
+        assert web.is_running()
 
 
 def test_sigterm_ends_it_soon_with_everything_acknowledged_stored(
