@@ -243,6 +243,17 @@ def test_survey_that_is_over_with_too_few_reports_says_so(site):
     assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
 
 
+@pytest.mark.parametrize("release", ["daily", "end"])
+def test_survey_that_is_over_without_a_report_promises_no_release(site, release):
+    """Guards: that its reports are released within seconds was said for ever."""
+    site.publish(release=release)
+    close(site, grace=60)
+    site.clock.advance(60)
+    sweep(site)
+    assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
+    assert site.get(f"{VERSION}/counts").json["next_release"] is None
+
+
 def test_week_ends_as_monday_begins(site):
     published = site.publish(release="weekly")  # on Sunday, 1 March 2026
     site.fill(published, 20)

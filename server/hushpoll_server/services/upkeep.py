@@ -143,7 +143,9 @@ class Upkeep:
 
     def fold_ended(self) -> None:
         """Fold the rest of every version that takes no more reports, and mix its segments."""
-        for version_id in sorted({*self._reports.waiting(), *self._segments.unmixed()}):
+        # Of a version without any report, too: nothing else says that all of it is released.
+        found = {*self._reports.waiting(), *self._reports.over(), *self._segments.unmixed()}
+        for version_id in sorted(found):
             row = self._surveys.by_id(version_id)
             if self._surveys.state(row) is State.CLOSED:
                 self.fold(row, last=True)

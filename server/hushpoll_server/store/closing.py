@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, update
 
 from hushpoll_server.store.schema import versions
 
@@ -41,15 +41,26 @@ AND (closes IS NULL OR closes > {closes})
 def taking(connection: Connection, version_ids: Collection[int], cutoff: Cutoff) -> set[int]:
     """Return those of the versions that take reports; their locks are held."""
     statement = select(versions.c.id).where(
-        versions.c.id.in_(version_ids),
-        ~versions.c.ended,
+        versions.c.id.in_(version_ids), ~versions.c.ended, _before(cutoff)
+    )
+    return set(connection.execute(statement).scalars())
+
+
+def over(connection: Connection, cutoff: Cutoff) -> set[int]:
+    """Return the versions that take no report any more, of which `end` has not been told."""
+    statement = select(versions.c.id).where(~versions.c.ended, not_(_before(cutoff)))
+    return set(connection.execute(statement).scalars())
+
+
+def _before(cutoff: Cutoff) -> ColumnElement[bool]:
+    """Return whether a version's last second is still to come."""
+    return and_(
         or_(
             versions.c.accepts_until.is_(None),
             versions.c.accepts_until > cutoff.accepts_until,
         ),
         or_(versions.c.closes.is_(None), versions.c.closes > cutoff.closes),
     )
-    return set(connection.execute(statement).scalars())
 
 
 def end(connection: Connection, version_id: int) -> None:

@@ -175,6 +175,11 @@ class ReportStore:
                 int(version_id): int(count) for version_id, count in connection.execute(statement)
             }
 
+    def over(self) -> set[int]:
+        """Return the versions that take no report any more and were not sealed as such yet."""
+        with self._database.reading() as connection:
+            return closing.over(connection, self._cutoff())
+
     def _take_at_once(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None] | None:
         """Do as ``take`` what is nearly always asked for, if the database has a fast way for it.
 
