@@ -371,6 +371,62 @@ def test_slow_bodies_leave_threads_to_the_others(patient, make_draft, make_repor
             connection.close()
 
 
+def test_slow_bodies_leave_analysts_their_requests(patient):
+    """Guards: as many as may wait for the web process kept everybody else from it, for 20 s."""
+    start = raw(
+        "POST /api/v1/surveys HTTP/1.1",
+        *("Host: x", "Content-Type: application/json", "Content-Length: 100"),
+    )
+    slow = [connect(patient) for _ in range(20)]
+    try:
+        for connection in slow:
+            connection.sendall(start + b"{")
+        for _ in range(5):
+            assert requests.get(patient.url + "/api/v1/surveys", timeout=60).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+# Together more than the system holds for a connection.
+UNREAD = 100
+DOCUMENT = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def reader(server):
+    """Return a connection whose client has room for little."""
+    parts = urlsplit(server.url)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect((parts.hostname, parts.port))
+    connection.settimeout(60)
+    return connection
+
+
+def test_client_that_does_not_read_is_sent_away(impatient):
+    """Guards: it kept its connection for as long as it liked."""
+    with reader(impatient) as connection:
+        connection.sendall(UNREAD * DOCUMENT)
+        time.sleep(6 * QUICK)
+        read = b""
+        with suppress(ConnectionError):
+            while (piece := connection.recv(2**20)) and read.count(b"HTTP/1.1 200") < UNREAD:
+                read += piece
+        assert read.count(b"HTTP/1.1 200") < UNREAD
+
+
+def test_client_that_reads_slowly_gets_all(impatient):
+    size = len(requests.get(impatient.url + "/api/v1/openapi.json", timeout=60).content)
+    with reader(impatient) as connection:
+        connection.sendall(5 * DOCUMENT)
+        read = 0
+        while read < 5 * size:
+            piece = connection.recv(20_000)
+            assert piece, f"cut off after {read} bytes"
+            read += len(piece)
+            time.sleep(0.1)
+
+
 def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient, make_draft, make_report):
     """Slowloris: heads, bodies and chunks a byte at a time, more of them than threads."""
     report = report_of(impatient, make_draft, make_report)

@@ -1,14 +1,16 @@
 """What a connection may hold, and for how long, before the application sees a request of it.
 
 uvicorn bounds neither the size of a head nor the time that it takes, and keeps a connection for
-ever that has never said anything. Here each connection has a time for its head and for being idle,
-heads are bounded, and there are no more connections than descriptors: an idle one makes room for a
-new one. All of it by the public interface of protocols (``asyncio.Protocol``).
+ever that has never said anything, or that does not read its answer. Here each connection has a time
+for its head, for being idle and for reading on, heads are bounded, and there are no more
+connections than descriptors: one that is idle, or does not read, makes room for a new one. All of
+it by the public interface of protocols (``asyncio.Protocol``).
 """
 
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -17,6 +19,8 @@ from hushpoll_server.ingest.requests import HEAD_BYTES
 
 IDLE_SECONDS: Final = 15.0
 LOOK_SECONDS: Final = 0.5
+# A client that reads an answer more slowly than this is taken for one that does not read.
+READ_BYTES_PER_SECOND: Final = 1024
 _HEAD_TOO_LONG: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"Content-Length: 0\r\nConnection: close\r\n\r\n"
@@ -34,7 +38,7 @@ class Connections:
     most : int
         Connections at a time.
     head_seconds : float
-        For a head to arrive.
+        For a head to arrive, and for a client that does not read its answer to read on.
     most_bytes : int
         Bytes that a connection may send while one request is answered.
     """
@@ -47,6 +51,8 @@ class Connections:
         # Each in the order of the times since when they have been what they are.
         self._idle: dict[Connection, float] = {}
         self._in_head: dict[Connection, float] = {}
+        # Those whose clients do not read, each with the bytes that it had unsent then.
+        self._unsent: dict[Connection, tuple[float, int]] = {}
         self._look: asyncio.TimerHandle | None = None
 
     def protocol(self, **given: Any) -> Connection:
@@ -54,12 +60,18 @@ class Connections:
         return Connection(self, given)
 
     def opened(self, connection: Connection) -> None:
-        """Take in a new connection; the one that has been idle for longest makes room."""
+        """Take in a new connection; the one that has been idle for longest makes room.
+
+        Where none is idle, one whose head is late does, or one whose client does not read.
+        """
         self._number += 1
         if self._look is None:
             self._look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._end_late)
         if self._number > self._most:
-            oldest = next(iter(self._idle), None) or next(iter(self._in_head), None) or connection
+            waiting = chain(self._idle, self._in_head, self._unsent)
+            oldest = next(waiting, connection)
+            # It ends with the loop's next turn, and more connections may come before.
+            self._forget(oldest)
             oldest.abort()
         self.idles(connection)
 
@@ -82,7 +94,19 @@ class Connections:
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
         self._number -= 1
+        self._forget(connection)
+
+    def waits_for_reader(self, connection: Connection) -> None:
+        """Note that a client does not read, or that a closed connection has bytes unsent."""
+        self._unsent.setdefault(connection, (connection.loop.time(), connection.unsent))
+
+    def is_read(self, connection: Connection) -> None:
+        """Note that a client reads."""
+        self._unsent.pop(connection, None)
+
+    def _forget(self, connection: Connection) -> None:
         self.has_request(connection)
+        self.is_read(connection)
 
     def _end_late(self) -> None:
         loop = asyncio.get_running_loop()
@@ -95,6 +119,19 @@ class Connections:
             while (first := next(iter(held), None)) and held[first] + seconds <= now:
                 del held[first]
                 first.refuse(words)
+        self._end_unread(now)
+
+    def _end_unread(self, now: float) -> None:
+        seconds = self._head_seconds
+        while first := next(iter(self._unsent), None):
+            since, before = self._unsent[first]
+            if since + seconds > now:
+                return
+            del self._unsent[first]
+            if before - first.unsent < min(before, seconds * READ_BYTES_PER_SECOND):
+                first.abort()
+            else:
+                self.waits_for_reader(first)
 
 
 class Connection(asyncio.Protocol):
@@ -131,6 +168,11 @@ class Connection(asyncio.Protocol):
         self.at_end = False
         self.reading: asyncio.Timeout | None = None
 
+    @property
+    def unsent(self) -> int:
+        """Bytes that are written and have not left this process."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)  # of a stream
@@ -166,10 +208,10 @@ class Connection(asyncio.Protocol):
     def end(self) -> None:
         """Note that the request was answered."""
         self._requests -= 1
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None:
             return
-        if self.at_end:
-            self._transport.close()
+        if self.at_end or self._transport.is_closing():
+            self.close()
         elif not self._requests:
             self.began = 0.0
             self._connections.idles(self)
@@ -183,10 +225,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Let the application wait."""
+        self._connections.waits_for_reader(self)
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         """Let the application go on."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._connections.is_read(self)
         self._inner.resume_writing()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -197,10 +242,14 @@ class Connection(asyncio.Protocol):
 
     def refuse(self, words: bytes) -> None:
         """Say why, and close."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is None:
+            return
+        if not self._transport.is_closing():
             if words:
                 self._transport.write(words)
             self._transport.close()
+        # What is unsent is sent first, if the client reads it.
+        self._connections.waits_for_reader(self)
 
     def close(self) -> None:
         """Close once what was written is sent."""

@@ -68,11 +68,12 @@ class Forwarding:
         Disconnected
             The client has gone.
         """
+        # Only what has arrived counts: clients that send slowly keep nobody else waiting.
+        body = await request.body(self._max_body_bytes, self._bodies)
         if self._under_way >= self._most:
             raise unavailable(f"{self._under_way} requests wait already")
         self._under_way += 1
         try:
-            body = await request.body(self._max_body_bytes, self._bodies)
             given = httpx.Request(
                 request.method, _url(request), headers=_handed_on(request), content=body or None,
                 extensions={"timeout": _TIMEOUT},
