@@ -20,6 +20,7 @@ from hushpoll_analysis.audit_power import AuditAssumptions
 from hushpoll_analysis.fairness import audit
 from hushpoll_analysis.fairness_predictions import AuditPredictions, protected_of
 from hushpoll_analysis.fairness_report import FairnessAudit
+from hushpoll_analysis.reading import how_to_read
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.protected import Protected
 from hushpoll_shared.published import Published
@@ -46,9 +47,11 @@ class GroupsAudit:
     def to_dict(self) -> dict[str, Any]:
         """Return the audits as the API and ``--json`` give them."""
         first = next(iter(self.audits.values())).to_dict()
+        shown = sum(one.intervals for one in self.audits.values())
         return {
             "kind": "fairness audit of several groups",
             **{name: first[name] for name in ("survey", "n", "confidence", "setting", "origin")},
+            "intervals": how_to_read(shown, first["confidence"]),
             "protected": {
                 "attribute": self.attribute,
                 "protocol": first["protected"]["protocol"],

@@ -11,6 +11,7 @@ from hushpoll_analysis.audit_outlook import SELDOM, Outlook
 from hushpoll_analysis.audit_poisoning import Poisoned
 from hushpoll_analysis.fairness_rates import Estimated
 from hushpoll_analysis.fairness_sets import conclusive, disparate
+from hushpoll_analysis.reading import how_to_read
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]
 Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
@@ -181,6 +182,12 @@ class FairnessAudit:
     metrics: Mapping[str, Compared | Withheld]
     rates: Mapping[str, Finding]
 
+    @property
+    def intervals(self) -> int:
+        """How many sets it shows: of metrics, rates and shares, without those withheld."""
+        shown = (*self.metrics.values(), *self.rates.values(), *self.shares.values())
+        return sum(isinstance(one, Interval) for one in shown)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as the API and ``--json`` give it."""
         return {
@@ -188,6 +195,7 @@ class FairnessAudit:
             "survey": {"name": self.survey, "version": self.version, "digest": self.digest},
             "n": self.n,
             "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
             "setting": self.setting,
             "origin": self.origin,
             "protected": {

@@ -101,6 +101,11 @@ def limits(record: Mapping[str, Any]) -> list[str]:
             "Intervals are about other people drawn like those who were tested, with this model; "
             "they do not tell how another training, with other noise, would have come out."
         )
+        found.append(
+            "Each interval holds by itself: of 20 at 95 %, one is expected to miss. They hold for "
+            "one look at the results, decided on beforehand: if several models are compared, or "
+            "the model is measured again until a result pleases, more of them miss."
+        )
     if target["p"] != 1.0:
         found.append(
             f"The target was randomised as well: a label is the truth with probability "

@@ -37,9 +37,9 @@ def fairness_text(found: Mapping[str, Any]) -> str:
         If it is no such report.
     """
     if "groups" not in found:
-        return _pair(found)
+        return "\n".join([_pair(found), _reading(found)])
     about = found["protected"]
-    return "\n\n".join(
+    pairs = [
         _pair(
             {
                 **found,
@@ -52,7 +52,8 @@ def fairness_text(found: Mapping[str, Any]) -> str:
             }
         )
         for one in found["groups"]
-    )
+    ]
+    return "\n\n".join([*pairs, _reading(found)])
 
 
 def _pair(found: Mapping[str, Any]) -> str:
@@ -84,11 +85,12 @@ def _pair(found: Mapping[str, Any]) -> str:
             *(f"({number}) {reason}" for reason, number in reasons.items()),
             *_outlook(found),
             *_poisoning(found),
-            "Each interval and each conclusion holds by itself and for one look at the records: of "
-            "20 at 95 %, one is expected to miss, and looking again during the collection misses "
-            "more often.",
         ]
     )
+
+
+def _reading(found: Mapping[str, Any]) -> str:
+    return f"{printable(found['intervals'])} The same is true of the conclusions."
 
 
 def _either(categories: list[str]) -> str:

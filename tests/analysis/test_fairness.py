@@ -199,6 +199,7 @@ def test_memory_is_bounded_by_chunks_that_change_nothing(monkeypatch):
     whole = audit(published, records, predictions(guess), outlook=False).to_dict()
     monkeypatch.setattr(fairness, "CELLS", fairness.PRODUCTS * 700)
     parts = audit(published, records, predictions(guess), outlook=False).to_dict()
+    assert "of these 14 at 95 %, 0.7 are expected to miss" in whole["intervals"]
     for section in ("metrics", "rates", "shares"):
         for name, one in whole[section].items():
             other = parts[section][name]

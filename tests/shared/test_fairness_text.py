@@ -39,6 +39,7 @@ REPORT = {
     "survey": {"name": "work", "version": 2, "digest": "ab" * 32},
     "n": 500,
     "confidence": 0.9,
+    "intervals": "Of these 4 at 90 %, 0.4 are expected to miss.",
     "setting": "as deployed on LDP records",
     "origin": "cross-fitted",
     "protected": {
@@ -69,7 +70,7 @@ def test_a_report_of_two_groups():
         "declared): DI none, however large, SPD 0.125.",
         "seldom conclude, if there is no disparity: DI 8 % of them.",
         "If 1 % of the reports were fake, the others alone may give: SPD -0.062 to 0.500.",
-        "of 20 at 95 %, one is expected to miss",
+        "Of these 4 at 90 %, 0.4 are expected to miss. The same is true of the conclusions.",
     ):
         assert words in text, words
 
@@ -77,11 +78,13 @@ def test_a_report_of_two_groups():
 def test_a_report_of_several_groups_has_a_table_each():
     about = {"attribute": "race", "protocol": None, "epsilon": None, "reference": ["A"]}
     groups = [{"group": name, **PARTS} for name in "BC"]
-    heading = {name: REPORT[name] for name in ("survey", "n", "confidence", "setting", "origin")}
+    names = ("survey", "n", "confidence", "intervals", "setting", "origin")
+    heading = {name: REPORT[name] for name in names}
     text = fairness_text({**heading, "protected": about, "groups": groups})
     for name in "BC":
         assert f"race (in clear): 1, privileged, is A; 0 is {name}." in text
     assert "was seen" not in text
+    assert text.count("are expected to miss") == 1
 
 
 def test_what_a_server_says_moves_no_cursor_and_is_no_markup():

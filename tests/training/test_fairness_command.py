@@ -80,6 +80,8 @@ def test_every_category_of_another_attribute_is_compared(files):
     found = json.loads(result.output)
     assert found["kind"] == "fairness audit of several groups"
     assert [one["group"] for one in found["groups"]] == ["1", "2", "3", "4", "5"]
+    # five groups of 4 metrics, 8 rates and 2 shares
+    assert "of these 70 at 95 %, 3.5 are expected to miss" in found["intervals"]
     assert found["protected"]["attribute"] == "age"
     assert found["encoding"] == "posterior"
     text = run("--records", files["few"], *PARAMS, *options)

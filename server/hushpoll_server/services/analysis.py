@@ -89,7 +89,9 @@ class Analysis:
             "pending": release.pending,
             **self._releases.describe(row),
             "confidence": confidence,
-            "intervals": how_to_read(sum(len(one.categories) for one in found), confidence),
+            "intervals": how_to_read(
+                sum(len(one.categories) for one in found), confidence, shape=True
+            ),
             "attributes": [one.to_dict() for one in found],
         }
 
@@ -122,7 +124,7 @@ class Analysis:
             "pending": release.pending,
             **self._releases.describe(row),
             "confidence": table.confidence,
-            "intervals": how_to_read(table.frequency.size, table.confidence),
+            "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
             "cells": list(_cells(table)),
             "poisoning": table.poisoning.to_dict(),
         }

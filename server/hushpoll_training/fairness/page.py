@@ -64,6 +64,8 @@ def sections(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ("",))
     parts.append(_rates(reports, names, level))
     if len(first["groups"]) > 2:
         parts.append(_spreads(reports, names, level))
+    if "intervals" in first:  # a card that was made before has none
+        parts.append(f'<p class="note">{escape(first["intervals"])}</p>')
     return parts
 
 

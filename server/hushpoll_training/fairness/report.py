@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from hushpoll_analysis.fairness_report import Withheld
+from hushpoll_analysis.reading import how_to_read
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.fairness.counts import RATES, GroupCounts
 from hushpoll_training.fairness.estimates import Finding, Spread
@@ -84,6 +85,14 @@ class FairnessReport:
     spreads: Mapping[str, Spread | Withheld]
     too_small: tuple[str, ...]
 
+    @property
+    def intervals(self) -> int:
+        """How many closed-form intervals it shows, without those withheld; at least 1."""
+        shown = [found for group in self.groups for found in group.rates.values()]
+        shown += [found for one in self.comparisons for found in one.metrics.values()]
+        spread = self.spreads.values() if len(self.groups) > 2 else ()
+        return max(1, sum(not isinstance(found, Withheld) for found in (*shown, *spread)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON."""
         return {
@@ -94,6 +103,7 @@ class FairnessReport:
             "n": self.n,
             "outside": self.outside,
             "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
             "bootstrap": {"resamples": self.resamples, "seed": self.seed, "kind": "BCa by group"},
             "smallest_group": self.smallest,
             "too_small": list(self.too_small),

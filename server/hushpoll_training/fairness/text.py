@@ -56,6 +56,7 @@ def report_text(report: Mapping[str, Any]) -> str:
                 widest.add_row(name.replace("_", " "), f"{found['value']:.4f}", limits)
         lines.append(rendered(widest))
     lines += [f"({number}) not shown: {reason}" for reason, number in reasons.items()]
+    lines.append(report["intervals"])
     return "\n".join(lines)
 
 

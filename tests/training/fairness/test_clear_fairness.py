@@ -53,6 +53,7 @@ def test_the_text_has_every_group_and_says_what_is_too_small(run):
         "not shown: gender=F, race=(empty) has",
         "demographic parity difference",
         "95 % interval",
+        "are expected to miss. They hold for one look",
     ):
         assert words in found.output
     assert "nan" not in found.output
@@ -68,6 +69,8 @@ def test_json_and_a_chosen_reference(run):
     assert (report["reference"], report["reference_is"]) == ("gender=F", "as given")
     assert (report["confidence"], report["smallest_group"]) == (0.9, 5)
     assert report["bootstrap"] == {"resamples": 200, "seed": 4, "kind": "BCa by group"}
+    # two groups of four rates, and four metrics
+    assert "of these 12 at 90 %, 1.2 are expected to miss" in report["intervals"]
     spd = report["comparisons"][0]["metrics"]["SPD"]
     assert spd["closed_form"]["upper"] < 0
     named = ("--label", "truth", "--predicted", "guess")
@@ -109,6 +112,7 @@ def test_the_page_stands_alone_and_shows_names_as_text(run, files):
     assert page.tags.count("h1") == 1
     assert page.tags.count("caption") == page.tags.count("table") >= 5
     assert "Too small to be measured" in page.text
+    assert "are expected to miss" in page.text
 
 
 @pytest.mark.parametrize(
