@@ -1,4 +1,4 @@
-"""Group rates and shares from moments: estimates, standard errors, intervals.
+"""Group rates from moments: estimates, standard errors, intervals.
 
 R_a = N_a/W_a is a ratio of means. Its interval is Fieller's set, given where it is an interval, and
 all numbers otherwise (:mod:`hushpoll_analysis.group_rate`; Cochran, Sampling Techniques, 1977,
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.fairness_moments import RATES, Moments
-from hushpoll_analysis.group_rate import GroupRate, product
+from hushpoll_analysis.fairness_moments import Moments
+from hushpoll_analysis.group_rate import GroupRate
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import normal_quantile
 
@@ -47,24 +47,6 @@ class Estimated:
     upper: Array
 
 
-def shares(moments: Moments, *, confidence: float) -> tuple[Estimated, Estimated]:
-    """Return the share of the rows that are in the unprivileged and in the privileged group.
-
-    Rows without an answer to the target are in neither.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, `LARGEST_CONFIDENCE`].
-    """
-    z = quantile(confidence)
-    found = []
-    for group in (0, 1):
-        value, error = _mean(moments, group, RATES["P"][1])
-        found.append(Estimated(value, error, value - z * error, value + z * error))
-    return found[0], found[1]
-
-
 def rates(moments: Moments, name: str, *, confidence: float) -> tuple[Estimated, Estimated]:
     """Return a rate of `RATES` in the unprivileged and in the privileged group.
 
@@ -86,14 +68,6 @@ def _told(rate: GroupRate) -> Estimated:
         np.where(rate.bounded, limits[..., 0], -np.inf),
         np.where(rate.bounded, limits[..., 1], np.inf),
     )
-
-
-def _mean(moments: Moments, group: int, combination: Array) -> tuple[Array, Array]:
-    """Mean of a combination of a group's terms, and its standard error."""
-    own = slice(4 * group, 4 * group + 4)
-    mean: Array = moments.mean[..., own] @ combination
-    square = product(moments.second[..., own, own], combination, combination)
-    return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / moments.n)
 
 
 def quantile(confidence: float) -> float:

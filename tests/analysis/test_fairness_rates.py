@@ -9,7 +9,7 @@ from scipy.stats import binomtest, norm
 from hushpoll_analysis.fairness_coverage import Law, truth
 from hushpoll_analysis.fairness_limits import edgeworth, wilson
 from hushpoll_analysis.fairness_moments import RATES, Moments, row_terms
-from hushpoll_analysis.fairness_rates import METRICS, rates, shares
+from hushpoll_analysis.fairness_rates import METRICS, rates
 from hushpoll_analysis.fairness_sets import conclusive, disparate, found_disparate, metric
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
@@ -53,9 +53,6 @@ def test_in_clear_the_estimates_are_the_hand_counted_ones():
     values = {"DI": 10 / 23, "SPD": 0.325, "EOD": 0.05, "OAD": -0.125}
     for name, value in values.items():
         assert metric(moments, name, confidence=0.95).value == pytest.approx(value, rel=1e-12)
-    low, high = shares(moments, confidence=0.95)
-    assert (low.value, high.value) == pytest.approx((1 / 3, 2 / 3))
-    assert low.standard_error == pytest.approx(math.sqrt(2 / 9 / 600))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
