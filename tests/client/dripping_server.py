@@ -6,13 +6,11 @@ import socket
 import ssl
 import threading
 import time
-from pathlib import Path
 from typing import Final, Literal, Self
 
-Part = Literal["status line", "headers", "body"]
+import trustme
 
-CERTIFICATE: Final = Path(__file__).with_name("loopback.pem")
-"""Key and certificate of 127.0.0.1, for tests alone; no client trusts it unless told to."""
+Part = Literal["status line", "headers", "body"]
 
 _PROMPT: Final[dict[Part, bytes]] = {
     "status line": b"HTTP/1.1 ",
@@ -30,8 +28,8 @@ class DrippingServer:
         Which part of the answer arrives a byte at a time.
     pause : float
         Seconds between two bytes.
-    tls : bool
-        Whether it speaks TLS, with `CERTIFICATE`.
+    certificate : trustme.LeafCert, optional
+        Of 127.0.0.1; with it the server speaks TLS.
 
     Attributes
     ----------
@@ -43,15 +41,18 @@ class DrippingServer:
         How many have.
     """
 
-    def __init__(self, part: Part, *, pause: float = 1.0, tls: bool = False) -> None:
+    def __init__(
+        self, part: Part, *, pause: float = 1.0, certificate: trustme.LeafCert | None = None
+    ) -> None:
         self.part: Part = part
         self._pause = pause
         self._over = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if tls else None
-        if self._context is not None:
-            self._context.load_cert_chain(CERTIFICATE)
-        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._context: ssl.SSLContext | None = None
+        if certificate is not None:
+            self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            certificate.configure_cert(self._context)
+        self.url = f"http{'s' if certificate is not None else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connections = 0
 
     def __enter__(self) -> Self:

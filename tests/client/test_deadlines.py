@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import pytest
 import requests
+import trustme
 
-from client.dripping_server import CERTIFICATE, DrippingServer
+from client.dripping_server import DrippingServer
 from hushpoll_client import ClientConfig, Ledger, ReportNotSent, SurveyClient
 from hushpoll_client.analyst import AnalystClient
 from hushpoll_client.commandline import main
@@ -103,11 +104,14 @@ def test_an_exchange_ends_at_its_deadline_and_the_error_names_it(dripping, publi
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_an_exchange_over_tls_ends_at_its_deadline(part, published, monkeypatch):
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CERTIFICATE))
+def test_an_exchange_over_tls_ends_at_its_deadline(part, published, tmp_path, monkeypatch):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "authority.pem"))
+    certificate = authority.issue_cert("127.0.0.1")
     config = ClientConfig(attempts=1, exchange_timeout=1)
     with (
-        DrippingServer(part, pause=0.1, tls=True) as server,
+        DrippingServer(part, pause=0.1, certificate=certificate) as server,
         SurveyClient(server.url, published.name, config=config) as client,
         lasting(1, 1),
         pytest.raises(TransportError, match=r"within the 1 s") as caught,
