@@ -44,7 +44,7 @@ async def _hold(url: str, ready: threading.Event) -> None:
 
 
 async def _one(host: str, port: int, start: bytes) -> None:
-    while True:  # whoever is sent away comes again
+    while True:  # a client that is sent away comes again
         try:
             reader, writer = await asyncio.open_connection(host, port)
         except OSError:

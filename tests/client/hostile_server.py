@@ -1,4 +1,4 @@
-"""A server that answers every request with text that is made to harm whoever reads it."""
+"""A server that answers every request with text that is made to harm its reader."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ def attack(site, published, make_report):
 
 
 def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site, make_report):
-    """Guards: whoever sent all reports of a minimum batch but one was given that one."""
+    """Guards: an analyst who sent all reports of a minimum batch but one was given that one."""
     published = site.publish(release="daily", minimum_batch=100)
     site.fill(published, 300)
     midnight(site)

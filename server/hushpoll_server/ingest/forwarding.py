@@ -15,7 +15,7 @@ from hushpoll_server.ingest.requests import Bodies, Request, Send
 ANSWER_SECONDS: Final = 300.0
 CONNECT_SECONDS: Final = 5.0
 
-# Of one connection (RFC 9110, section 7.6.1), or written anew by whoever answers.
+# Of one connection (RFC 9110, section 7.6.1), or written anew by each server that answers.
 _NOT_HANDED_ON: Final = frozenset(
     {
         b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate",
@@ -125,7 +125,7 @@ def _url(request: Request) -> httpx.URL:
     query: bytes = request.scope.get("query_string", b"")
     parts = raw.lower().replace(b"%2e", b".").split(b"/")
     if b"." in parts or b".." in parts or b"" in parts[1:-1]:
-        # Whoever makes it out would take it for another path, and it was limited by this one.
+        # The web process would resolve it to another path than the one that was limited.
         raise Refused("not-found", "nothing is at this address")
     try:
         return httpx.URL(scheme="http", host="web", raw_path=raw + (b"?" + query if query else b""))

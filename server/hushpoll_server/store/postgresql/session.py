@@ -15,7 +15,7 @@ from hushpoll_server.errors import NotDurable
 
 ONE_WRITER: Final = False
 # A connection that is lost, a statement that is cancelled or waits for too long, a full disk; and a
-# standby, or a database that somebody has made read-only.
+# standby, or a database that was made read-only.
 UNAVAILABLE: tuple[type[Exception], ...] = (DriverError, ReadOnlySqlTransaction)
 # Within a page: what is stored outside of the row would have to be cleaned up after each write.
 PROBE_BYTES: Final = 1024
