@@ -57,8 +57,8 @@ def estimate(
 ) -> None:
     """Show how often each answer of the survey NAME was given.
 
-    Estimates are unbiased, so a rare answer's can lie below 0; the interval covers the truth of the
-    population in 95 of 100 surveys.
+    Estimates are not rounded up to 0, so a rare answer's can lie below it; each interval covers the
+    truth of the population in 95 of 100 surveys, if the results are looked at once.
     """
     shape = None
     with analyst(url, authorized(token)) as client:

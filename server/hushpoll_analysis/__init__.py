@@ -1,7 +1,8 @@
 """What records say about their population: frequencies, cross-tables, and how precise they are.
 
 Everything follows from the debiased indicator D = (I - q)/(p - q), whose expectation given the
-truth is the one-hot truth. Estimates are unbiased and are not projected.
+truth is the one-hot truth. Estimates are not projected; the bias of the weighted
+ones is of the order of n^-2.
 """
 
 from importlib.util import find_spec

@@ -277,7 +277,7 @@ class ExportQuery(Strict):
     content: Literal["records", "indicators", "debiased"] = Field(
         "records",
         description="What a table's columns are: what was reported; a 0/1 column for each "
-        "category; or the debiased indicators, whose means are the estimates.",
+        "category; or the debiased indicators, whose means are the estimates `raw`.",
     )
     raw: bool = Field(
         False,

@@ -83,7 +83,7 @@ class Exports:
             ``records``: the file that carries its own manifest; ``parquet``; ``csv``.
         content : str
             ``records``: what was reported; of a table also ``indicators``, a 0/1 column for each
-            category, and ``debiased``, whose means are the estimates.
+            category, and ``debiased``, whose means are the estimates ``raw``.
         raw : bool
             Whether texts of a CSV file are as they are, though a spreadsheet would take some for
             formulas.
