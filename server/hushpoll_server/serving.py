@@ -126,11 +126,23 @@ def serve(
         Descriptor of the database's lock, which the children share.
     ready : callable
         Told the URL once an ingest process answers.
+
+    Raises
+    ------
+    InvalidParameter
+        There is no room for the web process's socket.
     """
     with tempfile.TemporaryDirectory(prefix="hushpoll-") as folder:
         path = str(Path(folder) / "web.sock")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as web_listener:
-            web_listener.bind(path)
+            try:
+                web_listener.bind(path)
+            except OSError as error:
+                raise InvalidParameter(
+                    f"TMPDIR leads to {path!r}, at which no socket can be made ({error}); set it "
+                    "to a folder with a short name, in which you may write",
+                    field="TMPDIR",
+                ) from error
             Path(path).chmod(0o600)
             # Here and not in the child, so that requests wait while that is started again.
             web_listener.listen(WEB_BACKLOG)

@@ -20,8 +20,11 @@ import psutil
 import pytest
 
 import served
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server import serving
 from hushpoll_server.children import Given
 from hushpoll_server.serving import Child
+from hushpoll_server.settings import Settings
 from hushpoll_server.store.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
@@ -131,6 +134,17 @@ def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
             await keeping
 
     asyncio.run(asyncio.wait_for(keep(), 60))
+
+
+def test_temporary_folder_whose_name_is_too_long_for_a_socket_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / (120 * "x")
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with socket.socket() as listener, pytest.raises(InvalidParameter) as refused:
+        serving.serve(Settings(), listener=listener, lock=None, ready=print)
+    assert refused.value.field == "TMPDIR"
+    assert str(folder) in str(refused.value)
+    assert list(folder.iterdir()) == []
 
 
 def test_web_process_answers_with_more_than_a_thousand_descriptors(serve):
