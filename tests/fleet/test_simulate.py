@@ -107,7 +107,7 @@ def test_a_seed_makes_records_repeatable(hushpoll, analyst, draft, tmp_path, mod
         code, _, err = hushpoll(
             "simulate", "--manifest", path, "--respondents", 120, "--seed", seed, *mode
         )
-        assert code == 0
+        assert code == 0, err
         assert "repeatable, not private" in err
         stream = BytesIO()
         analyst.export(draft["name"], version, stream.write)

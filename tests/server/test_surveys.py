@@ -204,3 +204,17 @@ def test_closing_refuses_what_it_does_not_know(site, body):
     site.publish()
     answer = site.post("/api/v1/surveys/work/versions/1/close", json=body)
     assert site.problem(answer) == (422, "invalid-request", next(iter(body)))
+
+
+def test_version_that_another_process_published_is_there_at_once(make_site):
+    """Guards: the list of versions was believed for a second, so a new one was not found."""
+    here = make_site()
+    there = make_site(clock=here.clock)
+    here.publish()
+    assert there.get("/api/v1/surveys/work").get_json()["version"] == 1
+    assert there.get("/api/v1/surveys/work/versions/1").status_code == 200
+    here.publish(version=2)
+    assert there.get("/api/v1/surveys/work/versions/2").status_code == 200
+    assert there.get("/api/v1/surveys/work").get_json()["version"] == 2
+    here.post("/api/v1/surveys/work/versions/2/close", json={"grace_seconds": 0})
+    assert there.get("/api/v1/surveys/work").get_json()["version"] == 1

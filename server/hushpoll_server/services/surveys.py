@@ -36,7 +36,6 @@ CACHED_MANIFESTS = 256
 # A usual manifest is published within milliseconds. Who waits holds a thread.
 PUBLISH_WAIT_SECONDS = 0.1
 RETRY_AFTER_SECONDS = 1
-CACHED_NAMES = 1000
 
 
 class State(StrEnum):
@@ -88,9 +87,8 @@ class SurveyService:
         self._settings = settings
         self._monotonic = monotonic
         self._rows: dict[str, tuple[float, VersionRow]] = {}
-        self._named_rows: dict[str, tuple[float, list[VersionRow]]] = {}
-        # By id; what is here was loaded.
-        self._canonical: dict[int, bytes] = {}
+        # By name and version; what never changes.
+        self._forms: dict[tuple[str, int], tuple[VersionRow, bytes]] = {}
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
         self._publishing = threading.Lock()
@@ -159,7 +157,6 @@ class SurveyService:
             release=published.release,
             next_release=period_end(published.release, self.now()),
         )
-        self._named_rows.pop(row.name, None)
         if row.digest != published.digest:
             raise Refused(
                 "version-exists",
@@ -242,6 +239,10 @@ class SurveyService:
     ) -> tuple[VersionRow, bytes]:
         """Return a version (None: the one that a new respondent answers) and its published form.
 
+        A version that is named comes from memory once it was found: its form never changes. Which
+        one a new respondent answers is asked of the database each time, since another process may
+        have published or closed a version a moment ago.
+
         Parameters
         ----------
         name : str
@@ -251,6 +252,11 @@ class SurveyService:
         from_memory : bool
             Whether not to ask the database: for a thread that must not wait.
 
+        Returns
+        -------
+        tuple of VersionRow and bytes
+            Of a version that is named, the row may be an old one: its times may have changed.
+
         Raises
         ------
         NotRemembered
@@ -258,24 +264,18 @@ class SurveyService:
         Refused
             ``unknown-survey``.
         """
-        now = self._monotonic()
-        cached = self._named_rows.get(name)
-        if cached is None or now - cached[0] >= ROW_SECONDS:
-            if from_memory:
-                raise NotRemembered
-            cached = now, self._named(name)
-            if len(self._named_rows) >= CACHED_NAMES:
-                self._named_rows.clear()
-            self._named_rows[name] = cached
-        row = self._chosen(name, cached[1], version)
-        found = self._canonical.get(row.id)
-        if found is None:
-            if from_memory:
-                raise NotRemembered
-            if len(self._canonical) >= CACHED_MANIFESTS:
-                self._canonical.clear()
-            found = self._canonical[row.id] = self._store.canonical(row.id)
-        return row, found
+        remembered = None if version is None else self._forms.get((name, version))
+        if remembered is not None:
+            return remembered
+        if from_memory:
+            raise NotRemembered
+        row = self._chosen(name, self._named(name), version)
+        known = self._forms.get((name, row.version))
+        form = self._store.canonical(row.id) if known is None else known[1]
+        if len(self._forms) >= CACHED_MANIFESTS:
+            self._forms.clear()
+        self._forms[name, row.version] = row, form
+        return row, form
 
     def by_id(self, version_id: int) -> VersionRow:
         """Return the version of a known id."""
@@ -322,7 +322,6 @@ class SurveyService:
     def look_again(self, row: VersionRow) -> None:
         """Forget what is remembered of a version whose row has changed."""
         self._rows.pop(row.digest, None)
-        self._named_rows.pop(row.name, None)
 
     def cutoff(self) -> Cutoff:
         """Return what tells, of the stored rows, which versions take reports now."""
