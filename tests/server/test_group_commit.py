@@ -248,6 +248,23 @@ def test_a_request_gives_up_waiting_and_its_report_may_still_be_stored(
     assert run(settled(commit, arrivals(2))) == ACCEPTED
 
 
+def test_request_that_arrives_after_others_gave_up_gives_up_as_well(make, disk, run, monkeypatch):
+    """Guards: it waited for as long as the database hung."""
+    monkeypatch.setattr(group_commit, "ACKNOWLEDGE_SECONDS", 0.01)
+    commit = make()
+    disk.open.clear()
+
+    async def submit():
+        for number in (1, 2, 3):
+            with pytest.raises(Refused, match="not stored within"):
+                await asyncio.wait_for(commit.submit(arrivals(number)), 10)
+
+    try:
+        run(submit())
+    finally:
+        disk.open.set()
+
+
 def test_counts_that_cannot_be_written_are_logged_once_until_they_can(make, debug_log):
     """Guards: a database that was away filled the log, two lines a second."""
     fails = [OSError(), OSError(), ValueError(), None, None, OSError()]

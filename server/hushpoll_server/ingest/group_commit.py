@@ -189,6 +189,8 @@ class GroupCommit:
         # Those of the group are the thread's until it ends.
         self._waiting -= sum(len(job.upload) for job in self._arrived)
         self._arrived.clear()
+        if self._loop is not None:  # others may arrive while the group still lasts
+            self._late = self._loop.call_later(ACKNOWLEDGE_SECONDS, self._give_up)
 
     def _done(
         self,
