@@ -109,7 +109,8 @@ def _check_release() -> None:
 def hushpoll() -> None:
     """Surveys under local differential privacy: collected, estimated, learned from.
 
-    Answers are randomised where they are given; a server sees only the randomised records.
+    Sensitive answers are randomised on the respondent's device; of these a server sees only the
+    randomised records.
     """
 
 
