@@ -46,7 +46,9 @@ end
 
 function response(status, headers)
   statuses[status] = (statuses[status] or 0) + 1
-  if status ~= 200 and status ~= 201 and not headers["Retry-After"] then
+  -- wrk hands on the names as they were sent, and servers differ in their letters' case.
+  local told = headers["Retry-After"] or headers["retry-after"]
+  if status ~= 200 and status ~= 201 and not told then
     hurried = hurried + 1
   end
 end
