@@ -149,8 +149,10 @@ def truth_sentence(oracle: FrequencyOracle) -> str:
     chance = high(_thousandths(oracle.p))
     if oracle.name == "GRR" or oracle.parameters.get("omega") == 1:
         return f"What is sent is your true answer with a chance of {chance}."
+    size = oracle.support_size
+    number = "some, all or none" if size is None else str(size)
     return (
-        f"What is sent points at some of the {oracle.k} answers, and with a chance of {chance} "
+        f"What is sent points at {number} of the {oracle.k} answers, and with a chance of {chance} "
         "your true answer is among them."
     )
 

@@ -53,8 +53,8 @@ TOGETHER = re.compile(
 )
 IS_TRUE = re.compile(f"What is sent is your true answer with a chance of {CHANCE}\\.")
 POINTS = re.compile(
-    f"What is sent points at some of the ([0-9]+) answers, and with a chance of {CHANCE} your true "
-    r"answer is among them\."
+    r"What is sent points at ([0-9]+|some, all or none) of the ([0-9]+) answers, and with a chance "
+    f"of {CHANCE} your true answer is among them\\."
 )
 GUESS = re.compile(
     r"If the ([0-9]+) answers were equally likely beforehand, the best guess from what is sent "
@@ -176,7 +176,7 @@ def check_priors(shown: str, rows: list[str], table: Table, k: int) -> None:
 
 def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
     alone = IS_TRUE.fullmatch(text)
-    shown = alone[1] if alone else match(POINTS, text)[2]
+    shown = alone[1] if alone else match(POINTS, text)[3]
     for table in found:
         for value in range(oracle.k):
             chance = sum(
@@ -186,7 +186,15 @@ def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
             )
             check_rounded_up(shown, Fraction(chance))
     if not alone:
-        assert int(match(POINTS, text)[1]) == oracle.k
+        number, k, _ = match(POINTS, text).groups()
+        assert int(k) == oracle.k
+        sizes = {len(row.support) for table in found for row in table}
+        if hasattr(oracle, "g"):  # the hash that puts every answer into one bucket is one of them
+            sizes |= {len(oracle.support(bytes(16) + bytes([y, 0]))) for y in (0, 1)}
+        if number == "some, all or none":
+            assert {0, 1, oracle.k} <= sizes
+        else:
+            assert sizes == {int(number)}
 
 
 def check_guess(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:

@@ -118,8 +118,8 @@ export const smallBatchSentence = (minimumBatch) =>
 export const truthSentence = ({ name, k, parameters }, truth) =>
   name === "GRR" || parameters.omega === 1
     ? `What is sent is your true answer with a chance of ${high(thousandths(truth))}.`
-    : `What is sent points at some of the ${k} answers, and with a chance of ${high(thousandths(truth))} your true ` +
-      "answer is among them.";
+    : `What is sent points at ${parameters.omega ?? "some, all or none"} of the ${k} answers, and with a chance of ` +
+      `${high(thousandths(truth))} your true answer is among them.`;
 
 /**
  * How often the best guess is right under its assumption, a uniform prior.
