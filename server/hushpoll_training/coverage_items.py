@@ -48,16 +48,16 @@ class Item:
     ----------
     what, setting : str
         In words.
-    before, now : float
-        What the rule of before gives, and that of now.
+    before, now : float or None
+        What the rule of before gives, and that of now; None where it gives none.
     should : str
         What it is to be compared with.
     """
 
     what: str
     setting: str
-    before: float
-    now: float
+    before: float | None
+    now: float | None
     should: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -243,10 +243,14 @@ def markdown(found: Sequence[Item]) -> str:
     """Return items as a table in Markdown."""
     lines = ["| what | setting | before | now | should be |", "|---|---|---|---|---|"]
     lines += [
-        f"| {one.what} | {one.setting} | {one.before:.3f} | {one.now:.3f} | {one.should} |"
+        f"| {one.what} | {one.setting} | {_shown(one.before)} | {_shown(one.now)} | {one.should} |"
         for one in found
     ]
     return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
 
 
 def _spd(mean: Array) -> float:

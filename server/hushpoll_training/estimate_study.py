@@ -90,7 +90,7 @@ def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
     for number, (name, k, epsilon, n, f) in enumerate(SINGLE):
         oracle = create(name, k=k, epsilon=epsilon)
         drawn = np.random.default_rng([seed, 0, number])
-        counts = _supports(oracle, n, f, surveys, drawn)
+        counts = draw_supports(oracle, n, f, surveys, drawn)
         title = f"{name}, k = {k}, ε = {epsilon}, n = {n:,}, share {f:g}"
         raw = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
         for estimator, one in (("raw", raw), ("weighted", weighted(WeightLaw.of(oracle), raw))):
@@ -171,10 +171,27 @@ def _law(oracle: FrequencyOracle, patterns: npt.NDArray[np.uint8]) -> Array:
     return np.array(found)
 
 
-def _supports(
+def draw_supports(
     oracle: FrequencyOracle, n: int, f: float, surveys: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """Draw support counts int64[surveys, k]; bits and hashes are independent given the truth."""
+    """Draw support counts int64[surveys, k], each category's by its own law.
+
+    Bits and hashes are independent given the truth. The counts of GRR and SS are not, but each
+    category's estimate needs its own count alone.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle
+        The protocol.
+    n : int
+        Respondents a survey, at least 1.
+    f : float
+        Frequency of the first category, in [0, 1]; the others share the rest equally.
+    surveys : int
+        Drawn.
+    rng : numpy.random.Generator
+        Of respondents and noise.
+    """
     people = rng.multinomial(n, _population(oracle.k, f), size=surveys)
     p, q = float(oracle.p), float(oracle.q)
     found: npt.NDArray[np.int64] = rng.binomial(people, p) + rng.binomial(n - people, q)
