@@ -63,6 +63,28 @@ def earlier_metric(moments: Moments, name: str, *, confidence: float) -> Gated:
     )
 
 
+def earlier_share(moments: Moments, group: int, *, confidence: float) -> Gated:
+    """Return the share of a group in an audit, plus or minus normal standard errors.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of one survey, or of many.
+    group : {0, 1}
+        Unprivileged or privileged.
+    confidence : float
+        Of the interval, which was always given.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is not in (0, `LARGEST_CONFIDENCE`].
+    """
+    z = quantile(confidence)
+    value, error = _mean(moments, group, RATES["P"][1])
+    return Gated(value, error, value - z * error, value + z * error, _in_errors(value, error))
+
+
 def _joined(one: Array, other: Array, correlation: Array) -> Array:
     """Length of a difference whose two parts have these lengths."""
     found: Array = np.sqrt(np.maximum(one**2 - 2 * correlation * one * other + other**2, 0.0))
