@@ -131,7 +131,7 @@ def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> boo
         try:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             answer = cursor.fetchone()
-        finally:  # whoever has the connection next waits for other processes
+        finally:  # its next use waits for other processes as before
             cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
             cursor.close()
     finally:
