@@ -265,9 +265,9 @@ def test_many_threads_wake_one(threads):
         one.start()
     for one in wakers:
         one.join()
-    until(lambda: not threads())
+    # The sender is started by another thread, which may not have run yet.
+    until(lambda: calls and not threads())
     assert max(most) == 1
-    assert calls
 
 
 def test_stopping_ends_a_pause_and_waking_starts_again(threads):
