@@ -21,6 +21,7 @@ from hushpoll_protocols import (
     registry,
 )
 from hushpoll_protocols.grr import GRR
+from hushpoll_protocols.kernels.checks import mark_malformed
 from hushpoll_protocols.kernels.interface import Kernel
 
 FOLDER = Path(hushpoll_protocols.__file__).parent
@@ -79,6 +80,8 @@ def test_registration_names_its_own_oracle_and_a_whole_kernel(name: str) -> None
     members = [member for member in vars(Kernel) if not member.startswith("_")]
     assert members
     assert [member for member in members if not callable(getattr(kernel, member, None))] == []
+    unknown = mark_malformed.dispatch(object)
+    assert mark_malformed.dispatch(registration.oracle) is not unknown
 
 
 def test_thresholds_that_cannot_tell_the_truth_from_the_rest_are_refused(

@@ -45,7 +45,7 @@ assert loaded() == before, loaded() - before
 """
 
 
-def test_the_first_fold_and_batch_find_their_machine_code_loaded():
+def test_the_first_fold_finds_its_machine_code_loaded():
     """Guards: 0.45 s for everybody who had a report under way."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False

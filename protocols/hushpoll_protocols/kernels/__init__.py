@@ -28,6 +28,7 @@ if importlib.util.find_spec("numba") is None:
 
 from hushpoll_protocols.kernels.arguments import checked_records, checked_values
 from hushpoll_protocols.kernels.blocks import read_only, run, spans
+from hushpoll_protocols.kernels.checks import mark_malformed
 from hushpoll_protocols.kernels.interface import MALFORMED_REASONS, Kernel
 from hushpoll_protocols.kernels.words import WORDS_PER_BLOCK, GeneratorBits, draw
 
@@ -126,7 +127,7 @@ def indicators(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.N
 
     def block(rows: slice) -> None:
         held = read_only(rows_of[rows])
-        _refuse_malformed(oracle, kernel, held, rows.start)
+        _refuse_malformed(oracle, held, rows.start)
         kernel.indicators(oracle, held, supported[rows])
 
     run(partial(block, rows) for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.k))
@@ -164,7 +165,7 @@ def support_counts(
 
     def block(rows: slice) -> None:
         held = read_only(rows_of[rows])
-        _refuse_malformed(oracle, kernel, held, rows.start)
+        _refuse_malformed(oracle, held, rows.start)
         counts = np.zeros(oracle.k, np.int64)
         kernel.support_counts(oracle, held, counts)
         with adding:
@@ -176,6 +177,8 @@ def support_counts(
 
 def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Say which records no device following the protocol could have produced, and why.
+
+    It does not load numba, which a process that only takes records in has no other use for.
 
     Parameters
     ----------
@@ -197,15 +200,9 @@ def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.ND
         row's reason.
     """
     rows_of = checked_records(oracle, records)
-    kernel = _kernel(oracle)
     reasons = np.zeros(len(rows_of), np.uint8)
-
-    def block(rows: slice) -> None:
-        kernel.malformed(oracle, read_only(rows_of[rows]), reasons[rows])
-
-    run(
-        partial(block, rows) for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.record_size)
-    )
+    for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.record_size):
+        mark_malformed(oracle, rows_of[rows], reasons[rows])
     return reasons
 
 
@@ -213,11 +210,9 @@ def _kernel(oracle: FrequencyOracle) -> Kernel:
     return cast(Kernel, importlib.import_module(PROTOCOLS[oracle.name].kernel))
 
 
-def _refuse_malformed(
-    oracle: FrequencyOracle, kernel: Kernel, records: npt.NDArray[np.uint8], first: int
-) -> None:
+def _refuse_malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8], first: int) -> None:
     reasons = np.zeros(len(records), np.uint8)
-    kernel.malformed(oracle, records, reasons)
+    mark_malformed(oracle, records, reasons)
     if reasons.any():
         row = int((reasons != 0).argmax())
         reason = MALFORMED_REASONS[reasons[row]]

@@ -18,9 +18,6 @@ SPREAD = read_only(
 )
 """The 8 bits of a byte, each in a byte of its own."""
 
-POPCOUNTS = read_only(np.array([b.bit_count() for b in range(256)], np.uint8))
-"""How many bits of a byte are set."""
-
 
 @njit
 def set_indicators(records: Bytes, supported: Bytes) -> None:
@@ -44,25 +41,3 @@ def count_bits(records: Bytes, spread: Words, counts: Counts) -> None:
                 lanes[j] += spread[records[i, j]]
         for v in range(k):
             counts[v] += (lanes[v >> 3] >> np.uint64(8 * (v & 7))) & _BYTE
-
-
-@njit
-def mark_padding(records: Bytes, k: int, reason: int, reasons: Bytes) -> None:
-    """Mark rows in which a bit past the k-th is set."""
-    used = k & 7
-    if used:
-        last = records.shape[1] - 1
-        for i in range(records.shape[0]):
-            if records[i, last] >> used:
-                reasons[i] = reason
-
-
-@njit
-def mark_popcount(records: Bytes, popcounts: Bytes, size: int, reason: int, reasons: Bytes) -> None:
-    """Mark rows, not yet marked, that have another number of bits set than `size`."""
-    for i in range(records.shape[0]):
-        count = 0
-        for j in range(records.shape[1]):
-            count += popcounts[records[i, j]]
-        if count != size and reasons[i] == 0:
-            reasons[i] = reason

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.kernels.compilation import njit
-from hushpoll_protocols.kernels.interface import RANGE, Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
 
 _ONE = np.uint64(1)
 
@@ -54,13 +54,6 @@ def _support_counts(records: Bytes, counts: Counts) -> None:
         counts[_code(records, i)] += 1
 
 
-@njit
-def _malformed(records: Bytes, k: int, reason: int, reasons: Bytes) -> None:
-    for i in range(records.shape[0]):
-        if _code(records, i) >= k:
-            reasons[i] = reason
-
-
 def words_per_record(oracle: GRR) -> int:  # noqa: ARG001 (the interface's signature)
     """One word."""
     return 1
@@ -94,8 +87,3 @@ def support_counts(
 ) -> None:
     """Count the values named."""
     _support_counts(records, counts)
-
-
-def malformed(oracle: GRR, records: Bytes, reasons: Bytes) -> None:
-    """Mark codes outside [0, k)."""
-    _malformed(records, oracle.k, RANGE, reasons)

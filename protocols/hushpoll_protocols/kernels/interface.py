@@ -57,12 +57,3 @@ class Kernel(Protocol):
     ) -> None:
         """Add to `counts` (k) the supports of well-formed records."""
         ...
-
-    def malformed(
-        self,
-        oracle: FrequencyOracle,
-        records: Bytes,
-        reasons: Bytes,
-    ) -> None:
-        """Set `reasons` (n) to an index into :data:`MALFORMED_REASONS`."""
-        ...

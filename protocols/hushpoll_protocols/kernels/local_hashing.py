@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hushpoll_protocols.kernels.blocks import read_only
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.grr import respond
-from hushpoll_protocols.kernels.interface import RANGE, Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
 from hushpoll_protocols.local_hashing import LocalHashing, finalise
 
 Multipliers = npt.NDArray[np.uint32]
@@ -102,13 +102,6 @@ def _support_counts(records: Bytes, mixed: Multipliers, g: np.uint64, counts: Co
             counts[v] += hits
 
 
-@njit
-def _malformed(records: Bytes, g: int, reason: int, reasons: Bytes) -> None:
-    for i in range(records.shape[0]):
-        if (np.int64(records[i, 16]) | (np.int64(records[i, 17]) << 8)) >= g:
-            reasons[i] = reason
-
-
 def words_per_record(oracle: LocalHashing) -> int:  # noqa: ARG001 (the interface's signature)
     """Three words: a, b and randomized response's."""
     return 3
@@ -135,8 +128,3 @@ def indicators(oracle: LocalHashing, records: Bytes, supported: Bytes) -> None:
 def support_counts(oracle: LocalHashing, records: Bytes, counts: Counts) -> None:
     """Count them."""
     _support_counts(records, multipliers(oracle.k), np.uint64(oracle.g), counts)
-
-
-def malformed(oracle: LocalHashing, records: Bytes, reasons: Bytes) -> None:
-    """Mark buckets outside [0, g)."""
-    _malformed(records, oracle.g, RANGE, reasons)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.kernels import bit_records
 from hushpoll_protocols.kernels.compilation import njit
-from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT, Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
 from hushpoll_protocols.ss import SS
 
 _ONE = np.uint64(1)
@@ -82,9 +82,3 @@ def support_counts(
 ) -> None:
     """Count the bits set in each column."""
     bit_records.count_bits(records, bit_records.SPREAD, counts)
-
-
-def malformed(oracle: SS, records: Bytes, reasons: Bytes) -> None:
-    """Mark rows with a pad bit set, else rows that do not hold omega values."""
-    bit_records.mark_padding(records, oracle.k, PADDING, reasons)
-    bit_records.mark_popcount(records, bit_records.POPCOUNTS, oracle.omega, POPCOUNT, reasons)

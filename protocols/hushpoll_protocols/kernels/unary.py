@@ -8,7 +8,7 @@ import numpy as np
 
 from hushpoll_protocols.kernels import bit_records
 from hushpoll_protocols.kernels.compilation import njit
-from hushpoll_protocols.kernels.interface import PADDING, Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
 from hushpoll_protocols.unary import UnaryEncoding
 
 
@@ -63,8 +63,3 @@ def support_counts(
 ) -> None:
     """Count the bits set in each column."""
     bit_records.count_bits(records, bit_records.SPREAD, counts)
-
-
-def malformed(oracle: UnaryEncoding, records: Bytes, reasons: Bytes) -> None:
-    """Mark rows with a pad bit set."""
-    bit_records.mark_padding(records, oracle.k, PADDING, reasons)

@@ -33,7 +33,7 @@ from hushpoll_shared.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
-# Threads for what may wait: the database, a compressed or large body, a batch's kernels.
+# Threads for what may wait: the database, a compressed or large body, a batch's checks.
 WORK_THREADS: Final = 4
 MOST_WORK: Final = 1000
 LARGEST_VERSION: Final = 2**31 - 1

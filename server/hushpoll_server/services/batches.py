@@ -81,9 +81,9 @@ class CheckedBatch:
 
 
 class BatchIngest:
-    """Checks a batch with array kernels, and says what its outcomes mean.
+    """Checks a batch as arrays, and says what its outcomes mean.
 
-    All of it is for a thread that may wait: for the database, and for as long as kernels take.
+    All of it is for a thread that may wait: for the database, and for as long as a check takes.
     """
 
     def __init__(

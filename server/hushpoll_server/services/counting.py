@@ -10,7 +10,6 @@ from hushpoll_analysis.pair_counts import PairCounts, count_pairs
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.store.counts import Folded, Rows, Tally
-from hushpoll_shared.batch import malformed_many
 from hushpoll_shared.manifest import Manifest
 from hushpoll_shared.published import Published
 
@@ -32,9 +31,9 @@ def counted(published_of: Callable[[int], Published]) -> Tally:
 
 
 def prepare() -> None:
-    """Count one record of every protocol, so that the first fold and batch are as fast as others.
+    """Count one record of every protocol, so that the first fold is as fast as others.
 
-    They would otherwise load numba and its machine code while requests wait for them.
+    It would otherwise load numba and its machine code while requests wait for it.
     """
     sensitive = [
         {"name": name.lower(), "role": "sensitive", "protocol": name, "range": [1, 3]}
@@ -52,9 +51,7 @@ def prepare() -> None:
     answers = {attribute.name: "2" for attribute in published.attributes}
     codes = published.layout.code_answers(answers)
     record = published.layout.encode(codes, SecureBits())
-    sent = np.frombuffer(record, dtype=np.uint8)[None]  # read-only, like a request's body
-    malformed_many(published, sent)
-    count_pairs(published, [sent.copy()])
+    count_pairs(published, [np.frombuffer(record, dtype=np.uint8)[None].copy()])
 
 
 def unfolded(published: Published, folded: Folded) -> PairCounts:

@@ -1,0 +1,42 @@
+"""The process that takes reports, as a real server runs it: what it loads, and what it logs."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from hushpoll_shared import wire
+from served import Process, admin_token, publish
+
+
+@pytest.fixture
+def serve(tmp_path):
+    processes = []
+
+    def start(*options):
+        processes.append(Process(tmp_path, *options))
+        return processes[-1]
+
+    yield start
+    for one in processes:
+        if one.process.poll() is None:
+            one.kill()
+            one.wait()
+
+
+def files_of(process):
+    return [one.path for one in psutil.Process(process.pid).memory_maps()]
+
+
+def test_checking_a_batch_loads_no_compiler(serve, tmp_path, make_draft, make_report):
+    """Guards: each ingest process loaded numba, half a second and 60 MB, with its first batch."""
+    server = serve()
+    (token,) = admin_token(tmp_path)
+    published = publish(server, token, make_draft())
+    body = wire.pack_reports(published.digest, [make_report(published) for _ in range(20)])
+    head = {"Content-Type": wire.REPORTS_MEDIA_TYPE, "Authorization": f"Bearer {token}"}
+    assert server.request("/api/v1/surveys/work/reports", body, **head)[0] == 200
+    (ingest,) = server.ingest()
+    loaded = files_of(ingest)
+    assert any("numpy" in path for path in loaded)
+    assert [path for path in loaded if "llvmlite" in path or "numba" in path] == []
