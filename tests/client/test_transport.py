@@ -17,7 +17,7 @@ def transport(server, fake_time):
     made = Transport(
         Endpoint.parse(server.url),
         token="t0ken",
-        config=ClientConfig(attempts=2, read_timeout=0.5),
+        config=ClientConfig(attempts=2),
         pacing=fake_time.pacing(),
     )
     yield made
@@ -66,12 +66,18 @@ def test_an_answer_that_is_not_json(server, steps, transport):
     assert not caught.value.retryable
 
 
-def test_a_server_that_is_silent_is_a_retryable_fault(server, transport, fake_time):
+def test_a_server_that_is_silent_is_a_retryable_fault(server, fake_time):
     release = threading.Event()
     server.play(lambda handler: release.wait(60))
+    transport = Transport(
+        Endpoint.parse(server.url),
+        config=ClientConfig(attempts=2, read_timeout=0.5),
+        pacing=fake_time.pacing(),
+    )
     with pytest.raises(TransportError, match="did not answer in time") as caught:
         transport.get("surveys")
     release.set()
+    transport.close()
     assert caught.value.retryable
     assert len(fake_time.slept) == 1
 

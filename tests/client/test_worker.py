@@ -84,8 +84,8 @@ assert f.client(1).answer({"a": "x"}).stands
 """
 
 
-def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> float:
-    began = time.monotonic()
+def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> None:
+    """Run an app that answers; fail if it does not end within a minute."""
     done = subprocess.run(
         [sys.executable, "-c", code, server_url, path, str(patience)],
         cwd=FORK_LOAD.parent,
@@ -95,13 +95,12 @@ def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> floa
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return time.monotonic() - began
 
 
 def test_the_end_of_the_interpreter_waits_for_what_can_be_sent(server, steps, tmp_path):
     server.play(steps.respond(201, ACCEPTED))
     path = tmp_path / "ledger.sqlite"
-    ends(server.url, path, 10)
+    ends(server.url, path, 50)
     (seen,) = server.seen
     (entry,) = Ledger.open(path).entries()
     assert (entry.state, entry.id) == ("accepted", number_of(seen))
@@ -109,17 +108,17 @@ def test_the_end_of_the_interpreter_waits_for_what_can_be_sent(server, steps, tm
 
 def test_a_server_that_hangs_does_not_keep_an_app_from_ending(server, steps, tmp_path):
     over = threading.Event()
-    server.play(lambda handler: over.wait(30))
+    server.play(lambda handler: over.wait(120))
     path = tmp_path / "ledger.sqlite"
     try:
-        assert ends(server.url, path, 0.5) < 28
+        ends(server.url, path, 0.5)
     finally:
         over.set()
     assert Ledger.open(path).entries()[0].state == "waiting"
 
 
 def test_no_network_does_not_keep_an_app_from_ending(tmp_path):
-    assert ends("http://127.0.0.1:9", tmp_path / "ledger.sqlite", 30) < 28
+    ends("http://127.0.0.1:9", tmp_path / "ledger.sqlite", 600)
 
 
 def test_answering_at_exit_is_kept_for_the_next_start(server, steps, tmp_path):
@@ -131,7 +130,7 @@ def test_answering_at_exit_is_kept_for_the_next_start(server, steps, tmp_path):
     ends(server.url, path, 1, code)
     (entry,) = Ledger.open(path).entries()
     assert entry.state in {"waiting", "accepted"}
-    ends(server.url, path, 10)
+    ends(server.url, path, 50)
     assert len({seen.body for seen in server.seen}) == 1
     assert {number_of(seen) for seen in server.seen} == {entry.id}
     assert Ledger.open(path).entries()[0].state == "accepted"
@@ -143,19 +142,19 @@ def test_a_killed_sender_is_followed_by_the_next(server, steps, tmp_path):
 
     def hang(handler: object) -> None:
         arrived.set()
-        over.wait(30)
+        over.wait(120)
 
     server.play(hang, steps.respond(200, {"status": "duplicate"}))
     path = tmp_path / "ledger.sqlite"
     victim = subprocess.Popen(
         [sys.executable, "-c", EXIT, server.url, path, "30"], cwd=FORK_LOAD.parent
     )
-    assert arrived.wait(30)
+    assert arrived.wait(60)
     victim.send_signal(signal.SIGKILL)
-    assert victim.wait(30) == -signal.SIGKILL
+    assert victim.wait(60) == -signal.SIGKILL
     over.set()
     # Its claim is void at once, since its process is gone.
-    ends(server.url, path, 10)
+    ends(server.url, path, 50)
     assert len({seen.body for seen in server.seen}) == 1
     assert len(server.seen) == 2
     assert Ledger.open(path).entries()[0].state == "accepted"
@@ -188,7 +187,7 @@ def test_the_thread_is_there_only_while_there_is_work(threads):
 
 
 def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
-    waits = iter([30.0, 30.0])
+    waits = iter([600.0, 600.0])
     calls = []
 
     def step() -> float | None:
@@ -204,13 +203,13 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
 
 def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
     """Guards: a step beside every answer held up the host app, which waits for the same locks."""
-    monkeypatch.setattr(hushpoll_client.worker, "_SETTLE_SECONDS", 60.0)
+    monkeypatch.setattr(hushpoll_client.worker, "_SETTLE_SECONDS", 600.0)
     calls = []
     worker = Worker(lambda: calls.append(1), exit_patience=1)
     for _ in range(100):
         worker.wake()
     assert calls == []
-    worker.stop(30)
+    worker.stop(60)
     assert calls == [1]
 
 
@@ -219,16 +218,14 @@ def test_an_answer_does_not_wait_until_the_thread_runs(threads, monkeypatch):
     may_run, start = threading.Event(), threading.Thread.start
 
     def slow(self) -> None:
-        may_run.wait(30)
+        assert may_run.wait(60)
         start(self)
 
     calls = []
     worker = Worker(lambda: calls.append(1), exit_patience=1)
     monkeypatch.setattr(threading.Thread, "start", slow)
-    began = time.monotonic()
     worker.wake()
-    assert time.monotonic() - began < 10
-    assert calls == []
+    # Had this thread waited, it would have waited in vain.
     may_run.set()
     until(lambda: calls == [1])
 
@@ -242,7 +239,7 @@ def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, mon
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         worker.wake()
-        worker.stop(30)
+        worker.stop(60)
     assert calls == []
     worker.wake()
     until(lambda: calls == [1])
@@ -265,8 +262,10 @@ def test_many_threads_wake_one(threads):
         one.start()
     for one in wakers:
         one.join()
-    # The sender is started by another thread, which may not have run yet.
-    until(lambda: calls and not threads())
+    # The sender is started by another thread, which may not have run yet; stopping waits for both.
+    worker.stop(60)
+    assert threads() == []
+    assert calls
     assert max(most) == 1
 
 
@@ -275,14 +274,12 @@ def test_stopping_ends_a_pause_and_waking_starts_again(threads):
 
     def step() -> float | None:
         calls.append(1)
-        return 60.0 if len(calls) < 2 else None
+        return 600.0 if len(calls) < 2 else None
 
     worker = Worker(step, exit_patience=1)
     worker.wake()
     until(lambda: calls)
-    began = time.monotonic()
-    worker.stop(30)
-    assert time.monotonic() - began < 10
+    worker.stop(60)
     assert threads() == []
     worker.wake()
     until(lambda: len(calls) == 2)
@@ -300,5 +297,5 @@ def test_stopping_finishes_what_can_be_done_at_once(threads):
 
     worker = Worker(step, exit_patience=1)
     worker.wake()
-    worker.stop(30)
+    worker.stop(60)
     assert left == []
