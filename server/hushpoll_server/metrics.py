@@ -117,6 +117,12 @@ class Metrics:
             multiprocess_mode="livemostrecent",
             registry=registry,
         )
+        self._maintenance_failing = Gauge(
+            "hushpoll_maintenance_failing",
+            "Survey versions that could not be sealed or released when it was last tried.",
+            multiprocess_mode="livemostrecent",
+            registry=registry,
+        )
         self._database_up = Gauge(
             "hushpoll_database_up",
             "1 if the database answered when it was last asked, else 0.",
@@ -150,6 +156,10 @@ class Metrics:
     def queue(self, reports: int) -> None:
         """Tell how many reports wait for their commit in this process."""
         self._queue.set(reports)
+
+    def maintenance_failing(self, versions: int) -> None:
+        """Tell how many survey versions could not be sealed or released."""
+        self._maintenance_failing.set(versions)
 
     def sampled(
         self, *, up: bool, inbox: int = 0, fold_lag: float = 0.0, jobs: Mapping[str, int] = {}

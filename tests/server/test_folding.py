@@ -165,6 +165,49 @@ def test_while_reports_arrive_in_bulk_as_many_times_as_suits_the_database(make_s
         assert site.counts(published)["sealed"] == (stored if stored >= fold_at else 0)
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch, debug_log, ended):
+    """Guards: the first failure ended the turn, so nothing after it was ever sealed."""
+    site = make_site(METRICS_TOKEN="metrics-token-of-tests")
+    now = [0.0]
+    maintenance = Folder(site.collector, monotonic=lambda: now[0])
+    surveys = [
+        site.publish(name=name, minimum_batch=1, closes="2026-03-02T12:00:00Z")
+        for name in ("broken", "work")
+    ]
+    for published in surveys:
+        site.fill(published, 4)
+    store = site.collector.segments
+    fold_one = store.fold
+    broken = site.collector.surveys.latest("broken").id
+
+    def failing(version_id, *arguments, **options):
+        if version_id == broken:
+            raise OSError("of this version alone")
+        return fold_one(version_id, *arguments, **options)
+
+    monkeypatch.setattr(store, "fold", failing)
+    if ended:
+        site.clock.advance(100 * 86_400)
+    maintenance.turn()
+    for _ in range(3):
+        now[0] += 61
+        maintenance.turn()
+    assert [site.counts(published)["sealed"] for published in surveys] == [0, 4]
+    gauge = "hushpoll_maintenance_failing 1.0"
+    assert gauge in site.collector.metrics.exposition()[0].decode()
+    acts = {"seal", "end"} if ended else {"seal"}
+    lines = [line for line in debug_log.messages if '"version-not-maintained"' in line]
+    assert len(lines) == len(acts)
+    assert all('"survey": "broken"' in line and '"error": "OSError"' in line for line in lines)
+    monkeypatch.setattr(store, "fold", fold_one)
+    now[0] += 61
+    maintenance.turn()
+    assert [site.counts(published)["sealed"] for published in surveys] == [4, 4]
+    maintenance.turn()
+    assert gauge.replace("1.0", "0.0") in site.collector.metrics.exposition()[0].decode()
+
+
 def test_large_records_are_folded_sooner():
     assert most_waiting(5, 100, 10) == 50
     assert most_waiting(5, 100, 100) == 500

@@ -36,6 +36,7 @@ class Services(DeviceServices):
             segments=self.segments,
             releases=self.release_store,
             tallies=self.tallies,
+            metrics=self.metrics,
         )
         self.releases = Releases(
             surveys=self.surveys,

@@ -21,11 +21,13 @@ worker``. What goes by the clock is one call, ``sweep``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.schedule import period_end
 from hushpoll_server.services.surveys import State, SurveyService
 from hushpoll_server.settings import Settings
@@ -60,6 +62,64 @@ def most_waiting(fold_at: int, record_size: int, times: int) -> int:
     return max(fold_at, min(times * fold_at, FOLDED_BYTES // max(1, record_size)))
 
 
+class VersionByVersion:
+    """Maintains survey versions one after the other; one that fails holds up no other.
+
+    What failed is tried again whenever it is due. A failure is logged once, by the type of its
+    error, and again when it is another or has passed.
+
+    Parameters
+    ----------
+    surveys : SurveyService
+        Knows the versions.
+    metrics : Metrics or None
+        Told how many versions fail.
+    """
+
+    def __init__(self, surveys: SurveyService, metrics: Metrics | None) -> None:
+        self._surveys = surveys
+        self._metrics = metrics
+        self._failing: dict[tuple[str, int], str] = {}
+
+    def each(
+        self, act: str, version_ids: Iterable[int], work: Callable[[VersionRow], object]
+    ) -> None:
+        """Do one act for each of these versions; no other is due for it now.
+
+        Parameters
+        ----------
+        act : str
+            What is done, for the log.
+        version_ids : iterable of int
+            The versions.
+        work : callable
+            Does it to a version.
+        """
+        due = set(version_ids)
+        for key in list(self._failing):
+            if key[0] == act and key[1] not in due:
+                self._failing.pop(key, None)
+        for version_id in sorted(due):
+            self._do(act, version_id, work)
+        if self._metrics is not None:
+            self._metrics.maintenance_failing(len({key[1] for key in list(self._failing)}))
+
+    def _do(self, act: str, version_id: int, work: Callable[[VersionRow], object]) -> None:
+        named: dict[str, object] = {"act": act, "version_id": version_id}
+        try:
+            row = self._surveys.by_id(version_id)
+            named = {"act": act, "survey": row.name, "version": row.version}
+            work(row)
+        except Exception as error:  # whatever it is, the other versions are maintained
+            failure = type(error.__cause__ or error).__name__
+            if self._failing.get((act, version_id)) != failure:
+                log.error("version-not-maintained", error=failure, **named)
+            self._failing[act, version_id] = failure
+        else:
+            if self._failing.pop((act, version_id), None) is not None:
+                log.info("version-maintained-again", **named)
+
+
 class Upkeep:
     """Keeps inboxes short and counts written.
 
@@ -69,6 +129,13 @@ class Upkeep:
         ``folding``, ``fold_at`` and ``fold_idle_seconds``.
     surveys, reports, segments, releases, tallies
         Where the work is.
+    metrics : Metrics or None
+        Told how many versions cannot be maintained.
+
+    Attributes
+    ----------
+    versions : VersionByVersion
+        Keeps the failure of one version from the others.
     """
 
     def __init__(
@@ -80,6 +147,7 @@ class Upkeep:
         segments: SegmentStore,
         releases: ReleaseStore,
         tallies: TallyStore,
+        metrics: Metrics | None = None,
     ) -> None:
         self._settings = settings
         self._surveys = surveys
@@ -87,6 +155,7 @@ class Upkeep:
         self._segments = segments
         self._releases = releases
         self._tallies = tallies
+        self.versions = VersionByVersion(surveys, metrics)
 
     @property
     def folds(self) -> bool:
@@ -124,12 +193,11 @@ class Upkeep:
         due = self._releases.due(now)
         if due:
             self._tallies.flush()  # a release tells of the refusals until then
-        for version_id in due:
-            row = self._surveys.by_id(version_id)
-            if self._surveys.state(row) is not State.CLOSED:
-                self._release(row, now)
+        self.versions.each("release", due, lambda row: self._release(row, now))
 
     def _release(self, row: VersionRow, now: int) -> None:
+        if self._surveys.state(row) is State.CLOSED:
+            return
         self.fold(row)
         released = self._releases.make(
             row.id,
@@ -145,10 +213,11 @@ class Upkeep:
         """Fold the rest of every version that takes no more reports, and mix its segments."""
         # Of a version without any report, too: nothing else says that all of it is released.
         found = {*self._reports.waiting(), *self._reports.over(), *self._segments.unmixed()}
-        for version_id in sorted(found):
-            row = self._surveys.by_id(version_id)
-            if self._surveys.state(row) is State.CLOSED:
-                self.fold(row, last=True)
+        self.versions.each("end", found, self._fold_ended)
+
+    def _fold_ended(self, row: VersionRow) -> None:
+        if self._surveys.state(row) is State.CLOSED:
+            self.fold(row, last=True)
 
     def fold(self, row: VersionRow, *, last: bool = False) -> int:
         """Fold one version's inbox; return the number of reports moved."""
