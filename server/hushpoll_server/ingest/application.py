@@ -12,7 +12,7 @@ import structlog
 
 from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
 from hushpoll_server.ingest import routes
-from hushpoll_server.ingest.forwarding import Forwarding, handed_back
+from hushpoll_server.ingest.forwarding import Forwarding, handed_back, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
@@ -74,7 +74,7 @@ class IngestApplication:
         )
         self._forwarding = Forwarding(
             transport,
-            most=settings.threads + settings.queue_requests,
+            most=share_of_web(settings),
             max_body_bytes=settings.max_body_bytes,
             bodies=self._bodies,
         )

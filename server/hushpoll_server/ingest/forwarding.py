@@ -10,6 +10,7 @@ import httpx
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
 from hushpoll_server.ingest.requests import Bodies, Request, Send
+from hushpoll_server.settings import Settings
 
 # For an answer's head: a cross-table over millions of records takes seconds.
 ANSWER_SECONDS: Final = 300.0
@@ -26,6 +27,14 @@ _NOT_HANDED_ON: Final = frozenset(
 # The web process learns no address, and no proxy's word for one: limits are kept here.
 _OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
 _NOT_HANDED_BACK: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
+
+
+def share_of_web(settings: Settings) -> int:
+    """Return how many requests one ingest process may have under way in the web process.
+
+    All of them together ask for no more than the web process takes at a time.
+    """
+    return max(1, (settings.threads + settings.queue_requests) // settings.workers)
 
 
 class Forwarding:

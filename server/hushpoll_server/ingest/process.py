@@ -12,6 +12,7 @@ import uvicorn
 from hushpoll_server import children
 from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.ingest.connections import IDLE_SECONDS, Connections
+from hushpoll_server.ingest.forwarding import share_of_web
 from hushpoll_server.ingest.requests import DRAINED_BYTES
 from hushpoll_server.listening import BACKLOG
 from hushpoll_server.logs import get_logger
@@ -36,8 +37,8 @@ def run() -> None:
     transport = httpx.AsyncHTTPTransport(
         uds=given.web_socket,
         limits=httpx.Limits(
-            max_connections=settings.threads + settings.queue_requests,
-            max_keepalive_connections=settings.threads,
+            max_connections=share_of_web(settings),
+            max_keepalive_connections=min(settings.threads, share_of_web(settings)),
             keepalive_expiry=WEB_KEEPALIVE_SECONDS,
         ),
     )
