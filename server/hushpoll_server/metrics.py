@@ -79,6 +79,11 @@ class Metrics:
         self._rate_limited = Counter(
             "hushpoll_rate_limited", "Requests answered with 429.", registry=registry
         )
+        self._broken_off = Counter(
+            "hushpoll_answers_broken_off",
+            "Answers of the web process that ended half way.",
+            registry=registry,
+        )
         self._commit_seconds = Histogram(
             "hushpoll_commit_seconds",
             "Time of one durable transaction that stores a group of reports.",
@@ -147,6 +152,10 @@ class Metrics:
         self._request_seconds.labels(method, route).observe(seconds)
         if status == 429:
             self._rate_limited.inc()
+
+    def broken_off(self) -> None:
+        """Count an answer that ended half way."""
+        self._broken_off.inc()
 
     def committed(self, reports: int, seconds: float) -> None:
         """Count a transaction that stored a group."""

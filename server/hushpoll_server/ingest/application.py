@@ -12,7 +12,7 @@ import structlog
 
 from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
 from hushpoll_server.ingest import routes
-from hushpoll_server.ingest.forwarding import Forwarding, handed_back, share_of_web
+from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, handed_back, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
@@ -123,7 +123,7 @@ class IngestApplication:
                 answer = problem_answer(error)
         else:
             if matched is None:
-                await self._pass(handed_on, send)
+                await self._pass(request, handed_on, send)
                 return
         crossing = {} if matched is None else await self._crossing(request, matched)
         seconds = time.perf_counter() - started
@@ -144,7 +144,7 @@ class IngestApplication:
                 raise
         return answer
 
-    async def _pass(self, answer: httpx.Response, send: Send) -> None:
+    async def _pass(self, request: Request, answer: httpx.Response, send: Send) -> None:
         await send(
             {
                 "type": "http.response.start",
@@ -152,7 +152,14 @@ class IngestApplication:
                 "headers": handed_back(answer),
             }
         )
-        await self._forwarding.send_body(answer, send)
+        try:
+            await self._forwarding.send_body(request, answer, send)
+        except BrokenOff as error:
+            log.error("answer-broken-off", request_id=request.id, error=str(error))
+            if self._metrics is not None:
+                self._metrics.broken_off()
+            # That its length is not reached, or its last chunk not sent, tells the client.
+            await request.end()
 
     async def _send(
         self, request: Request, answer: Answer, crossing: Mapping[str, str], send: Send

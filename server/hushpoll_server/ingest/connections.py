@@ -152,6 +152,8 @@ class Connection(asyncio.Protocol):
         Whether the client will send no more.
     reading : asyncio.Timeout or None
         Of the request that waits for its body.
+    lost : asyncio.Event
+        Set once the connection has ended.
     """
 
     def __init__(self, connections: Connections, given: dict[str, Any]) -> None:
@@ -167,6 +169,12 @@ class Connection(asyncio.Protocol):
         self.began = 0.0
         self.at_end = False
         self.reading: asyncio.Timeout | None = None
+        self.lost = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing that is written now reaches the client."""
+        return self._transport is None or self._transport.is_closing()
 
     @property
     def unsent(self) -> int:
@@ -239,6 +247,7 @@ class Connection(asyncio.Protocol):
         self._connections.closed(self)
         self._inner.connection_lost(error)
         self._transport = None
+        self.lost.set()
 
     def refuse(self, words: bytes) -> None:
         """Say why, and close."""

@@ -37,6 +37,10 @@ def share_of_web(settings: Settings) -> int:
     return max(1, (settings.threads + settings.queue_requests) // settings.workers)
 
 
+class BrokenOff(Exception):  # it is an outcome: the head was sent, so nothing can be answered
+    """An answer ended half way; the text is the type of the error."""
+
+
 class Forwarding:
     """Hands requests to another server, and its answers back as they come.
 
@@ -97,13 +101,23 @@ class Forwarding:
         finally:
             self._under_way -= 1
 
-    async def send_body(self, answer: httpx.Response, send: Send) -> None:
-        """Send the body of an answer whose head was sent."""
+    async def send_body(self, request: Request, answer: httpx.Response, send: Send) -> None:
+        """Send the body of an answer whose head was sent, as long as its client is there.
+
+        Raises
+        ------
+        BrokenOff
+            The other server ended it half way.
+        """
         self._under_way += 1
         try:
             # Of an asynchronous transport.
             async for piece in cast("httpx.AsyncByteStream", answer.stream):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if request.gone:
+                    return
+        except httpx.HTTPError as error:
+            raise BrokenOff(type(error).__name__) from error
         finally:
             self._under_way -= 1
             await answer.aclose()

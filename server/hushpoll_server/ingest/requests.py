@@ -84,6 +84,18 @@ class Request:
         return None if value is None else value.decode("latin-1")
 
     @property
+    def gone(self) -> bool:
+        """Whether the client's connection is known to have ended."""
+        return self.connection is not None and bool(self.connection.ended)
+
+    async def end(self) -> None:
+        """End the connection where it is, and wait until it has ended."""
+        if self.connection is not None:
+            self.connection.close()
+            # By itself: of a request with others behind it, uvicorn does not tell.
+            await self.connection.lost.wait()
+
+    @property
     def media_type(self) -> str:
         """The body's media type without parameters, in lower case; empty without one."""
         return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
