@@ -127,7 +127,7 @@ def test_counts_that_are_asked_for_while_a_fold_ends_are_of_one_moment(site, dat
         site.collector.database.backend.empty_inbox(connection, version)
         asking.start()
         asking.join(0.3)
-    asking.join(30)
+    asking.join(60)
     assert answers in ([(50, 0)], [(0, 50)])
 
 

@@ -36,7 +36,7 @@ def codes(server):
 
 
 def becomes(expected, server):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (found := codes(server)) != expected:
         assert time.monotonic() < deadline, found
         time.sleep(0.1)
@@ -103,7 +103,7 @@ def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postg
     site.fill(published, 4)
 
     def becomes(status, codes):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while (answer := site.get("/ready", headers={})).status_code != status:
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -141,15 +141,16 @@ def test_what_the_driver_itself_refuses_is_unavailable(
 ):
     """Guards: a cancelled statement of a fold, which is not SQLAlchemy's, was an internal error."""
     database = make_site().collector.database
-    monkeypatch.setitem(SESSION, "lock_timeout", "50ms")
-    database.engine.dispose()  # whose sessions wait for longer
-    with psycopg.connect(database_url) as other:
+    with monkeypatch.context() as patched, psycopg.connect(database_url) as other:
+        patched.setitem(SESSION, "lock_timeout", "50ms")
+        database.engine.dispose()  # whose sessions wait for longer
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Refused) as refused, database.writing() as connection:
             work(database.backend, connection)
         assert isinstance(refused.value.__cause__, psycopg.OperationalError)
         assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
         other.rollback()
+    database.engine.dispose()
     with database.writing() as connection:
         work(database.backend, connection)
 

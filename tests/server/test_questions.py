@@ -41,7 +41,7 @@ def test_more_questions_than_may_wait_are_refused(site, make_report, what):
         body = wire.encode_report_json(published.digest, make_report(published))
         assert site.send("work", body).status_code == 201
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert site.problem(refused) == (503, "unavailable", None)
     assert refused.headers["Retry-After"] == "5"
     assert answers == [200] * (1 + WAITING_QUESTIONS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import socket
-import subprocess
 import time
 
 import pytest
@@ -15,6 +13,7 @@ from hushpoll_server.ingest.rates import MemoryCounters, Rates, RedisCounters
 from hushpoll_server.ingest.requests import Request
 from hushpoll_server.settings import Settings
 from hushpoll_shared import wire
+from redis_server import redis_server
 
 ABROAD = "203.0.113.7"
 LIST = "/api/v1/surveys"
@@ -206,36 +205,25 @@ def test_an_address_of_no_redis_is_refused_without_showing_it(url):
 
 
 def test_without_its_redis_the_server_counts_by_itself(make_site):
-    site = make_site(RATE_LIMIT_URL="redis://127.0.0.1:1/0", RATE_LIMIT_READ=2)
-    assert statuses(site, 3) == [200, 200, 429]
+    def minute():
+        return int(time.time()) // 60
+
+    found, begun = None, None
+    while begun != minute():  # a new one begins to count anew
+        begun = minute()
+        site = make_site(RATE_LIMIT_URL="redis://127.0.0.1:1/0", RATE_LIMIT_READ=2)
+        found = statuses(site, 3)
+    assert found == [200, 200, 429]
 
 
-def test_several_processes_count_in_one_redis(tmp_path, loop):
+def test_several_processes_count_in_one_redis(tmp_path, loop, monkeypatch):
     """Two processes are two objects here; each asks the same Redis."""
-    assert shutil.which("redis-server"), "redis-server is missing; apt-get install redis-server"
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-    with subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL) as redis:
-        try:
-            wait_for(port)
-            first, second = (RedisCounters(f"redis://127.0.0.1:{port}/0") for _ in range(2))
-            found = [loop.run(one.hit("a", 3)) for one in (first, second) * 3]
-            assert found[:3] == [None] * 3
-            assert all(0 < left <= 60 for left in found[3:])
-            for one in (first, second):
-                loop.run(one.close())
-        finally:
-            redis.terminate()
-
-
-def wait_for(port):
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        else:
-            return
+    # A busy machine's Redis may take longer than a request may wait for it.
+    monkeypatch.setattr("hushpoll_server.ingest.rates.REDIS_SECONDS", 60.0)
+    with redis_server(tmp_path) as (url, _):
+        first, second = (RedisCounters(f"{url}/0") for _ in range(2))
+        found = [loop.run(one.hit("a", 3)) for one in (first, second) * 3]
+        assert found[:3] == [None] * 3
+        assert all(0 < left <= 60 for left in found[3:])
+        for one in (first, second):
+            loop.run(one.close())

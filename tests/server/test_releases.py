@@ -174,7 +174,7 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
     maintenance = Maintenance(later.collector)
     maintenance.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while later.get(f"{VERSION}/estimates").status_code != 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)

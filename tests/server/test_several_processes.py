@@ -65,7 +65,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
     late = threading.Thread(target=take)
     late.start()
     fold()
-    late.join(30)
+    late.join(60)
     assert outcomes == [Outcome.DUPLICATE]
 
 

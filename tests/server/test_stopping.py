@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -54,21 +55,24 @@ def stored(url):
 
 
 def start_request(server, published, report):
-    """Send a request but for the last byte of its body."""
+    """Send a request but for the last byte of its body, and wait until the server reads it."""
     body = json.dumps(wire.encode_report_json(published.digest, report)).encode()
     host, _, port = server.url.removeprefix("http://").partition(":")
-    connection = socket.create_connection((host, int(port)), timeout=20)
+    connection = socket.create_connection((host, int(port)), timeout=60)
     connection.sendall(
         b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
-        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:-1]
+        b"Content-Type: application/json\r\nExpect: 100-continue\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body)
     )
+    assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.sendall(body[:-1])
     return connection, body[-1:]
 
 
 def test_sigterm_under_load_loses_nothing_acknowledged(
     serve, tmp_path, new_database_url, make_draft, make_report
 ):
-    server = serve("--fold-at", "4")
+    server = serve("--fold-at", "4", "--request-seconds", "600")
     published = publish(server, admin_token(tmp_path)[0], make_draft())
     load = Load(server, published, make_report, threads=4)
     load.wait_for(50)
@@ -77,14 +81,11 @@ def test_sigterm_under_load_loses_nothing_acknowledged(
     with connection, ExitStack() as stuck:
         if new_database_url.startswith("sqlite"):  # waiting for it takes as long on either
             stuck.enter_context(start_request(server, published, make_report(published))[0])
-        time.sleep(1)  # both are being read
         os.kill(server.process.pid, signal.SIGTERM)
-        started = time.monotonic()
         time.sleep(0.5)
         connection.sendall(rest)
         assert connection.recv(4096).startswith(b"HTTP/1.1 201 ")
-        assert server.wait() == 0
-        assert time.monotonic() - started < 15
+        assert server.wait() == 0  # within a minute, and so without the stuck one
     load.stop()
     acknowledged = load.acknowledged.keys() | {in_flight.id}
     assert len(acknowledged) > 50
@@ -137,12 +138,13 @@ def test_workers_share_one_database_and_survive_the_death_of_one(
 
 def _sent(server, published, report):
     """Send until the connection is not one that the killed worker took along."""
-    for _ in range(10):
+    deadline = time.monotonic() + 60
+    while True:
         try:
             return send(server, published, report)[0]
-        except OSError:
+        except (OSError, http.client.HTTPException):
+            assert time.monotonic() < deadline, "no worker answers"
             time.sleep(0.2)
-    raise AssertionError("no worker answers")
 
 
 def test_several_workers_on_sqlite_are_refused_before_anything_is_made(tmp_path):
