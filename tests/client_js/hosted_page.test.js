@@ -561,7 +561,7 @@ for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
     await heading(page, "Sending your answers …");
     const before = arrived;
     await page.getByRole("button", { name: "Try again now" }).click();
-    for (let wait = 0; wait < 400 && arrived === before; wait++) await page.waitForTimeout(25);
+    for (let wait = 0; wait < 2400 && arrived === before; wait++) await page.waitForTimeout(25);
     assert.ok(arrived > before);
     lost = false;
     await heading(page, "Thank you. Your answers have arrived.");
@@ -610,9 +610,9 @@ test("the browser asks before a reload, or a way back, that loses answers, and o
   await page.locator("#go-on:enabled").waitFor();
   assert.deepEqual(asked, []);
   await fill(page);
-  await page.reload({ timeout: 2000 }).catch(() => undefined);
+  await Promise.all([page.waitForEvent("dialog"), page.reload({ timeout: 2000 }).catch(() => undefined)]);
   assert.deepEqual(asked, ["beforeunload"]);
-  await page.goBack({ timeout: 2000 }).catch(() => undefined);
+  await Promise.all([page.waitForEvent("dialog"), page.goBack({ timeout: 2000 }).catch(() => undefined)]);
   assert.deepEqual(asked, ["beforeunload", "beforeunload"]);
   assert.equal(page.url(), url);
   assert.equal(await page.getByLabel("yes", { exact: true }).isChecked(), true);

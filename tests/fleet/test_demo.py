@@ -34,7 +34,7 @@ def test_the_whole_story(tmp_path):
         [*DEMO, "--respondents", "600", "--seed", "3", "--json", "--keep", str(tmp_path / "kept")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

@@ -234,7 +234,7 @@ def test_locust_puts_load_that_is_counted(real_server, analyst, published):
              "--users", "4", "--spawn-rate", "4", "--run-time", "3s", "--host", real_server.url,
              "--json"],
             env={**os.environ, "HUSHPOLL_SURVEY": published["name"]},
-            capture_output=True, text=True, timeout=90, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     posts = next(one for one in json.loads(done.stdout) if one["method"] == "POST")
