@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import psutil
 import pytest
 
@@ -40,3 +43,26 @@ def test_checking_a_batch_loads_no_compiler(serve, tmp_path, make_draft, make_re
     loaded = files_of(ingest)
     assert any("numpy" in path for path in loaded)
     assert [path for path in loaded if "llvmlite" in path or "numba" in path] == []
+
+
+def test_ready_says_that_the_web_process_is_away(serve):
+    """Guards: nothing but failing requests of analysts told that it was."""
+    server = serve()
+    (web,) = set(psutil.Process(server.process.pid).children()) - set(server.ingest())
+
+    def wait_for(state):
+        deadline = time.monotonic() + 60
+        while server.request("/ready") != (
+            200,
+            json.dumps({"status": "ready", "web": state}).encode(),
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    wait_for("ok")
+    web.suspend()
+    try:
+        wait_for("away")
+    finally:
+        web.resume()
+    wait_for("ok")

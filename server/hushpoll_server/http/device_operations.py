@@ -58,7 +58,8 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "description": "Otherwise 503 with `reasons`, a list of codes and words: `database` (no "
         "answer), `schema` (another version than this program's), `writing` (nothing can be "
         "stored, such as on a full disk, while reading goes on), `writer` (its thread has "
-        "ended), `queue` (full), `stopping`.",
+        "ended), `queue` (full), `stopping`. The answer 200 has `web`: `away` where the process "
+        "of analysts and pages did not answer within a second; reports are taken meanwhile.",
         "responses": {"200": _json("OK", _ref(models.Ready)), **problems(503)},
     },
     ("/api/v1/surveys/{name}", "get"): {

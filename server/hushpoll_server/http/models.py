@@ -413,9 +413,10 @@ class Health(BaseModel):
 
 
 class Ready(BaseModel):
-    """Reports can be taken."""
+    """Reports can be taken; analysts and pages may have to wait."""
 
     status: Literal["ready"]
+    web: Literal["ok", "away"]
 
 
 class ProblemModel(BaseModel):

@@ -61,6 +61,12 @@ class IngestApplication:
             queue_reports=settings.queue_reports,
             metrics=services.metrics,
         )
+        self._forwarding = Forwarding(
+            transport,
+            most=share_of_web(settings),
+            max_body_bytes=settings.max_body_bytes,
+            bodies=self._bodies,
+        )
         self._routes = DeviceRoutes(
             services,
             commit=self.commit,
@@ -71,12 +77,7 @@ class IngestApplication:
                 expected=migrate.head(),
             ),
             bodies=self._bodies,
-        )
-        self._forwarding = Forwarding(
-            transport,
-            most=share_of_web(settings),
-            max_body_bytes=settings.max_body_bytes,
-            bodies=self._bodies,
+            web_alive=self._forwarding.alive,
         )
         more = {"Strict-Transport-Security": STRICT_TRANSPORT} if settings.behind_tls else {}
         self._of_every_answer = _encoded({**SECURITY, **more})

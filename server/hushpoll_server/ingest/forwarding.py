@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
 from typing import Final, cast
 
 import httpx
@@ -15,6 +15,8 @@ from hushpoll_server.settings import Settings
 # For an answer's head: a cross-table over millions of records takes seconds.
 ANSWER_SECONDS: Final = 300.0
 CONNECT_SECONDS: Final = 5.0
+# In which the web process answers what takes it no time, unless it is away or has too much to do.
+ALIVE_SECONDS: Final = 1.0
 
 # Of one connection (RFC 9110, section 7.6.1), or written anew by each server that answers.
 _NOT_HANDED_ON: Final = frozenset(
@@ -89,7 +91,7 @@ class Forwarding:
         try:
             given = httpx.Request(
                 request.method, _url(request), headers=_handed_on(request), content=body or None,
-                extensions={"timeout": _TIMEOUT},
+                extensions=_EXTENSIONS,
             )  # fmt: skip
             if body == b"" and (
                 b"content-length" in request.head or b"transfer-encoding" in request.head
@@ -123,6 +125,18 @@ class Forwarding:
             await answer.aclose()
         await send({"type": "http.response.body", "body": b""})
 
+    async def alive(self) -> bool:
+        """Return whether the other server answers within a second."""
+        # What Flask answers by itself, without a token and without the database.
+        asked = httpx.Request("OPTIONS", "http://web/api/v1/surveys", extensions=_EXTENSIONS)
+        try:
+            async with asyncio.timeout(ALIVE_SECONDS):
+                answer = await self._transport.handle_async_request(asked)
+                await answer.aread()
+        except (TimeoutError, httpx.HTTPError):
+            return False
+        return answer.status_code < 500
+
     async def close(self) -> None:
         """Close every connection."""
         await self._transport.aclose()
@@ -137,9 +151,11 @@ def handed_back(answer: httpx.Response) -> list[tuple[bytes, bytes]]:
     ]
 
 
-_TIMEOUT: Final[Mapping[str, float]] = {
-    "connect": CONNECT_SECONDS, "read": ANSWER_SECONDS, "write": CONNECT_SECONDS,
-    "pool": CONNECT_SECONDS,
+_EXTENSIONS: Final = {
+    "timeout": {
+        "connect": CONNECT_SECONDS, "read": ANSWER_SECONDS, "write": CONNECT_SECONDS,
+        "pool": CONNECT_SECONDS,
+    }
 }  # fmt: skip
 
 

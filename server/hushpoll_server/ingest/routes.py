@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
@@ -165,6 +165,8 @@ class DeviceRoutes:
         Knows whether the server is ready.
     bodies : Bodies
         Counts the bodies that are held.
+    web_alive : callable
+        Asks whether the web process answers.
     """
 
     def __init__(
@@ -174,12 +176,14 @@ class DeviceRoutes:
         commit: GroupCommit,
         readiness: Readiness,
         bodies: Bodies,
+        web_alive: Callable[[], Awaitable[bool]],
     ) -> None:
         self._services = services
         self._settings = services.settings
         self._commit = commit
         self._readiness = readiness
         self._bodies = bodies
+        self._web_alive = web_alive
         self._asked: asyncio.Future[Answer] | None = None
         self.work = Work()
 
@@ -276,11 +280,13 @@ class DeviceRoutes:
     async def _ready(self) -> Answer:
         # Many may ask while the database hangs; one thread waits for it.
         if self._asked is None or self._asked.done():
-            self._asked = asyncio.ensure_future(self.work.run(self._readiness_answer))
+            self._asked = asyncio.ensure_future(self._readiness_answer())
         return await asyncio.shield(self._asked)
 
-    def _readiness_answer(self) -> Answer:
-        reasons = self._readiness.reasons()
+    async def _readiness_answer(self) -> Answer:
+        reasons, alive = await asyncio.gather(
+            self.work.run(self._readiness.reasons), self._web_alive()
+        )
         if reasons:
             raise Refused(
                 "unavailable",
@@ -288,7 +294,8 @@ class DeviceRoutes:
                 retry_after=READY_RETRY_SECONDS,
                 reasons=[vars(one) for one in reasons],
             )
-        return json_answer({"status": "ready"})
+        # Reports are taken without it, so whoever asks should go on sending them.
+        return json_answer({"status": "ready", "web": "ok" if alive else "away"})
 
 
 def _parsed(body: bytes) -> Any:
