@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -66,3 +69,38 @@ def test_ready_says_that_the_web_process_is_away(serve):
     finally:
         web.resume()
     wait_for("ok")
+
+
+def test_start_removes_the_socket_folders_of_killed_servers_alone(serve, tmp_path, monkeypatch):
+    """Guards: each kill -9 left a folder in TMPDIR for ever."""
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as short:
+        monkeypatch.setenv("TMPDIR", short)
+        folder = Path(short)
+        kept, target = folder / "hushpoll-web-kept", tmp_path / "target"
+        for one in (kept, target):
+            one.mkdir()
+            (one / "file").touch()
+        link = folder / "hushpoll-web-link"
+        link.symlink_to(target)
+        first = serve()
+        before = set(folder.glob("hushpoll-web-*"))
+        (live,) = before - {kept, link}
+        first.process.kill()
+        first.wait()
+        assert live.exists()
+        second = serve()
+        (new,) = set(folder.glob("hushpoll-web-*")) - {kept, link}
+        assert new != live
+        (tmp_path / "other").mkdir()
+        third = Process(tmp_path / "other")
+        try:
+            assert new.exists()
+            assert second.request("/api/v1/surveys")[0] == 200
+        finally:
+            third.kill(signal.SIGTERM)
+            third.wait()
+        second.kill(signal.SIGTERM)
+        assert second.wait() == 0
+        assert set(folder.glob("hushpoll-web-*")) == {kept, link}
+        assert (kept / "file").exists()
+        assert (target / "file").exists()
