@@ -14,6 +14,11 @@ At the end of a period what is sealed is released, if that is at least a minimum
 reports; a server that was down then releases when it is back. What a survey that has ended holds is
 released as it is sealed.
 
+Refusals and duplicates are counted by the processes that take reports, which write their counts
+every half a second while nothing arrives, and every second otherwise. A release has those that were
+written by then. Later ones, at most about a second's, are in the next release; once the version is
+over, its account has all of them. None is lost unless a process is killed before it writes.
+
 ``jobs.folder`` decides when, on a thread of the web process; closing and asking fold at once, on
 their request's thread. Where ``folding`` is ``worker``, the server leaves all of it to ``hushpoll
 worker``. What goes by the clock is one call, ``sweep``.
@@ -192,7 +197,7 @@ class Upkeep:
         self.fold_ended()
         due = self._releases.due(now)
         if due:
-            self._tallies.flush()  # a release tells of the refusals until then
+            self._tallies.flush()  # of this process; those of the others are written by themselves
         self.versions.each("release", due, lambda row: self._release(row, now))
 
     def _release(self, row: VersionRow, now: int) -> None:
