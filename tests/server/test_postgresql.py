@@ -14,7 +14,9 @@ from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.postgresql.session import SESSION
+from hushpoll_server.store.reports import Batch, Outcome
 from hushpoll_shared import wire
+from hushpoll_shared.batch import encode_many
 from postgres_files import stored_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -194,3 +196,44 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
         older.rollback()
     tidy(site)
     assert stored_rows(postgres, site, "respondent_tokens") == [0, 0]
+
+
+def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
+    make_site, database_url
+):
+    site = make_site(FOLDING="worker")
+    published = site.publish()
+    services = site.collector
+    row = services.surveys.latest("work")
+    rng = np.random.default_rng(1)
+
+    def take(reports):
+        ids = rng.integers(0, 256, (reports, 16), dtype=np.uint8)
+        codes = {one.name: np.zeros(reports, np.int64) for one in published.attributes}
+        records = encode_many(published, codes, rng)
+        (outcomes,) = services.reports.take([Batch(row.id, ids, records)])
+        assert set(outcomes) == {Outcome.ACCEPTED}
+
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("VACUUM sealed_ids")
+        for _ in range(20):  # until sessions keep their plans
+            take(1000)
+        with psycopg.connect(database_url) as older:
+            # Hinders what tidies up, and so has the next report come before it.
+            older.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            older.execute("SELECT 1")
+            assert services.upkeep.fold(row) == 20_000
+            take(1000)
+        site.stop()  # sessions have told what they read when they have ended
+        sessions = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        deadline = time.monotonic() + 60
+        while connection.execute(sessions).fetchone() != (0,):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        read = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sealed_ids'"
+        ((rows,),) = connection.execute(read).fetchall()
+    # The ids fill about 200 rows. A plan that reads them all does so for every id.
+    assert rows < 10_000

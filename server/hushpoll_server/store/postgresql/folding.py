@@ -99,6 +99,9 @@ def insert_chunks(
     }
     driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
     driver.execute(_INSERT_CHUNKS, parameters)
+    ((taken_for_empty,),) = driver.execute(_TAKEN_FOR_EMPTY).fetchall()
+    if taken_for_empty:
+        driver.execute("ANALYZE sealed_ids")
 
 
 # %b: as it is, where text would have two characters for a byte.
@@ -110,6 +113,14 @@ SELECT %(version)s, %(age)s,
   substring(%(ids)b FROM {ID_SIZE} * i + 1 FOR {ID_SIZE} * %(most)s)
 FROM generate_series(0, %(last)s, %(most)s) AS place(i)
 """  # noqa: S608  # of this module's own text
+
+# Sessions keep the plans of what they ask often. One that was made while the table was taken for
+# empty, as it is once it was vacuumed so, reads the whole table for every id; vacuuming again puts
+# an end to that, but only for what begins later. Analysing has every session plan anew, before it
+# sees these rows. A table that was never vacuumed is taken for one of ten pages.
+_TAKEN_FOR_EMPTY: Final = """
+SELECT relpages < 10 FROM pg_class WHERE oid = 'sealed_ids'::regclass
+"""
 
 
 def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
