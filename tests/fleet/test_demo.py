@@ -45,8 +45,8 @@ def test_the_whole_story(tmp_path):
         assert sum(one["truth"] for one in rows) == pytest.approx(1)
         for one in rows:
             assert one["covered"] == (one["lower"] <= one["truth"] <= one["upper"])
-    # 89.2 of 94 are expected, with a standard deviation of 2.2. The noise is not seeded, and the tail
-    # is heavier than a normal one: one run in 10^9 is expected to have fewer than 66.
+    # 89.2 of 94 are expected, with a standard deviation of 2.2. The noise is not seeded, and its
+    # tail is heavier than a normal one: about one run in 10^9 has fewer than 66.
     covered = [one["covered"] for rows in document["estimates"].values() for one in rows]
     assert len(covered) == 3 + 74 + 11 + 6
     assert sum(covered) >= 66
