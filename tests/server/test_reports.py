@@ -222,7 +222,10 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, 
     with monkeypatch.context() as broken:
         broken.setattr(site.whole.commit, "_queue_reports", 0)
         full = site.send("work", body)
+        # Nothing is done for a report for which there is no room, not even to read it.
+        unread = site.send("work", {**body, "record": "no record"})
     assert site.problem(full) == (503, "unavailable", None)
+    assert site.problem(unread) == (503, "unavailable", None)
     assert full.headers["Retry-After"] == "1"
 
     def fail(_arrivals):

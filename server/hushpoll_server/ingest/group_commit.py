@@ -137,12 +137,7 @@ class GroupCommit:
             ``unavailable``: too many wait, or the server is stopping. Sending the same bytes again
             is safe.
         """
-        if self._stopping:
-            raise unavailable("the server is stopping")
-        if self._waiting + len(upload) > self._queue_reports:
-            raise unavailable(
-                f"{self._waiting} reports wait to be stored, of at most {self._queue_reports}"
-            )
+        self.check_room(len(upload))
         loop = self._loop
         if loop is None or self._thread is None or not self._thread.is_alive():
             loop = self.start()
@@ -156,6 +151,21 @@ class GroupCommit:
             # What arrives with the same look at the sockets comes along.
             loop.call_soon(self._hand_over, loop)
         return settled
+
+    def check_room(self, reports: int) -> None:
+        """Refuse reports for which there is no room now.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: too many wait, or the server is stopping.
+        """
+        if self._stopping:
+            raise unavailable("the server is stopping")
+        if self._waiting + reports > self._queue_reports:
+            raise unavailable(
+                f"{self._waiting} reports wait to be stored, of at most {self._queue_reports}"
+            )
 
     async def stop(self) -> None:
         """Store what has been submitted, refuse what comes after, and end the thread."""

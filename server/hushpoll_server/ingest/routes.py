@@ -212,6 +212,8 @@ class DeviceRoutes:
         coding = coding_of(request.header(b"content-encoding"))
         body = await request.body(most, self._bodies)
         authorization = request.header(b"authorization")
+        # Before the work on a report that would be refused after it.
+        self._commit.check_room(1)
         ingest = self._services.ingest
         if coding is None and len(body) <= SMALL_BYTES:
             document = _parsed(body)
