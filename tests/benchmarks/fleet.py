@@ -111,7 +111,7 @@ def wire(data: Path, scale: float) -> list[Figure]:
         ours, bare = [], []
         for _ in range(ROUNDS):
             bodies = [randomize(published, row).to_json().encode() for row in rows]
-            bare.append(_post_all(f"{server.url}/api/v1/surveys/adult/reports", bodies))
+            bare.append(post_all(f"{server.url}/api/v1/surveys/adult/reports", bodies))
             account = play(
                 server.url,
                 published,
@@ -134,7 +134,7 @@ def wire(data: Path, scale: float) -> list[Figure]:
     ]
 
 
-def _post_all(url: str, bodies: list[bytes]) -> float:
+def post_all(url: str, bodies: list[bytes]) -> float:
     lock = threading.Lock()
     turns: Iterator[bytes] = iter(bodies)
 

@@ -1,6 +1,5 @@
 -- Requests of wrk: a new report each, of another address behind a proxy. What came back is counted
--- by status. Arguments: the path, the digest and a record (base64url), and for an offered rate the
--- mean pause of a connection before a request, in ms.
+-- by status. Arguments: the path, the digest and a record (base64url).
 
 local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 local threads = {}
@@ -16,11 +15,6 @@ function init(args)
   math.randomseed(seed * 1000 + number)
   statuses, hurried = {}, 0
   path, digest, record = args[1], args[2], args[3]
-  if args[4] then
-    local pause = tonumber(args[4])
-    -- wrk asks for it before each request of a connection, if it is there.
-    delay = function() return math.random(0, 2 * pause) end
-  end
   wrk.method = "POST"
   wrk.headers["Content-Type"] = "application/json"
 end

@@ -76,7 +76,7 @@ def running(url: str) -> Iterator[str]:
         [
             *(sys.executable, program, "--worker-class", "gthread", "--threads", str(THREADS)),
             *("--log-level", "error", "--bind", f"127.0.0.1:{port}"),
-            f"benchmarks.peer:create({url!r})",
+            f"benchmarks.load.peer:create({url!r})",
         ]
     ) as process:
         try:
