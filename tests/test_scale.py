@@ -1,0 +1,60 @@
+"""docs/explanation/scale.md says what was measured, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine
+
+from benchmarks.scale.needs import ids_written, needs
+from benchmarks.scale.page import tables, written
+from hushpoll_server.store import schema, sealed_ids, sqlite
+
+
+@pytest.fixture(scope="module")
+def measured(root):
+    return json.loads((root / "docs" / "scale.json").read_text(encoding="utf-8"))
+
+
+def test_the_tables_of_the_page_are_those_of_the_measurements(root, measured):
+    page = (root / "docs" / "explanation" / "scale.md").read_text(encoding="utf-8")
+    assert written(page, tables(measured)) == page
+
+
+def test_ids_are_written_as_often_as_the_rule_says():
+    count = 0
+
+    def insert_chunks(connection, version_id, age, *, first, ids, tags):
+        nonlocal count
+        count += len(ids) // 16
+        sqlite.insert_chunks(connection, version_id, age, first=first, ids=ids, tags=tags)
+
+    engine = create_engine("sqlite://")
+    rng = np.random.default_rng(1)
+    reports, fold = 5_000, 70  # the last is smaller
+    with engine.begin() as connection:
+        schema.sealed_ids.create(connection)
+        for known in range(0, reports, fold):
+            ids = rng.integers(0, 256, (min(fold, reports - known), 16), dtype=np.uint8)
+            sealed_ids.add(
+                connection,
+                1,
+                ids,
+                known=known,
+                last=False,
+                backend=SimpleNamespace(insert_chunks=insert_chunks),
+            )
+    engine.dispose()
+    assert ids_written(reports, fold) == count / reports
+
+
+def test_a_thousand_times_the_reports_need_a_thousand_times_the_disk(measured):
+    small, large = needs(measured, 10**6), needs(measured, 10**9)
+    for name in ("rate", "records_bytes", "ids_bytes", "parquet_bytes", "single_database"):
+        assert getattr(large, name) == pytest.approx(1000 * getattr(small, name))
+    # What is written again grows faster.
+    assert large.one_version > 1000 * small.one_version
+    assert large.log_bytes > 1000 * small.log_bytes
