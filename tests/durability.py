@@ -19,9 +19,9 @@ from sqlalchemy import text
 
 from hushpoll_protocols import SecureBits
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.sealed_ids import unpack
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_server.store.tables.sealed_ids import unpack
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 from postgres import PostgreSQL
 from served import Load, Process, admin_token, publish, send
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import product
 
 from hushpoll_protocols import FrequencyOracle, MalformedRecord
-from hushpoll_protocols.local_hashing import bucket
+from hushpoll_protocols.oracles.local_hashing import bucket
 
 MOST_ENUMERATED = 5
 """Answers of which every set is asked about; of more, every pair of answers and some sets."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import zstandard
 
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
 MIB = 2**20
 JSON = "application/json"

@@ -19,10 +19,10 @@ from contextlib import suppress
 
 import psutil
 
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
-SERVE = [sys.executable, "-c", "from hushpoll_server.commands import serve; serve()"]
+SERVE = [sys.executable, "-c", "from hushpoll_server.cli.serve import serve; serve()"]
 
 
 # Status and length of an answer, up to the end of its head.
@@ -60,7 +60,7 @@ class Process:
         found = []
         for one in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):  # it has ended meanwhile
-                if "hushpoll_server.ingest.process" in " ".join(one.cmdline()):
+                if "hushpoll_server.processes.ingest" in " ".join(one.cmdline()):
                     found.append(one)
         return found
 

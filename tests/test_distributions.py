@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hushpoll_client.commandline import COMMANDS
+from hushpoll_client.cli.commandline import COMMANDS
 from hushpoll_protocols.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,7 +168,7 @@ def test_the_base_alone_answers_and_names_what_the_rest_needs(built, tmp_path, c
     answered = run(folder, ANSWER)
     assert answered.stdout.split() == [str(folder / "hushpoll_client" / "__init__.py"), "1"]
     refused = run(
-        folder, f"from hushpoll_client.commandline import main\nmain([{command!r}, '--help'])"
+        folder, f"from hushpoll_client.cli.commandline import main\nmain([{command!r}, '--help'])"
     )
     assert (refused.returncode, refused.stdout) == (3, "")
     wanted = {"train": "'hushpoll-server[train]'", "demo": "'hushpoll-server[train]'"}
@@ -181,13 +181,13 @@ def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_p
     done = run(
         folder,
         "from importlib import import_module, resources\n"
-        "from hushpoll_client.commandline import COMMANDS\n"
+        "from hushpoll_client.cli.commandline import COMMANDS\n"
         "for row in COMMANDS.values():\n"
         "    module, _, attribute = row.target.partition(':')\n"
         "    getattr(import_module(module), attribute)\n"
-        "from hushpoll_server.page.assets import ENTRY, assets\n"
+        "from hushpoll_server.pages.assets import ENTRY, assets\n"
         "assert assets().files[ENTRY].body\n"
-        "from hushpoll_fleet.demo import sample_manifest\n"
+        "from hushpoll_fleet.demo.story import sample_manifest\n"
         "assert sample_manifest()\n"
         "tool = resources.files('hushpoll_client_js') / 'tools' / 'draw.js'\n"
         "print(tool, tool.is_file())",

@@ -2,8 +2,8 @@
 
 The base install is enough. Importing this costs a host app next to nothing: each name is loaded
 when it is first used (PEP 562), requests when something is first sent, numpy never. The command
-line (`hushpoll_client.commandline`) and the analyst's client (`hushpoll_client.analyst`) are
-modules of their own.
+line (`hushpoll_client.cli.commandline`) and the analyst's client
+(`hushpoll_client.analyst.analyst_client`) are modules of their own.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
-    from hushpoll_client.entry import Entry
+    from hushpoll_client.device.entry import Entry
+    from hushpoll_client.device.ledger import Ledger
     from hushpoll_client.faults import ConsentMissing, OutboxFull, StorageError
-    from hushpoll_client.ledger import Ledger
-    from hushpoll_client.outcome import Outcome
-    from hushpoll_client.preview import ClearLine, PerturbedLine, Preview
-    from hushpoll_client.randomization import randomize
-    from hushpoll_client.receipt import Receipt, ReportNotSent
-    from hushpoll_client.report import Report
-    from hushpoll_client.survey_client import SurveyClient
+    from hushpoll_client.respondent.outcome import Outcome
+    from hushpoll_client.respondent.preview import ClearLine, PerturbedLine, Preview
+    from hushpoll_client.respondent.randomization import randomize
+    from hushpoll_client.respondent.receipt import Receipt, ReportNotSent
+    from hushpoll_client.respondent.report import Report
+    from hushpoll_client.respondent.survey_client import SurveyClient
     from hushpoll_protocols.errors import (
         BudgetExhausted,
         HushpollError,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         MissingExtra,
         TransportError,
     )
-    from hushpoll_shared.published import Published
+    from hushpoll_shared.survey.published import Published
 
 __all__ = [
     "BudgetExhausted",
@@ -60,28 +60,28 @@ __all__ = [
 
 _HOME = {
     "BudgetExhausted": "hushpoll_protocols.errors",
-    "ClearLine": "hushpoll_client.preview",
+    "ClearLine": "hushpoll_client.respondent.preview",
     "ClientConfig": "hushpoll_client.config",
     "ConsentMissing": "hushpoll_client.faults",
-    "Entry": "hushpoll_client.entry",
+    "Entry": "hushpoll_client.device.entry",
     "HushpollError": "hushpoll_protocols.errors",
     "InvalidParameter": "hushpoll_protocols.errors",
-    "Ledger": "hushpoll_client.ledger",
+    "Ledger": "hushpoll_client.device.ledger",
     "MalformedRecord": "hushpoll_protocols.errors",
     "ManifestRefused": "hushpoll_protocols.errors",
     "MissingExtra": "hushpoll_protocols.errors",
-    "Outcome": "hushpoll_client.outcome",
+    "Outcome": "hushpoll_client.respondent.outcome",
     "OutboxFull": "hushpoll_client.faults",
-    "PerturbedLine": "hushpoll_client.preview",
-    "Preview": "hushpoll_client.preview",
-    "Published": "hushpoll_shared.published",
-    "Receipt": "hushpoll_client.receipt",
-    "Report": "hushpoll_client.report",
-    "ReportNotSent": "hushpoll_client.receipt",
+    "PerturbedLine": "hushpoll_client.respondent.preview",
+    "Preview": "hushpoll_client.respondent.preview",
+    "Published": "hushpoll_shared.survey.published",
+    "Receipt": "hushpoll_client.respondent.receipt",
+    "Report": "hushpoll_client.respondent.report",
+    "ReportNotSent": "hushpoll_client.respondent.receipt",
     "StorageError": "hushpoll_client.faults",
-    "SurveyClient": "hushpoll_client.survey_client",
+    "SurveyClient": "hushpoll_client.respondent.survey_client",
     "TransportError": "hushpoll_protocols.errors",
-    "randomize": "hushpoll_client.randomization",
+    "randomize": "hushpoll_client.respondent.randomization",
 }
 
 

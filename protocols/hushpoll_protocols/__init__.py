@@ -1,8 +1,8 @@
 """Frequency oracles under local differential privacy: the exact law of each protocol.
 
 The scalar side, imported here, uses the standard library alone. Array kernels are in
-:mod:`hushpoll_protocols.kernels` and statistics in :mod:`hushpoll_protocols.estimation` (extra
-``kernels``).
+:mod:`hushpoll_protocols.kernels` and statistics in :mod:`hushpoll_protocols.estimation.frequencies`
+(extra ``kernels``).
 """
 
 from hushpoll_protocols.bits import Bits, ReplayBits, SecureBits

@@ -114,7 +114,7 @@ class FrequencyOracle(ABC):
         """Size of the support of every record, or None where it varies.
 
         Where it varies, the indicators of different categories are uncorrelated given the truth:
-        :mod:`hushpoll_protocols.weights` relies on it.
+        :mod:`hushpoll_protocols.estimation.weights` relies on it.
         """
         return None
 
@@ -212,7 +212,8 @@ class FrequencyOracle(ABC):
         -------
         Fraction
             :meth:`variance`, less what weights that sum to one take from it where the size of the
-            support varies: h^2/V with h = E + f (M - E); see :mod:`hushpoll_protocols.weights`.
+            support varies: h^2/V with h = E + f (M - E); see
+            :mod:`hushpoll_protocols.estimation.weights`.
         """
         raw = self.variance(frequency)
         if self.support_size is not None:

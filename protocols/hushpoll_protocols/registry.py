@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hushpoll_protocols.blh import BLH
 from hushpoll_protocols.errors import InvalidParameter, shown
-from hushpoll_protocols.grr import GRR
-from hushpoll_protocols.olh import OLH
 from hushpoll_protocols.oracle import FrequencyOracle, check_domain
-from hushpoll_protocols.oue import OUE
-from hushpoll_protocols.rappor import RAPPOR
-from hushpoll_protocols.ss import SS
-from hushpoll_protocols.the import THE
+from hushpoll_protocols.oracles.blh import BLH
+from hushpoll_protocols.oracles.grr import GRR
+from hushpoll_protocols.oracles.olh import OLH
+from hushpoll_protocols.oracles.oue import OUE
+from hushpoll_protocols.oracles.rappor import RAPPOR
+from hushpoll_protocols.oracles.ss import SS
+from hushpoll_protocols.oracles.the import THE
 
 
 @dataclass(frozen=True, slots=True)

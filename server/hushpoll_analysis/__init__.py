@@ -17,25 +17,25 @@ except ImportError as error:
 if find_spec("pandas") is None:
     raise MissingExtra("server", "the analysis of records")
 
-from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.counts import Counts, count
-from hushpoll_analysis.cross_table import CrossTable, cross_table
-from hushpoll_analysis.decode import Decoded, debiased, decode
-from hushpoll_analysis.fairness import audit
-from hushpoll_analysis.fairness_groups import GroupsAudit, audit_groups, regrouped
-from hushpoll_analysis.fairness_predictions import AuditPredictions
-from hushpoll_analysis.fairness_report import FairnessAudit, Interval, Withheld
-from hushpoll_analysis.frequencies import (
+from hushpoll_analysis.auditing.audit import audit
+from hushpoll_analysis.auditing.groups import GroupsAudit, audit_groups, regrouped
+from hushpoll_analysis.auditing.predictions import AuditPredictions
+from hushpoll_analysis.auditing.report import FairnessAudit, Interval, Withheld
+from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
+from hushpoll_analysis.estimates.frequencies import (
     AttributeEstimate,
     frequencies,
     frequencies_from_counts,
 )
-from hushpoll_analysis.precision import (
+from hushpoll_analysis.planning.precision import (
     ExpectedWidth,
     expected_width,
     protected_width,
     respondents_for_width,
 )
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.decode import Decoded, debiased, decode
 
 del find_spec, numpy
 

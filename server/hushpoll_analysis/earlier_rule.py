@@ -3,7 +3,7 @@
 A metric was given if each denominator was found to be at least 4 of its standard errors above 0,
 and withheld otherwise. That picks the surveys whose noise made the denominator large, so what was
 given near the threshold did not cover. Nothing but the study may use it; audits use
-:mod:`hushpoll_analysis.fairness_sets`.
+:mod:`hushpoll_analysis.auditing.sets`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.fairness_limits import edgeworth, wilson
-from hushpoll_analysis.fairness_moments import RATES, Moments
-from hushpoll_analysis.fairness_rates import METRICS, quantile
-from hushpoll_analysis.group_rate import product
+from hushpoll_analysis.auditing.group_rate import product
+from hushpoll_analysis.auditing.limits import edgeworth, wilson
+from hushpoll_analysis.auditing.moments import RATES, Moments
+from hushpoll_analysis.auditing.rates import METRICS, quantile
 
 ENOUGH = 4.0
 """Standard errors that a denominator had to be above 0."""

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.auditing.moments import Moments, row_terms
+from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.sets import FAIR, conclusive, disparate, metric
+from hushpoll_analysis.auditing.weights import weights
 from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
-from hushpoll_analysis.fairness_moments import Moments, row_terms
-from hushpoll_analysis.fairness_rates import METRICS
-from hushpoll_analysis.fairness_sets import FAIR, conclusive, disparate, metric
-from hushpoll_analysis.fairness_weights import weights
+from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.weights import WeightLaw
+from hushpoll_protocols.estimation.weights import WeightLaw
 
 SURVEYS_AT_A_TIME = 500
 

@@ -28,8 +28,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     Parameters
     ----------
     config : mapping or None
-        Upper-case keys of ``hushpoll_server.settings.Settings``, such as ``DATABASE_URL``; and
-        ``TESTING``.
+        Upper-case keys of ``hushpoll_server.config.settings.Settings``, such as ``DATABASE_URL``;
+        and ``TESTING``.
 
     Raises
     ------
@@ -38,9 +38,9 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     NotDurable, SchemaRefused
         The database cannot keep the server's promises, or has an unknown schema version.
     """
+    from hushpoll_server.config.settings import Settings
     from hushpoll_server.http.application import build
     from hushpoll_server.services.container import Services
-    from hushpoll_server.settings import Settings
 
     settings = Settings.from_mapping(config)
     return build(settings, Services(settings), testing=bool((config or {}).get("TESTING")))
@@ -53,6 +53,6 @@ def create_asgi(config: Mapping[str, Any] | None = None) -> Whole:
         As `create_app`.
     """
     from hushpoll_server.asgi import Whole
-    from hushpoll_server.settings import Settings
+    from hushpoll_server.config.settings import Settings
 
     return Whole(Settings.from_mapping(config), testing=bool((config or {}).get("TESTING")))

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger, where
-from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
+from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, problem_document, problem_from
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ class Refused(HushpollError):
     Parameters
     ----------
     code : str
-        Code in ``hushpoll_shared.problems.PROBLEMS``.
+        Code in ``hushpoll_shared.wire.problems.PROBLEMS``.
     detail : str
         What is wrong with this request: value, allowed interval and remedy. Never an answer of
         a respondent.

@@ -18,28 +18,28 @@ except OSError as error:
         raise
     raise MissingExtra("train", "training", library=("libgomp.so.1", "libgomp1")) from error
 
-from hushpoll_training.cell import Cell, baseline_cell, cell
-from hushpoll_training.classifier import LDPClassifier
-from hushpoll_training.coded import describe_codes, read_codes
-from hushpoll_training.collected import train_collected
-from hushpoll_training.crossfit import cross_fit
-from hushpoll_training.encoding import priors_for
-from hushpoll_training.evaluation import Evaluation, cross_validate, evaluate
-from hushpoll_training.external import external_predictions
-from hushpoll_training.features import Features
-from hushpoll_training.metric import Metric
-from hushpoll_training.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
-from hushpoll_training.model import Model, fit_clear, fit_records
-from hushpoll_training.outcome import Outcome
-from hushpoll_training.parameters import PARAMETERS, check_parameters
-from hushpoll_training.prediction import Predictions, predict_rows
-from hushpoll_training.record import run_record
-from hushpoll_training.record_encoder import RecordEncoder
-from hushpoll_training.records_fairness import RecordsFairness, fairness_of_records
-from hushpoll_training.rows import read_rows
-from hushpoll_training.saved import load_model, save_model
-from hushpoll_training.simulation import override, train_simulated
-from hushpoll_training.target import Target
+from hushpoll_training.audits.crossfit import cross_fit
+from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.audits.records_fairness import RecordsFairness, fairness_of_records
+from hushpoll_training.data.coded import describe_codes, read_codes
+from hushpoll_training.data.rows import read_rows
+from hushpoll_training.data.target import Target
+from hushpoll_training.encodings.encoding import priors_for
+from hushpoll_training.encodings.features import Features
+from hushpoll_training.encodings.record_encoder import RecordEncoder
+from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, evaluate
+from hushpoll_training.evaluation.metric import Metric
+from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
+from hushpoll_training.learners.classifier import LDPClassifier
+from hushpoll_training.learners.parameters import PARAMETERS, check_parameters
+from hushpoll_training.models.model import Model, fit_clear, fit_records
+from hushpoll_training.models.prediction import Predictions, predict_rows
+from hushpoll_training.models.saved import load_model, save_model
+from hushpoll_training.runs.cell import Cell, baseline_cell, cell
+from hushpoll_training.runs.collected import train_collected
+from hushpoll_training.runs.outcome import Outcome
+from hushpoll_training.runs.record import run_record
+from hushpoll_training.runs.simulation import override, train_simulated
 
 del lightgbm, pandas, sklearn
 

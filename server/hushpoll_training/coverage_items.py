@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.audit_poisoning import extreme_rows, without_fakes
-from hushpoll_analysis.audit_power import (
+from hushpoll_analysis.auditing.moments import RATES
+from hushpoll_analysis.auditing.sets import disparate, metric
+from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
+from hushpoll_analysis.fairness_coverage import Law, truth
+from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
     difference_error,
     expected_moments,
 )
-from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
-from hushpoll_analysis.fairness_coverage import Law, truth
-from hushpoll_analysis.fairness_moments import RATES
-from hushpoll_analysis.fairness_sets import disparate, metric
+from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
 from hushpoll_protocols import create
-from hushpoll_protocols.estimation import normal_quantile
+from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest
-from hushpoll_shared.published import Published
-from hushpoll_training.fairness import Estimate, Limits, fairness_report
-from hushpoll_training.fairness.bootstrap import bca, resample
-from hushpoll_training.fairness.counts import GroupCounts
-from hushpoll_training.fairness.partition import Partition
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.evaluation.fairness import Estimate, Limits, fairness_report
+from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
+from hushpoll_training.evaluation.fairness.counts import GroupCounts
+from hushpoll_training.evaluation.fairness.partition import Partition
 
 RESAMPLES = 500
 SURVEYS_AT_A_TIME = 500

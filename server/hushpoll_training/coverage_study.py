@@ -17,15 +17,15 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.fairness_coverage import Coverage, coverage
-from hushpoll_analysis.fairness_rates import METRICS
 from hushpoll_protocols import create
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training import coverage_items
-from hushpoll_training.coded import describe_codes, read_codes
-from hushpoll_training.features import Features
-from hushpoll_training.learner import fit, scores
-from hushpoll_training.target import THRESHOLD
+from hushpoll_training.data.coded import describe_codes, read_codes
+from hushpoll_training.data.target import THRESHOLD
+from hushpoll_training.encodings.features import Features
+from hushpoll_training.learners.lightgbm_learner import fit, scores
 
 DATA: Mapping[str, tuple[str, str, str]] = {
     "Adult": ("adult_26k.csv", "income", "gender"),

@@ -15,13 +15,13 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.channel import Channel
-from hushpoll_analysis.joint import JointCounts, Side, estimate_joint
+from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
+from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import FrequencyOracle, create
-from hushpoll_protocols.estimation import estimate_proportion, normal_quantile, weighted
-from hushpoll_protocols.score import score_limits
-from hushpoll_protocols.weights import WeightLaw
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile, weighted
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 
 Array = npt.NDArray[np.float64]
 

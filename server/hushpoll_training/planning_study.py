@@ -18,19 +18,24 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.audit_power import AuditAssumptions
-from hushpoll_analysis.channel import Channel
+from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.earlier_rule import earlier_share
 from hushpoll_analysis.fairness_coverage import Law, coverage
-from hushpoll_analysis.group_shares import group_share
-from hushpoll_analysis.planner import POWER, detectable_difference, plan
+from hushpoll_analysis.planning.planner import POWER, detectable_difference, plan
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import FrequencyOracle, create
-from hushpoll_protocols.estimation import Estimate, estimate_proportion, normal_quantile, weighted
+from hushpoll_protocols.estimation.frequencies import (
+    Estimate,
+    estimate_proportion,
+    normal_quantile,
+    weighted,
+)
+from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_protocols.thresholds import floor_in_exp
-from hushpoll_protocols.weights import WeightLaw
 from hushpoll_shared import Manifest
-from hushpoll_shared.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training.coverage_items import Item, audited_survey, markdown
 from hushpoll_training.estimate_study import draw_supports
 

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols import create
-from hushpoll_protocols.estimation import estimate
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import perturb, support_counts
-from hushpoll_protocols.projection import project_simplex
-from hushpoll_protocols.shrinkage import shrunk
-from hushpoll_shared.terminal import emit, json_option, reports_errors
-from hushpoll_training.coded import read_codes
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_training.data.coded import read_codes
 
 FILE: Final = "adult_26k.csv"
 QUESTIONS: Final = ("age", "native-country")

@@ -1,7 +1,7 @@
 """What client and server agree on: manifest, budget, record, wire, problems.
 
 The base install needs the standard library alone. The array side is in
-:mod:`hushpoll_shared.batch` (extra ``kernels``), YAML and the terminal need the extra ``cli``.
+:mod:`hushpoll_shared.wire.batch` (extra ``kernels``), YAML and the terminal need the extra ``cli``.
 """
 
 from hushpoll_protocols import (
@@ -13,13 +13,15 @@ from hushpoll_protocols import (
     MissingExtra,
     TransportError,
 )
-from hushpoll_shared.attributes import Attribute, PublishedAttribute
-from hushpoll_shared.budget import Split, split_budget
-from hushpoll_shared.canonical import InvalidJson, canonical_json, parse_json
-from hushpoll_shared.clock import Clock, FixedClock, SystemClock
-from hushpoll_shared.codec import Codes, Field, Layout
-from hushpoll_shared.manifest import Manifest, load_manifest
-from hushpoll_shared.problems import (
+from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
+from hushpoll_shared.spelling.clock import Clock, FixedClock, SystemClock
+from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
+from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.survey.manifest import Manifest, load_manifest
+from hushpoll_shared.survey.protected import Protected
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Codes, Field, Layout
+from hushpoll_shared.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     PROBLEMS,
     Problem,
@@ -27,10 +29,8 @@ from hushpoll_shared.problems import (
     problem_document,
     problem_from,
 )
-from hushpoll_shared.protected import Protected
-from hushpoll_shared.published import Published
-from hushpoll_shared.records_file import RECORDS_MEDIA_TYPE, pack_records_header, read_records
-from hushpoll_shared.wire import (
+from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header, read_records
+from hushpoll_shared.wire.reports import (
     REPORTS_MEDIA_TYPE,
     Report,
     b64decode,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from hushpoll_analysis import fairness_sets
+from hushpoll_analysis.auditing import sets as fairness_sets
+from hushpoll_analysis.auditing.moments import Moments, row_terms
+from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.sets import metric
+from hushpoll_analysis.auditing.weights import weights
 from hushpoll_analysis.fairness_coverage import Law, coverage, supports, truth
-from hushpoll_analysis.fairness_moments import Moments, row_terms
-from hushpoll_analysis.fairness_rates import METRICS
-from hushpoll_analysis.fairness_sets import metric
-from hushpoll_analysis.fairness_weights import weights
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb

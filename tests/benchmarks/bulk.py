@@ -29,14 +29,14 @@ from benchmarks.collecting import (
     records,
     running,
 )
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
 from hushpoll_server.store.postgresql.taking import copy_rows
 from hushpoll_server.store.sqlite.session import prepare
-from hushpoll_shared.batch import pack_rows
-from hushpoll_shared.published import Published
-from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import pack_rows
+from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 GOAL = 0.5
 KINDS_OF_RECORD = 50_000  # drawn once and sent again under new ids; the server cannot tell

@@ -13,20 +13,25 @@ from lightgbm import LGBMClassifier
 
 from benchmarks.harness import Figure, against, announced
 from benchmarks.paper import PARAMETERS, STANDARD_ERRORS, publish
-from hushpoll_shared.batch import encode_many
-from hushpoll_training.cell import cell, perturbation, split_rows
-from hushpoll_training.coded import read_codes
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.coded import read_codes
+from hushpoll_training.encodings.features import Features
+from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments import shipped
-from hushpoll_training.experiments.comparison import compare
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
 from hushpoll_training.experiments.data import read_data
 from hushpoll_training.experiments.grid import Task, run_cell
 from hushpoll_training.experiments.pool import run_tasks
-from hushpoll_training.experiments.summaries import Place, Summaries, Summary, read_summaries
+from hushpoll_training.experiments.results.comparison import compare
+from hushpoll_training.experiments.results.summaries import (
+    Place,
+    Summaries,
+    Summary,
+    read_summaries,
+)
 from hushpoll_training.experiments.worker import Setup
-from hushpoll_training.features import Features
-from hushpoll_training.metrics import METRICS
-from hushpoll_training.model import Codes, take
+from hushpoll_training.models.model import Codes, take
+from hushpoll_training.runs.cell import cell, perturbation, split_rows
 
 OVERHEAD = 1.15
 FASTER = 2.5

@@ -19,12 +19,12 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
     """Return how far the two means of any metric lie apart, in standard errors."""
     import distributed
 
-    from hushpoll_analysis.scale import ParquetRecords
-    from hushpoll_shared.batch import encode_many
-    from hushpoll_training.distributed import connected
-    from hushpoll_training.distributed_learner import fit_parquet
-    from hushpoll_training.evaluation import evaluate
-    from hushpoll_training.model import fit_records
+    from hushpoll_analysis.records.parquet import ParquetRecords
+    from hushpoll_shared.wire.batch import encode_many
+    from hushpoll_training.evaluation.evaluation import evaluate
+    from hushpoll_training.learners.cluster import connected
+    from hushpoll_training.learners.cluster_learner import fit_parquet
+    from hushpoll_training.models.model import fit_records
 
     codes = load_codes(data / "adult_26k.csv")
     published = resolve(codes, protocol="OUE", split="uniform")
@@ -89,7 +89,7 @@ def write(path: Path, published, records) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from hushpoll_shared.batch import column
+    from hushpoll_shared.wire.batch import column
 
     columns = {}
     for one in published.attributes:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_fleet.processes import Server
-from hushpoll_shared.batch import encode_many
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import encode_many
 from postgres import PostgreSQL
 
 DATABASES = ("sqlite", "postgresql")

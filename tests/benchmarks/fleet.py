@@ -16,17 +16,17 @@ import requests
 from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import Figure, against, announced
 from hushpoll_client import randomize
-from hushpoll_client.analyst import AnalystClient
-from hushpoll_fleet.account import Account
-from hushpoll_fleet.blocks import blocks
-from hushpoll_fleet.conduct import Conduct
-from hushpoll_fleet.population import Population
-from hushpoll_fleet.processes import Server
-from hushpoll_fleet.roster import Roster
-from hushpoll_fleet.wire import WireOptions, play
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_fleet.behaviour.plan import Conduct
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.population.population import Population
+from hushpoll_fleet.sending.account import Account
+from hushpoll_fleet.sending.blocks import blocks
+from hushpoll_fleet.sending.wire import WireOptions, play
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.wire import JSON_MEDIA_TYPE
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 USERS = 1_000_000
 BULK_LIMIT_SECONDS = 10.0

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import REPEATS, Figure, against, alternate, announced, seconds
-from hushpoll_analysis.pair_counts import count_pairs
+from hushpoll_analysis.records.pair_counts import count_pairs
 from hushpoll_server import create_app
-from hushpoll_server.store.reports import Batch
+from hushpoll_server.store.tables.reports import Batch
 from hushpoll_shared import Manifest
-from hushpoll_shared.batch import encode_many
+from hushpoll_shared.wire.batch import encode_many
 
 FOLD_GOAL = 0.5
 ESTIMATE_LIMIT_MS = 50.0

@@ -64,7 +64,7 @@ def fill(database: Path, data: Path, rows: int) -> None:
     """Publish Adult, another protocol an attribute; upload respondents drawn from its rows."""
     from hushpoll_server import create_app
     from hushpoll_shared import Manifest
-    from hushpoll_shared.batch import encode_many, pack_rows
+    from hushpoll_shared.wire.batch import encode_many, pack_rows
 
     codes = load_codes(data / "adult_26k.csv")
     document = draft(codes, protocols=MIXED, split="k-based")
@@ -89,9 +89,9 @@ def fill(database: Path, data: Path, rows: int) -> None:
 
 def measure(database: Path) -> dict[str, float]:
     """Decode every record into indicators and estimate every attribute."""
-    from hushpoll_analysis.counts import Counts
-    from hushpoll_analysis.decode import decode
-    from hushpoll_analysis.frequencies import frequencies_from_counts
+    from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
+    from hushpoll_analysis.records.counts import Counts
+    from hushpoll_analysis.records.decode import decode
     from hushpoll_server import create_app
 
     services = create_app({"DATABASE_URL": f"sqlite:///{database}"}).extensions["hushpoll"]

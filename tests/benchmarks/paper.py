@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.harness import Figure, announced
-from hushpoll_shared.published import Published
-from hushpoll_training.cell import baseline_cell, cell
-from hushpoll_training.coded import describe_codes, read_codes
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.coded import describe_codes, read_codes
+from hushpoll_training.runs.cell import baseline_cell, cell
 
 Codes = Mapping[str, npt.NDArray[np.int64]]
 # The paper's parameters for Adult; all others are LightGBM's defaults.

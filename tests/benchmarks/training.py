@@ -55,8 +55,8 @@ def remembering(data: Path, scale: float) -> list[Figure]:
 def write(path: Path, data: Path, rows: int) -> None:
     """Write records of respondents drawn from Adult's rows, as an export is."""
     from hushpoll_shared import Manifest
-    from hushpoll_shared.batch import encode_many
-    from hushpoll_shared.records_file import pack_records_header
+    from hushpoll_shared.wire.batch import encode_many
+    from hushpoll_shared.wire.records_file import pack_records_header
 
     codes = load_codes(data / "adult_26k.csv")
     document = draft(codes, protocols=dict.fromkeys(SENSITIVE, "OUE"), split="uniform")
@@ -72,7 +72,7 @@ def write(path: Path, data: Path, rows: int) -> None:
 def measure(path: Path, encoding: str) -> dict[str, float]:
     """Train as ``hushpoll train --records`` does."""
     from hushpoll_training import train_collected
-    from hushpoll_training.inputs import read_collected
+    from hushpoll_training.data.inputs import read_collected
 
     survey, records = read_collected(path)
     start = time.perf_counter()

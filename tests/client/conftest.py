@@ -14,9 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from hushpoll_client.retry import Pacing
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.published import Published
+from hushpoll_client.delivery.retry import Pacing
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.published import Published
 
 DRAFT = {
     "name": "work-and-health",
@@ -123,7 +123,7 @@ def respond(
 
 
 def problem(code: str, headers: dict[str, str] | None = None, **extra: object) -> Step:
-    from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, problem_document
+    from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, problem_document
 
     document = problem_document(code, detail="as scripted", **extra)
     return respond(document["status"], document, PROBLEM_MEDIA_TYPE, headers)

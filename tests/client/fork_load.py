@@ -15,7 +15,7 @@ import threading
 import time
 
 from hushpoll_client import ClientConfig, Published, SurveyClient
-from hushpoll_shared.manifest import Manifest
+from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "forks"
 CONFIG = ClientConfig(raise_faults=True, exit_patience=60, first_delay=0.02, longest_delay=0.1)

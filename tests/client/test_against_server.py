@@ -20,12 +20,12 @@ from hushpoll_client import (
     TransportError,
     randomize,
 )
-from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.commandline import main
-from hushpoll_fleet.processes import Server
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.wire import Report as Row
-from hushpoll_shared.wire import new_report_id, pack_reports
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.commandline import main
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.reports import Report as Row
+from hushpoll_shared.wire.reports import new_report_id, pack_reports
 
 HASTY = ClientConfig(attempts=1)
 NUMBERS = itertools.count()
@@ -189,7 +189,7 @@ def test_estimates_cross_tables_and_export(survey, answers, analyst, tmp_path):
     out = tmp_path / "records.bin"
     with out.open("wb") as stream:
         size = analyst.export(survey.name, 1, stream.write)
-    from hushpoll_shared.records_file import read_records
+    from hushpoll_shared.wire.records_file import read_records
 
     exported, records = read_records(out)
     assert out.stat().st_size == size

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from hushpoll_client import jobs
-from hushpoll_client.analyst import AnalystClient
+from hushpoll_client.analyst import jobs
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.jobs import JobFailed
+from hushpoll_client.cli.report_shape import shape_text
 from hushpoll_client.config import ClientConfig
-from hushpoll_client.jobs import JobFailed
-from hushpoll_client.shape_text import shape_text
 from hushpoll_protocols.errors import TransportError
 
 ID = "ab" * 16

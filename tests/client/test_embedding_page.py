@@ -8,9 +8,9 @@ import shlex
 import pytest
 
 from hushpoll_client import ClientConfig
-from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.commandline import main
-from hushpoll_fleet.processes import Server
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.commandline import main
+from hushpoll_fleet.demo.processes import Server
 
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SURVEY = {

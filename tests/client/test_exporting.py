@@ -9,11 +9,11 @@ import pyarrow.parquet as parquet
 import pytest
 
 from hushpoll_client import randomize
-from hushpoll_client.analyst import AnalystClient
-from hushpoll_client.commandline import main
-from hushpoll_fleet.processes import Server
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.wire import Report, new_report_id, pack_reports
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.commandline import main
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports
 
 
 @pytest.fixture(scope="module")

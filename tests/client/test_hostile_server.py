@@ -10,10 +10,10 @@ import click
 import pytest
 
 from client.hostile_server import BODIES, HOSTILE, JOB_ID, HostileServer
-from hushpoll_client.command_group import LazyGroup, hushpoll
-from hushpoll_client.commandline import main
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.text import printable
+from hushpoll_client.cli.command_group import LazyGroup, hushpoll
+from hushpoll_client.cli.commandline import main
+from hushpoll_shared.spelling.text import printable
+from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "plain"
 QUESTION = "Is it\u200b you\u3164? :smile: [red]x[/red]"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hushpoll_client.analyst import AnalystClient
-from hushpoll_fleet.demo import sample_manifest
-from hushpoll_fleet.processes import Server
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.yaml_reader import parse_yaml
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_fleet.demo.story import sample_manifest
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 NUMBERS = itertools.count()
 
@@ -48,7 +48,7 @@ def manifest_file(draft, tmp_path) -> Path:
 
 @pytest.fixture
 def hushpoll(real_server, capsys, monkeypatch) -> Callable[..., tuple[int, str, str]]:
-    from hushpoll_client.commandline import main
+    from hushpoll_client.cli.commandline import main
 
     monkeypatch.setenv("HUSHPOLL_URL", real_server.url)
     monkeypatch.setenv("HUSHPOLL_TOKEN", real_server.token)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from io import BytesIO
 
 import pytest
 
-from hushpoll_shared.records_file import read_records
+from hushpoll_shared.wire.records_file import read_records
 
 SHARES = {
     "replay": 0.1,
@@ -203,7 +203,7 @@ def test_a_cluster_sends_what_one_machine_would(hushpoll, analyst, draft, tmp_pa
 
 
 def test_a_cluster_that_is_not_there_is_named(hushpoll, published, manifest_file, monkeypatch):
-    monkeypatch.setattr("hushpoll_fleet.cluster._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("hushpoll_fleet.sending.cluster._CONNECT_SECONDS", 1)
     code, _, err = hushpoll(
         "simulate", "--manifest", manifest_file, "--respondents", 5, "--dask", "tcp://127.0.0.1:9"
     )

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from hushpoll_client import ClientConfig, randomize
-from hushpoll_fleet.account import Account
-from hushpoll_fleet.blocks import block_size
-from hushpoll_fleet.wire import SeededBits, WireOptions, play
+from hushpoll_fleet.sending.account import Account
+from hushpoll_fleet.sending.blocks import block_size
+from hushpoll_fleet.sending.wire import SeededBits, WireOptions, play
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.records_file import read_records
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.records_file import read_records
 
 
 def records_of(analyst, name: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "first-survey.md"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

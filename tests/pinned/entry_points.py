@@ -22,17 +22,17 @@ from hushpoll_analysis import (
     cross_table,
     frequencies,
 )
-from hushpoll_analysis.report_shape import report_shape
-from hushpoll_client.commandline import main
+from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_client.cli.commandline import main
 from hushpoll_protocols import PROTOCOLS, create
-from hushpoll_protocols.estimation import estimate
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.likelihood import maximum_likelihood
+from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
+from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import indicators, perturb, support_counts
-from hushpoll_protocols.likelihood import maximum_likelihood
-from hushpoll_protocols.projection import norm_sub, project_simplex
-from hushpoll_protocols.shrinkage import shrunk
 from hushpoll_shared import Manifest, Published, pack_records_header
-from hushpoll_shared.batch import encode_many
-from hushpoll_shared.wire import ID_SIZE, REPORTS_HEADER_SIZE
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_shared.wire.reports import ID_SIZE, REPORTS_HEADER_SIZE
 from hushpoll_training import (
     Features,
     baseline_cell,

@@ -15,7 +15,7 @@ from typing import Any
 from exact_law import Q
 
 from hushpoll_protocols import Bits, FrequencyOracle, MalformedRecord, create
-from hushpoll_protocols.local_hashing import bucket
+from hushpoll_protocols.oracles.local_hashing import bucket
 from hushpoll_protocols.packing import pack
 
 

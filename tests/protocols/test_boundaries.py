@@ -11,7 +11,7 @@ import pytest
 from exact_law import Q
 
 from hushpoll_protocols import ReplayBits, create
-from hushpoll_protocols.local_hashing import bucket
+from hushpoll_protocols.oracles.local_hashing import bucket
 
 
 def _record(oracle, value: int, *words: int) -> bytes:

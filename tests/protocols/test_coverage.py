@@ -15,9 +15,9 @@ import pytest
 from scipy import signal, stats
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
-from hushpoll_protocols.estimation import estimate, estimate_proportion, weighted
+from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion, weighted
+from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_protocols.weights import WeightLaw
 
 QUANTILE = 1.959963984540054
 

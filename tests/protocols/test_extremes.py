@@ -11,7 +11,7 @@ from conformance import SeededBits, check_epsilon, is_well_formed
 from exact_law import Q
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, ReplayBits, create
-from hushpoll_protocols.estimation import estimate
+from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.kernels import indicators, malformed, perturb, support_counts
 
 KS = [2, 3, 255, 256, 257, 65535, 65536]

@@ -310,7 +310,7 @@ def test_where_no_cache_can_be_written_kernels_compile_in_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("absent", ["numpy", "numba"])
-@pytest.mark.parametrize("module", ["kernels", "likelihood"])
+@pytest.mark.parametrize("module", ["kernels", "estimation.likelihood"])
 def test_without_the_extra_the_error_names_it(module, absent):
     check = (
         "import sys\n"
@@ -328,7 +328,7 @@ def test_without_the_extra_the_error_names_it(module, absent):
     assert "pip install 'hushpoll[kernels]'" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["estimation", "projection"])
+@pytest.mark.parametrize("module", ["estimation", "estimation.projection"])
 def test_statistics_without_numpy_name_the_extra(module):
     check = (
         "import sys\n"

@@ -33,7 +33,7 @@ from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Clien
 from scipy.optimize import minimize_scalar
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
-from hushpoll_protocols.estimation import estimate
+from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_protocols.packing import pack
 

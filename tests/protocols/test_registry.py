@@ -20,9 +20,9 @@ from hushpoll_protocols import (
     create,
     registry,
 )
-from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.kernels.checks import mark_malformed
 from hushpoll_protocols.kernels.interface import Kernel
+from hushpoll_protocols.oracles.grr import GRR
 
 FOLDER = Path(hushpoll_protocols.__file__).parent
 KERNEL_FOLDER = FOLDER / "kernels"

@@ -21,7 +21,7 @@ from rational_exp import enclose_exp
 from scipy import optimize
 
 from hushpoll_protocols import PROTOCOLS, create
-from hushpoll_protocols.the import optimal_threshold
+from hushpoll_protocols.oracles.the import optimal_threshold
 from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp, log_rounded_up
 from hushpoll_protocols.thresholds import enclose_exp as decimal_enclosure
 

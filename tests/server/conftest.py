@@ -26,9 +26,9 @@ from hushpoll_server.asgi import Whole
 from hushpoll_server.services.container import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
-from hushpoll_shared import wire
-from hushpoll_shared.clock import FixedClock
-from hushpoll_shared.published import Published
+from hushpoll_shared.spelling.clock import FixedClock
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 from postgres import SHARED, TEMPLATE, PostgreSQL
 
 NOON = "2026-03-01T12:00:00Z"

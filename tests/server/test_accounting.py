@@ -6,7 +6,7 @@ import random
 import threading
 from collections import Counter
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 THREADS = 6
 ROUNDS = 12

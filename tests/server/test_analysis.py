@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from hushpoll_protocols import SecureBits
-from hushpoll_server.store import blobs
-from hushpoll_shared import wire
+from hushpoll_server.store.tables import blobs
+from hushpoll_shared.wire import reports as wire
 
 # At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
 # the estimate differs from it by rounding alone.

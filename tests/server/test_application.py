@@ -10,10 +10,10 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import create_app
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.http import answers
 from hushpoll_server.ingest.routes import ROUTES
-from hushpoll_server.settings import Settings
-from hushpoll_shared.problems import PROBLEMS
+from hushpoll_shared.wire.problems import PROBLEMS
 
 
 @pytest.mark.parametrize(

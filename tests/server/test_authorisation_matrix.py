@@ -16,8 +16,8 @@ import pytest
 
 from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
-from hushpoll_server.services.access import SCOPES
-from hushpoll_shared import wire
+from hushpoll_server.services.surveys.access import SCOPES
+from hushpoll_shared.wire import reports as wire
 
 METRICS_TOKEN = "m" * 24
 VERSION = "/api/v1/surveys/work/versions/1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 
 def test_a_batch_counts_each_report_once(site, make_report):

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from hushpoll_server.store import migrate
-from hushpoll_shared import wire
-from hushpoll_shared.clock import FixedClock
+from hushpoll_shared.spelling.clock import FixedClock
+from hushpoll_shared.wire import reports as wire
 
 VERSION = "/api/v1/surveys/work/versions/1"
 

@@ -18,9 +18,9 @@ import click
 import pytest
 import yaml
 
-from hushpoll_client.commandline import COMMANDS
-from hushpoll_server.configuration import load
-from hushpoll_server.settings import SETTINGS
+from hushpoll_client.cli.commandline import COMMANDS
+from hushpoll_server.config.configuration import load
+from hushpoll_server.config.settings import SETTINGS
 from served import Process
 
 ROOT = Path(__file__).parents[2]

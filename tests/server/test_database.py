@@ -17,7 +17,7 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
 from hushpoll_server.store.sqlite import session
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 on_sqlite = pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
 

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.segments import SegmentStore
 from hushpoll_server.store.sqlite import session
+from hushpoll_server.store.tables.segments import SegmentStore
 
 SIZE = 37
 

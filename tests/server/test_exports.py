@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from hushpoll_analysis.decode import debiased, decode
-from hushpoll_server import mixing
-from hushpoll_server.mixing import Mixed
-from hushpoll_server.services import tables
-from hushpoll_shared import wire
-from hushpoll_shared.csv_cells import unescaped
+from hushpoll_analysis.records.decode import debiased, decode
+from hushpoll_server.services.results import tables
+from hushpoll_server.store import mixing
+from hushpoll_server.store.mixing import Mixed
+from hushpoll_shared.spelling.csv_cells import unescaped
+from hushpoll_shared.wire import reports as wire
 
 PATH = "/api/v1/surveys/work/versions/1/records"
 # Texts that a spreadsheet or a careless writer would change.

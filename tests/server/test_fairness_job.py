@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from hushpoll_training import fairness_of_records
 
 VERSION = "/api/v1/surveys/work/versions/1"

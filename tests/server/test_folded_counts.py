@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from hushpoll_server.services import analysis
-from hushpoll_shared import wire
+from hushpoll_server.services.results import analysis
+from hushpoll_shared.wire import reports as wire
 
 VERSION = "/api/v1/surveys/work/versions/1"
 
@@ -25,7 +25,7 @@ def agree(site):
 
 
 def test_counts_grow_with_each_fold_and_never_by_mixing(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", 20)
+    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 20)
     published = site.publish(minimum_batch=5)
     total = 0
     for number in (5, 9, 30, 6, 41):
@@ -114,7 +114,7 @@ def test_counts_of_a_release_that_kept_other_pairs_are_made_anew(site, monkeypat
     published = site.publish()
     site.fill(published, 20)
     with monkeypatch.context() as patched:
-        patched.setattr("hushpoll_analysis.pair_counts.PAIRED_CATEGORIES", 5)
+        patched.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 5)
         site.collector.upkeep.fold(row(site))
     path = f"{VERSION}/cross-tables?a=age&b=gender"
     assert site.get(path).json["n"] == 20

@@ -12,11 +12,11 @@ import httpx
 import pytest
 import uvicorn
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.ingest.connections import Connections
 from hushpoll_server.ingest.forwarding import share_of_web
 from hushpoll_server.services.devices import DeviceServices
-from hushpoll_server.settings import Settings
 
 
 @pytest.mark.parametrize(

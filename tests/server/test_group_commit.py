@@ -12,7 +12,7 @@ import pytest
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest import group_commit
 from hushpoll_server.ingest.group_commit import GroupCommit
-from hushpoll_server.store.reports import Arrival, Outcome
+from hushpoll_server.store.tables.reports import Arrival, Outcome
 
 POISON = 0
 ACCEPTED = [Outcome.ACCEPTED]

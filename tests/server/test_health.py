@@ -9,10 +9,10 @@ import time
 import pytest
 
 from hushpoll_server.ingest.group_commit import GroupCommit
-from hushpoll_server.services.readiness import Readiness
-from hushpoll_server.services.writability import Writability
+from hushpoll_server.services.taking.readiness import Readiness
+from hushpoll_server.services.taking.writability import Writability
 from hushpoll_server.store import migrate
-from hushpoll_server.store.reports import Arrival, Outcome
+from hushpoll_server.store.tables.reports import Arrival, Outcome
 
 REPORT = Arrival(1, bytes(16), b"record")
 

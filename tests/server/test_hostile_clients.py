@@ -23,10 +23,10 @@ import requests
 import sqlalchemy as sa
 
 from hostile_clients import CLIENTS, REPORTS, Target, bearer, http_request, post, raw
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.store.database import parse_url
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
 QUICK = 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_server.store.reports import Arrival
+from hushpoll_server.store.tables.reports import Arrival
 
 MANIFESTS = ["/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"]
 

@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from served import Process, admin_token, publish, send_all
 
 REPORTS = 400

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from served import Process, admin_token, publish
 
 

@@ -12,11 +12,11 @@ import zipfile
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs import kinds
 from hushpoll_server.jobs.queue import JsonSerializer, check_jobs_url, open_queue
 from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
-from hushpoll_server.settings import Settings
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 VERSION = "/api/v1/surveys/work/versions/1"
 
@@ -90,7 +90,7 @@ def test_a_fold_is_a_job(make_site):
 
 @pytest.mark.parametrize("encoding", ["indicator", "posterior"])
 def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path, encoding):
-    from hushpoll_training.saved import load_model
+    from hushpoll_training.models.saved import load_model
 
     published = site.publish()
     incomes = ["poor", "rich"] * 30

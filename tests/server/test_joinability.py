@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hushpoll_server.store.sealed_ids import unpack
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.sealed_ids import unpack
+from hushpoll_shared.wire import reports as wire
 from postgres_files import stored_rows
 
 FOLDS, PER_FOLD = 4, 40
@@ -149,7 +149,7 @@ def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_surv
     make_site, make_report, monkeypatch, rng, database_url, tmp_path
 ):
     """What a large survey shows while it is open, and no longer when it is over."""
-    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", PER_FOLD)
+    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", PER_FOLD)
     site = make_site()
     shuffle_by(site, monkeypatch, rng)
     published, ids, _ = collect(site, make_report)
@@ -159,7 +159,7 @@ def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_surv
     # Of 4 permutations of 40, one fixed point each.
     assert matches <= 4 + 12
     monkeypatch.setattr(
-        "hushpoll_server.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
+        "hushpoll_server.store.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
     )
     row = site.collector.surveys.latest("work")
     assert site.collector.upkeep.fold(row, last=True) == 0
@@ -178,7 +178,7 @@ def test_of_a_spent_token_nothing_is_left_to_join(
     site, make_report, database_url, tmp_path, request
 ):
     _, _, tokens = collect(site, make_report)
-    from hushpoll_server.services.access import hash_token
+    from hushpoll_server.services.surveys.access import hash_token
 
     hashes = [hash_token(token) for token in tokens]
     with site.collector.database.reading() as connection:

@@ -8,9 +8,10 @@ import time
 
 import pytest
 
-from hushpoll_server.http import page, surveys
-from hushpoll_server.page.rendered import RenderedPages
-from hushpoll_server.services.surveys import SurveyService
+from hushpoll_server.http.resources import surveys
+from hushpoll_server.pages import survey as page
+from hushpoll_server.pages.rendered import RenderedPages
+from hushpoll_server.services.surveys.surveys import SurveyService
 
 
 def large(make_draft, categories, **changes):

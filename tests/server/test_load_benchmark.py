@@ -15,8 +15,8 @@ from benchmarks.load.figures import Options
 from benchmarks.load.honest import fill
 from benchmarks.load.open_loop import Answers, Offer, offer
 from benchmarks.load.site import one_report
-from hushpoll_fleet.processes import Server
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
 
 FEW = 20
 

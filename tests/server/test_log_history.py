@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

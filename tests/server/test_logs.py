@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from hushpoll_server import logs
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from served import Process, publish
 
 MARK = "x7Qz"

@@ -9,10 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
-from hushpoll_server.services.sampling import FoldLag, Sampler
-from hushpoll_server.settings import Settings
-from hushpoll_shared import wire
+from hushpoll_server.services.maintenance.sampling import FoldLag, Sampler
+from hushpoll_shared.wire import reports as wire
 
 TOKEN = "metrics-token-of-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -9,8 +9,8 @@ import time
 import psutil
 import pytest
 
-from hushpoll_server.services.writability import Writability
-from hushpoll_shared import wire
+from hushpoll_server.services.taking.writability import Writability
+from hushpoll_shared.wire import reports as wire
 from served import Process, admin_token, publish, send
 
 

@@ -8,8 +8,8 @@ from sqlalchemy.exc import OperationalError
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.reports import Arrival, Outcome, ReportStore
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.reports import Arrival, Outcome, ReportStore
+from hushpoll_shared.wire import reports as wire
 
 # Where it is one exchange as well, so that repeats are compared afterwards.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -21,9 +21,9 @@ import pytest
 import yaml
 from sqlalchemy import make_url
 
-from hushpoll_server.configuration import load
+from hushpoll_server.config.configuration import load
+from hushpoll_server.config.settings import SETTINGS
 from hushpoll_server.metrics import Metrics
-from hushpoll_server.settings import SETTINGS
 from postgres import PostgreSQL
 from served import Load, Process, admin_token, publish, send
 

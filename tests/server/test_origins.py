@@ -7,8 +7,8 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.ingest.routes import REPORTS as REPORTS_ROUTE
 from hushpoll_server.ingest.routes import ROUTES, SURVEY, VERSION
-from hushpoll_server.services.origins import CACHE_SECONDS, Origins, check_origin
-from hushpoll_shared import wire
+from hushpoll_server.services.surveys.origins import CACHE_SECONDS, Origins, check_origin
+from hushpoll_shared.wire import reports as wire
 
 SHOP = "https://shop.example.org"
 REPORTS = "/api/v1/surveys/work/reports"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
 REPORTS = "/api/v1/surveys/work/reports"
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ WITHOUT_FLASK = """
 import sys
 sys.modules["flask"] = None
 from hushpoll_protocols.errors import MissingExtra
-for name in ("hushpoll_server", "hushpoll_server.commands"):
+for name in ("hushpoll_server", "hushpoll_server.cli.serve"):
     try:
         __import__(name)
     except MissingExtra as error:
@@ -30,9 +30,9 @@ def test_without_flask_the_extra_is_named():
 
 def test_a_server_starts_without_what_only_counting_and_training_need():
     """Guards: numba and pandas were half of the time that a start took."""
-    code = "import sys, hushpoll_server.commands; print(*sys.modules)"
+    code = "import sys, hushpoll_server.cli.serve; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(found.stdout.split())
-    assert "hushpoll_server.serving" in loaded
+    assert "hushpoll_server.processes.serving" in loaded
     slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
     assert loaded & slow == set()

@@ -3,10 +3,10 @@ import re
 
 import pytest
 
-from hushpoll_server.page.assets import WORKER, assets
-from hushpoll_server.page.questions import MOST_RADIO_BUTTONS, questions
-from hushpoll_shared.clock import FixedClock
-from hushpoll_shared.manifest import Manifest
+from hushpoll_server.pages.assets import WORKER, assets
+from hushpoll_server.pages.questions import MOST_RADIO_BUTTONS, questions
+from hushpoll_shared.spelling.clock import FixedClock
+from hushpoll_shared.survey.manifest import Manifest
 
 
 def asked(make_draft, **attribute):

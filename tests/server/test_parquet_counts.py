@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import count
-from hushpoll_analysis.scale import count_parquet
+from hushpoll_analysis.records.parquet import count_parquet
 from hushpoll_protocols.errors import InvalidParameter
 
 VERSION = "/api/v1/surveys/work/versions/1"

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import event, inspect, text
 
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_server.services.access import hash_token
+from hushpoll_server.services.surveys.access import hash_token
 from hushpoll_server.store import migrate
-from hushpoll_server.store.reports import Arrival, Outcome
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.reports import Arrival, Outcome
+from hushpoll_shared.wire import reports as wire
 from postgres_files import files
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -14,9 +14,9 @@ from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.postgresql.session import SESSION
-from hushpoll_server.store.reports import Batch, Outcome
-from hushpoll_shared import wire
-from hushpoll_shared.batch import encode_many
+from hushpoll_server.store.tables.reports import Batch, Outcome
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.batch import encode_many
 from postgres_files import stored_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

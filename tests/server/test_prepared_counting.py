@@ -10,11 +10,11 @@ SCRIPT = """
 import gc
 import numpy as np
 from numba.core.registry import CPUDispatcher
-from hushpoll_analysis.pair_counts import count_pairs
+from hushpoll_analysis.records.pair_counts import count_pairs
 from hushpoll_protocols import SecureBits
-from hushpoll_server.services.counting import prepare
-from hushpoll_shared.batch import malformed_many
-from hushpoll_shared.manifest import Manifest
+from hushpoll_server.services.results.counting import prepare
+from hushpoll_shared.wire.batch import malformed_many
+from hushpoll_shared.survey.manifest import Manifest
 
 def loaded():
     return {

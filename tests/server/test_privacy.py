@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hushpoll_server.store.sealed_ids import unpack
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.sealed_ids import unpack
+from hushpoll_shared.wire import reports as wire
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -13,7 +13,7 @@ from sqlalchemy import Date, DateTime, inspect
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from served import Process, admin_token, publish
 
 MARK = "q9Zk7"

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from hushpoll_server.services.analysis import WAITING_QUESTIONS
-from hushpoll_shared import wire
+from hushpoll_server.services.results.analysis import WAITING_QUESTIONS
+from hushpoll_shared.wire import reports as wire
 
 PATH = "/api/v1/surveys/work/versions/1/"
 
@@ -16,7 +16,7 @@ PATH = "/api/v1/surveys/work/versions/1/"
 @pytest.fixture(autouse=True)
 def no_pairs(monkeypatch):
     """Cross-tables read the records, as those of large domains do."""
-    monkeypatch.setattr("hushpoll_analysis.pair_counts.PAIRED_CATEGORIES", 2)
+    monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 2)
 
 
 @pytest.mark.parametrize("what", ["records", "records?format=csv", "cross-tables?a=gender&b=age"])
@@ -55,7 +55,7 @@ def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr("hushpoll_server.services.exports.Mixed", fail)
+        broken.setattr("hushpoll_server.services.results.exports.Mixed", fail)
         for _ in range(2 + WAITING_QUESTIONS):
             assert site.problem(site.get(PATH + "records"))[:2] == (500, "internal")
     assert site.get(PATH + "records").status_code == 200

@@ -9,10 +9,10 @@ import time
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.ingest.rates import MemoryCounters, Rates, RedisCounters
 from hushpoll_server.ingest.requests import Request
-from hushpoll_server.settings import Settings
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from redis_server import redis_server
 
 ABROAD = "203.0.113.7"

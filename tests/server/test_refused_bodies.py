@@ -12,8 +12,8 @@ from contextlib import closing
 import pytest
 import requests
 
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.wire import reports as wire
 
 MIB = 2**20
 REPORTS = "/api/v1/surveys/work/reports"

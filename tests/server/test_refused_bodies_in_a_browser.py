@@ -12,8 +12,8 @@ import pytest
 import requests
 from playwright.sync_api import Page, sync_playwright
 
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.wire import reports as wire
 
 MIB = 2**20
 VERSION = "/api/v1/surveys/work/versions/1"

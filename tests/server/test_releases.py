@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import text
 
 from hushpoll_server.jobs.check import check_counts
-from hushpoll_server.jobs.folder import Folder
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_server.services.maintenance import Maintenance
-from hushpoll_server.services.schedule import period_end
+from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.maintenance.turns import Folder
+from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.store import migrate
-from hushpoll_shared import wire
-from hushpoll_shared.clock import FixedClock, parse_timestamp
+from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
+from hushpoll_shared.wire import reports as wire
 
 VERSION = "/api/v1/surveys/work/versions/1"
 HALF_A_DAY = 12 * 3600
@@ -346,7 +346,7 @@ def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
 
 @pytest.mark.parametrize("most", [7, 16])
 def test_releases_of_full_segments_hold_every_report_once(site, make_report, monkeypatch, most):
-    monkeypatch.setattr("hushpoll_server.store.blobs.SEGMENT_REPORTS", most)
+    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", most)
     published = site.publish(release="daily")
     sent = Counter()
     for size in (5, 11, 23, 3, 40):

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 
 def body_of(published, report):

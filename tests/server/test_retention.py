@@ -7,7 +7,7 @@ import time
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 from postgres_files import files
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -77,7 +77,7 @@ def test_deleting_again_changes_nothing(site, over):
 
 
 def test_a_pair_whose_counts_are_not_kept_is_gone_with_the_records(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_analysis.pair_counts.PAIRED_CATEGORIES", 7)
+    monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 7)
     published = site.publish()
     site.fill(published, 20)
     close(site)

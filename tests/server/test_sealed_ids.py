@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from hushpoll_server.store import migrate, sealed_ids
+from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.sealed_ids import OLD, TAG_SIZE, YOUNG, unpack
-from hushpoll_shared import wire
+from hushpoll_server.store.tables import sealed_ids
+from hushpoll_server.store.tables.sealed_ids import OLD, TAG_SIZE, YOUNG, unpack
+from hushpoll_shared.wire import reports as wire
 
 VERSION = 7
 

@@ -22,11 +22,11 @@ import pytest
 
 import served
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server import serving
-from hushpoll_server.children import Given
-from hushpoll_server.serving import Child
-from hushpoll_server.settings import Settings
-from hushpoll_server.store.sealed_ids import unpack
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.processes import serving
+from hushpoll_server.processes.children import Given
+from hushpoll_server.processes.serving import Child
+from hushpoll_server.store.tables.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
 

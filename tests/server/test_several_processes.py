@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.reports import Arrival, Batch, Outcome, ReportStore
-from hushpoll_server.store.sealed_ids import unpack
-from hushpoll_server.store.segments import SegmentStore
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.reports import Arrival, Batch, Outcome, ReportStore
+from hushpoll_server.store.tables.sealed_ids import unpack
+from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_shared.wire import reports as wire
 
 
 @pytest.fixture

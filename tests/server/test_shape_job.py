@@ -6,12 +6,12 @@ import shutil
 import numpy as np
 import pytest
 
-from hushpoll_analysis.report_shape import ALPHA, report_shape
+from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared import wire
-from hushpoll_shared.wire import Report
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.reports import Report
 
 VERSION = "/api/v1/surveys/work/versions/1"
 

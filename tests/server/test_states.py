@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from hushpoll_server.services.surveys import State
+from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.schema import metadata
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 CLOSE = "/api/v1/surveys/work/versions/1/close"
 

@@ -16,8 +16,8 @@ import pytest
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, sealed_ids
-from hushpoll_server.store.sealed_ids import unpack
-from hushpoll_shared import wire
+from hushpoll_server.store.tables.sealed_ids import unpack
+from hushpoll_shared.wire import reports as wire
 from served import SERVE, Load, Process, admin_token, publish, send
 
 METRICS_TOKEN = "metrics-token-of-tests"

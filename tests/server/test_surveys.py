@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from hushpoll_shared.published import Published
+from hushpoll_shared.survey.published import Published
 
 
 def test_publishing_answers_with_the_published_form_and_its_digest(site, make_draft):

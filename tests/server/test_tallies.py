@@ -79,7 +79,7 @@ def test_counts_that_are_being_written_are_not_missing(tallies, monkeypatch):
 def test_counts_that_the_database_does_not_take_are_not_waited_for(tallies, monkeypatch):
     tallies.add(1, "2026-03-01", "duplicate")
     with monkeypatch.context() as patched:
-        patched.setattr("hushpoll_server.store.tallies.WAIT_SECONDS", 0.05)
+        patched.setattr("hushpoll_server.store.tables.counters.WAIT_SECONDS", 0.05)
         with tallies._writing, pytest.raises(Refused, match="latest counts") as refused:
             tallies.totals(1)
     assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)

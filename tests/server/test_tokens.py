@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared import wire
+from hushpoll_shared.wire import reports as wire
 
 
 def bearer(token):

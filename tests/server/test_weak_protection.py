@@ -8,9 +8,9 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_analysis.planner import plan
-from hushpoll_client.survey_commands import survey as survey_commands
-from hushpoll_shared.manifest import Manifest
+from hushpoll_analysis.planning.planner import plan
+from hushpoll_client.cli.surveys import survey as survey_commands
+from hushpoll_shared.survey.manifest import Manifest
 
 
 def draft(*epsilons: str, name: str = "weak") -> dict[str, object]:

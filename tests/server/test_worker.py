@@ -12,15 +12,15 @@ import time
 import psutil
 import pytest
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.check import check_counts
-from hushpoll_server.jobs.folder import Folder
 from hushpoll_server.jobs.queue import open_queue
-from hushpoll_server.settings import Settings
-from hushpoll_shared import wire
-from hushpoll_shared.clock import SystemClock
+from hushpoll_server.services.maintenance.turns import Folder
+from hushpoll_shared.spelling.clock import SystemClock
+from hushpoll_shared.wire import reports as wire
 from redis_server import redis_server
 
-WORKER = [sys.executable, "-c", "from hushpoll_server.worker_command import worker; worker()"]
+WORKER = [sys.executable, "-c", "from hushpoll_server.cli.worker import worker; worker()"]
 VERSION = "/api/v1/surveys/work/versions/1"
 # Fitted for many seconds, however fast the machine.
 LONG = {"parameters": {"n_estimators": 200_000, "num_leaves": 31, "min_child_samples": 1}}
@@ -224,7 +224,7 @@ def test_counts_are_checked_against_the_segments_and_repaired(make_site, databas
 
 
 def test_nothing_of_a_worker_runs_before_it_is_told_to():
-    code = "import threading, hushpoll_server.worker_command; print(threading.active_count())"
+    code = "import threading, hushpoll_server.cli.worker; print(threading.active_count())"
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
     found = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, env=environment

@@ -23,7 +23,7 @@ from hushpoll_protocols import (
     create,
     format_epsilon,
 )
-from hushpoll_protocols.local_hashing import bucket, finalise
+from hushpoll_protocols.oracles.local_hashing import bucket, finalise
 from hushpoll_shared import (
     PROBLEMS,
     InvalidJson,

@@ -7,9 +7,9 @@ import csv
 import numpy as np
 import pytest
 
-from hushpoll_shared.batch import encode_many
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.records_file import pack_records_header
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_shared.wire.records_file import pack_records_header
 
 
 def draft(*, protocol="GRR", epsilon="64", target=None, split="uniform", **changes):

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learner import fit
-from hushpoll_training.model import fit_records
-from hushpoll_training.model_text import UnsoundText, check_text
-from hushpoll_training.model_trial import TrialFailed, try_text
-from hushpoll_training.saved import load_model, save_model
+from hushpoll_training.learners.lightgbm_learner import fit
+from hushpoll_training.models.model import fit_records
+from hushpoll_training.models.model_text import UnsoundText, check_text
+from hushpoll_training.models.model_trial import TrialFailed, try_text
+from hushpoll_training.models.saved import load_model, save_model
 
 ROWS = 40
 HUGE = ("2147483647", "-2147483648", "99999999999999999999", "1e999", "nan", "-7", "1e308", "")
@@ -27,7 +27,7 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 from click.testing import CliRunner
-from hushpoll_training.commands import predict
+from hushpoll_training.cli.train import predict
 for line in sys.stdin:
     out = Path(line.strip()) / "scores.csv"
     options = ["--model", line.strip(), "--data", sys.argv[1], "--out", str(out)]
@@ -231,7 +231,7 @@ def test_a_trial_that_dies_is_an_error_that_names_the_signal(saved, monkeypatch)
         try_text("tree\n")
     assert lightgbm.Booster(model_str=text).num_trees() == 8
     monkeypatch.setattr(
-        "hushpoll_training.saved.try_text",
+        "hushpoll_training.models.saved.try_text",
         lambda text: (_ for _ in ()).throw(TrialFailed("ends the process that reads it (SIGSEGV)")),
     )
     with pytest.raises(InvalidParameter, match=r"model\.txt ends the process.*train the model"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_analysis.fairness_sets import FAIR
+from hushpoll_analysis.auditing.sets import FAIR
 from hushpoll_training.coverage_study import (
     DATA,
     EPSILONS,

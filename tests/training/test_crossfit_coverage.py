@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis.fairness import audit
-from hushpoll_training import crossfit
-from hushpoll_training.audit_inputs import AuditInputs
-from hushpoll_training.crossfit import cross_fit
-from hushpoll_training.target import Target
+from hushpoll_analysis.auditing.audit import audit
+from hushpoll_training.audits import crossfit
+from hushpoll_training.audits.audit_inputs import AuditInputs
+from hushpoll_training.audits.crossfit import cross_fit
+from hushpoll_training.data.target import Target
 
 SIZES = [40, pytest.param(400, marks=pytest.mark.slow)]
 RESPONDENTS = 6000

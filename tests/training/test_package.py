@@ -61,7 +61,7 @@ def test_the_public_names_are_these():
 def test_without_the_extra_the_command_names_it(absent):
     program = (
         f"import sys; sys.modules[{absent!r}] = None; "
-        "from hushpoll_client.commandline import main; main(['train'])"
+        "from hushpoll_client.cli.commandline import main; main(['train'])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hushpoll_protocols.local_hashing import bucket, finalise
+from hushpoll_protocols.oracles.local_hashing import bucket, finalise
 from vector_builders.document import Group, hex64, write
 from vector_builders.words import MASK, take
 

@@ -8,12 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hushpoll_client.preview import build_preview
-from hushpoll_client.sentences import factor, guess_sentence, protection_of_question, truth_sentence
+from hushpoll_client.respondent.preview import build_preview
+from hushpoll_client.respondent.sentences import (
+    factor,
+    guess_sentence,
+    protection_of_question,
+    truth_sentence,
+)
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.odds import posterior_bounds
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.protection import question_level, survey_level
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.protection import question_level, survey_level
 from vector_builders.document import Group, write
 
 EPSILONS = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.attributes import hex_thresholds
+from hushpoll_shared.survey.attributes import hex_thresholds
 from vector_builders.document import Group, write
 from vector_builders.surveys import SMALL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.terms import RELEASES
+from hushpoll_shared.survey.terms import RELEASES
 
 SMALL: dict[str, Any] = {
     "name": "small",

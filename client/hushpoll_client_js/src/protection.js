@@ -1,5 +1,5 @@
 /**
- * How well an epsilon protects: the table of levels that `hushpoll_shared/protection.py` has as well. The vectors hold
+ * How well an epsilon protects: the table of levels that `hushpoll_shared/survey/protection.py` has as well. The vectors hold
  * both to it. A larger level is worse.
  */
 

@@ -7,12 +7,12 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT, RANGE, Bytes
-from hushpoll_protocols.local_hashing import LocalHashing
 from hushpoll_protocols.oracle import FrequencyOracle
-from hushpoll_protocols.ss import SS
-from hushpoll_protocols.unary import UnaryEncoding
+from hushpoll_protocols.oracles.grr import GRR
+from hushpoll_protocols.oracles.local_hashing import LocalHashing
+from hushpoll_protocols.oracles.ss import SS
+from hushpoll_protocols.oracles.unary import UnaryEncoding
 
 Numbers = npt.NDArray[np.int32]
 

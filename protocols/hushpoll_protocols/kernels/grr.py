@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushpoll_protocols.grr import GRR
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
+from hushpoll_protocols.oracles.grr import GRR
 
 _ONE = np.uint64(1)
 

@@ -12,7 +12,7 @@ from hushpoll_protocols.kernels.blocks import read_only
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.grr import respond
 from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
-from hushpoll_protocols.local_hashing import LocalHashing, finalise
+from hushpoll_protocols.oracles.local_hashing import LocalHashing, finalise
 
 Multipliers = npt.NDArray[np.uint32]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hushpoll_protocols.kernels import bit_records
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
-from hushpoll_protocols.ss import SS
+from hushpoll_protocols.oracles.ss import SS
 
 _ONE = np.uint64(1)
 _LAST = np.uint64(2**64 - 1)

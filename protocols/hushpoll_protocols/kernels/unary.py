@@ -9,7 +9,7 @@ import numpy as np
 from hushpoll_protocols.kernels import bit_records
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
-from hushpoll_protocols.unary import UnaryEncoding
+from hushpoll_protocols.oracles.unary import UnaryEncoding
 
 
 @njit

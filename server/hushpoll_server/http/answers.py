@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from hushpoll_server import answering
 from hushpoll_server.errors import Refused
-from hushpoll_shared.text import show
+from hushpoll_shared.spelling.text import show
 
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
 CODE_OF_STATUS: Mapping[int, str] = {

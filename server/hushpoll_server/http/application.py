@@ -10,24 +10,13 @@ import structlog
 from flask import Flask, Response, g
 from flask_openapi3.openapi import OpenAPI
 
-from hushpoll_server.http import (
-    analysis,
-    answers,
-    current,
-    device_operations,
-    headers,
-    jobs,
-    models,
-    observing,
-    origins,
-    page,
-    surveys,
-    tokens,
-)
-from hushpoll_server.http import metrics as metrics_page
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.http import answers, current, device_operations, headers, models, observing
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
+from hushpoll_server.http.resources import analysis, jobs, origins, surveys, tokens
+from hushpoll_server.http.resources import metrics as metrics_page
+from hushpoll_server.pages import survey as page
 from hushpoll_server.services.container import Services
-from hushpoll_server.settings import Settings
 
 BLUEPRINTS = (surveys.api, origins.api, tokens.api, analysis.api, jobs.api)
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from hushpoll_server.http import models
 from hushpoll_server.http.openapi import REF, body_of, problems
-from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
 _SCHEMAS: Final = (models.Health, models.Ready, models.ReportAnswer, models.RejectedReport)

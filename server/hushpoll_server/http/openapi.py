@@ -6,7 +6,7 @@ from typing import Any
 
 from flask_openapi3.models.info import Info
 
-from hushpoll_shared.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
+from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
 
 VERSION = "1"
 REF = "#/components/schemas/{model}"

@@ -19,7 +19,7 @@ from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Reque
 from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.devices import DeviceServices
-from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.taking.readiness import Readiness
 from hushpoll_server.store import migrate
 
 log = get_logger(__name__)

@@ -7,10 +7,10 @@ from typing import Final, cast
 
 import httpx
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
 from hushpoll_server.ingest.requests import Bodies, Request, Send
-from hushpoll_server.settings import Settings
 
 # For an answer's head: a cross-table over millions of records takes seconds.
 ANSWER_SECONDS: Final = 300.0

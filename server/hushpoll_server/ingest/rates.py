@@ -26,11 +26,11 @@ from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.requests import Request, client_address
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.access import bearer_token
-from hushpoll_server.settings import Settings
+from hushpoll_server.services.surveys.access import bearer_token
 
 log = get_logger(__name__)
 

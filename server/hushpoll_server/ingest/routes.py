@@ -18,19 +18,19 @@ from hushpoll_server.answering import (
     too_large,
     unsupported_type,
 )
-from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
+from hushpoll_server.ingest.compression import TooLarge, expand
 from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
-from hushpoll_server.services.batches import BatchOutcome
 from hushpoll_server.services.devices import DeviceServices
-from hushpoll_server.services.readiness import Readiness
-from hushpoll_server.services.surveys import NotRemembered
-from hushpoll_server.store.reports import Outcome
-from hushpoll_server.store.surveys import VersionRow
-from hushpoll_shared.canonical import InvalidJson, parse_json
-from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
+from hushpoll_server.services.surveys.surveys import NotRemembered
+from hushpoll_server.services.taking.batches import BatchOutcome
+from hushpoll_server.services.taking.readiness import Readiness
+from hushpoll_server.store.tables.reports import Outcome
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
+from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
 # Threads for what may wait: the database, a compressed or large body, a batch's checks.

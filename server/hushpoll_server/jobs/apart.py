@@ -21,14 +21,14 @@ from typing import IO, Any, Final
 
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_server import logs
+from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import WORK, Result
 from hushpoll_server.jobs.watch import LOOK_SECONDS, JobWatch
 from hushpoll_server.services.container import Services
-from hushpoll_server.settings import SETTINGS, Settings
-from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.clock import FixedClock, format_timestamp
-from hushpoll_shared.problems import PROBLEMS
+from hushpoll_server.store.tables.jobs import JobRow
+from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
+from hushpoll_shared.wire.problems import PROBLEMS
 
 log = logs.get_logger(__name__)
 

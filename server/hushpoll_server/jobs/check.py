@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.services.container import Services
-from hushpoll_server.settings import Settings
-from hushpoll_server.store.counts import Folded
+from hushpoll_server.store.tables.counts import Folded
 
 
 def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, bool]]:

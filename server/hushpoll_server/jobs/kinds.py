@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from hushpoll_analysis.report_shape import report_shape
+from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_server.services.container import Services
-from hushpoll_server.services.surveys import State
-from hushpoll_server.store.surveys import VersionRow
-from hushpoll_shared.terms import IMMEDIATE
+from hushpoll_server.services.surveys.surveys import State
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.survey.terms import IMMEDIATE
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
         The worker was installed without the extra ``train``.
     """
     try:
-        from hushpoll_training.card import model_card
-        from hushpoll_training.collected import train_collected
-        from hushpoll_training.parameters import check_parameters
-        from hushpoll_training.record import run_record
-        from hushpoll_training.saved import save_model
+        from hushpoll_training.learners.parameters import check_parameters
+        from hushpoll_training.models.saved import save_model
+        from hushpoll_training.reports.card import model_card
+        from hushpoll_training.runs.collected import train_collected
+        from hushpoll_training.runs.record import run_record
     except ImportError as error:
         raise MissingExtra("train", "a training job") from error
     learner = check_parameters(parameters.get("parameters", {}))
@@ -108,7 +108,7 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
         The worker was installed without the extra ``train``.
     """
     try:
-        from hushpoll_training.records_fairness import fairness_of_records
+        from hushpoll_training.audits.records_fairness import fairness_of_records
     except ImportError as error:
         raise MissingExtra("train", "a fairness job") from error
     release = parts.analysis.release(row)

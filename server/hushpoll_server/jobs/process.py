@@ -12,13 +12,13 @@ from typing import Final
 
 from huey.consumer import Consumer
 
-from hushpoll_server.jobs.folder import Folder
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.jobs.stand_in import StandIn
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.container import Services
-from hushpoll_server.settings import Settings
+from hushpoll_server.services.maintenance.turns import Folder
 
 log = get_logger(__name__)
 

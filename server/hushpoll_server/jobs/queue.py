@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_server.settings import Settings
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
 

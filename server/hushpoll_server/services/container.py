@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.queue import JobQueue
-from hushpoll_server.services.analysis import Analysis
-from hushpoll_server.services.counting import counted
 from hushpoll_server.services.devices import DeviceServices
-from hushpoll_server.services.exports import Exports
-from hushpoll_server.services.jobs import Jobs
-from hushpoll_server.services.releases import Releases
-from hushpoll_server.services.retention import Retention
-from hushpoll_server.services.sampling import Sampler
-from hushpoll_server.services.upkeep import Upkeep
-from hushpoll_server.settings import Settings
-from hushpoll_server.shuffle import shuffled
-from hushpoll_server.store.counts import CountStore
-from hushpoll_server.store.jobs import JobStore
-from hushpoll_server.store.releases import ReleaseStore
-from hushpoll_server.store.segments import SegmentStore
+from hushpoll_server.services.maintenance.retention import Retention
+from hushpoll_server.services.maintenance.sampling import Sampler
+from hushpoll_server.services.maintenance.sealing import Upkeep
+from hushpoll_server.services.results.analysis import Analysis
+from hushpoll_server.services.results.counting import counted
+from hushpoll_server.services.results.exports import Exports
+from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.store.shuffle import shuffled
+from hushpoll_server.store.tables.counts import CountStore
+from hushpoll_server.store.tables.jobs import JobStore
+from hushpoll_server.store.tables.releases import ReleaseStore
+from hushpoll_server.store.tables.segments import SegmentStore
 
 
 class Services(DeviceServices):

@@ -5,21 +5,21 @@ Nothing here imports a web framework, numba or what analyses records.
 
 from __future__ import annotations
 
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
-from hushpoll_server.services.access import Access
-from hushpoll_server.services.batches import BatchIngest
-from hushpoll_server.services.ingest import Ingest
-from hushpoll_server.services.origins import Origins
-from hushpoll_server.services.surveys import SurveyService
-from hushpoll_server.services.writability import Writability
-from hushpoll_server.settings import Settings
+from hushpoll_server.services.surveys.access import Access
+from hushpoll_server.services.surveys.origins import Origins
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.services.taking.batches import BatchIngest
+from hushpoll_server.services.taking.reports import Ingest
+from hushpoll_server.services.taking.writability import Writability
 from hushpoll_server.store import migrate, write_probe
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.origins import OriginStore
-from hushpoll_server.store.reports import ReportStore
-from hushpoll_server.store.surveys import SurveyStore
-from hushpoll_server.store.tallies import TallyStore
-from hushpoll_server.store.tokens import TokenStore
+from hushpoll_server.store.tables.counters import TallyStore
+from hushpoll_server.store.tables.origins import OriginStore
+from hushpoll_server.store.tables.reports import ReportStore
+from hushpoll_server.store.tables.surveys import SurveyStore
+from hushpoll_server.store.tables.tokens import TokenStore
 
 
 class DeviceServices:

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.standing_connections import StandingConnections
+from hushpoll_server.store.tables.closing import Cutoff
 
 
 class Waiting(NamedTuple):

@@ -17,8 +17,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.store import postgresql, sqlite
 from hushpoll_server.store.backend import Backend
-from hushpoll_server.store.closing import Cutoff
 from hushpoll_server.store.standing_connections import StandingConnections
+from hushpoll_server.store.tables.closing import Cutoff
 
 LOGGING_NAME = "hushpoll"
 RETRY_AFTER_SECONDS = 2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.text import show
+from hushpoll_shared.spelling.text import show
 from hushpoll_training.datasets import acs_coverage, adult, lsac
 from hushpoll_training.datasets.dataset import Dataset, Recipe
 from hushpoll_training.datasets.source import Source, download

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_shared.csv_cells import escaped
-from hushpoll_shared.manifest import Manifest
-from hushpoll_training.coded import attribute_name
+from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.data.coded import attribute_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_shared.text import show
+from hushpoll_shared.spelling.text import show
 
 TIMEOUT: Final = (10.0, 60.0)
 """Seconds to connect, and between two parts of the answer."""

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.budget import DRAFT_SPLITS, NAMED_SPLITS
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.text import NAME_LENGTH, is_name, show
-from hushpoll_shared.yaml_reader import parse_yaml
-from hushpoll_training.cell import TEST_SIZE
-from hushpoll_training.coded import attribute_name
+from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
+from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.yaml_reader import parse_yaml
+from hushpoll_training.data.coded import attribute_name
 from hushpoll_training.experiments import fields
 from hushpoll_training.experiments.roles import OF_CODES, read_roles
-from hushpoll_training.parameters import check_parameters
+from hushpoll_training.learners.parameters import check_parameters
+from hushpoll_training.runs.cell import TEST_SIZE
 
 HUSHPOLL: Final = "hushpoll"
 REFERENCE: Final = "reference"

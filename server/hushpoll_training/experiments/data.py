@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.text import show
-from hushpoll_training.coded import read_codes
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.data.coded import read_codes
+from hushpoll_training.data.rows import read_rows
 from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.rows import read_rows
 
 
 def read_data(experiment: Experiment) -> dict[str, npt.NDArray[np.int64]]:

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.coded import attribute_name, describe_codes
+from hushpoll_training.data.coded import attribute_name, describe_codes
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
 from hushpoll_training.experiments.data import read_data
 from hushpoll_training.experiments.grid import Task, publish, tasks
 from hushpoll_training.experiments.journal import open_journal
 from hushpoll_training.experiments.pool import run_tasks
-from hushpoll_training.experiments.results import write_results
+from hushpoll_training.experiments.results.results import write_results
 from hushpoll_training.experiments.worker import Setup
-from hushpoll_training.model import Codes, count_rows
-from hushpoll_training.record import versions
+from hushpoll_training.models.model import Codes, count_rows
+from hushpoll_training.runs.record import versions
 
 REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
 """What the reference engine's results depend on besides what ours do."""
@@ -91,7 +91,7 @@ def run_experiment(
     check_columns(experiment, codes)
     if experiment.engine == REFERENCE:
         # Its packages are another extra's, and not every version will do.
-        from hushpoll_training.experiments.reference_clients import check_clients
+        from hushpoll_training.experiments.reference.clients import check_clients
 
         check_clients()
     grid = tasks(experiment)

@@ -13,8 +13,8 @@ from typing import Any
 
 from hushpoll_protocols import format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.text import show
-from hushpoll_training.encoding import ENCODINGS
+from hushpoll_shared.spelling.text import show
+from hushpoll_training.encodings.encoding import ENCODINGS
 
 SEEDS_END = 2**31
 SEEDS_AT_MOST = 10_000

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.budget import DRAFT_SPLITS
-from hushpoll_shared.published import Published
-from hushpoll_training.cell import BASELINE, baseline_cell, cell
-from hushpoll_training.coded import attribute_name, describe_codes
-from hushpoll_training.evaluation import Evaluation
+from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.coded import attribute_name, describe_codes
+from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
-from hushpoll_training.model import Codes
-from hushpoll_training.simulation import override
+from hushpoll_training.models.model import Codes
+from hushpoll_training.runs.cell import BASELINE, baseline_cell, cell
+from hushpoll_training.runs.simulation import override
 
 _ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
 
@@ -117,7 +117,7 @@ def run_task(experiment: Experiment, codes: Codes, task: Task) -> dict[str, Any]
     Raises
     ------
     InvalidParameter
-        As :func:`hushpoll_training.cell.cell` and :func:`publish`.
+        As :func:`hushpoll_training.runs.cell.cell` and :func:`publish`.
     """
     evaluation, timings = run_cell(experiment, codes, task)
     return {
@@ -135,7 +135,7 @@ def run_cell(
     clear = task.protocol == BASELINE
     if experiment.engine == REFERENCE:
         # Its packages are another extra's.
-        from hushpoll_training.experiments.reference import reference_cell
+        from hushpoll_training.experiments.reference.engine import reference_cell
 
         theirs = reference_cell(
             published,

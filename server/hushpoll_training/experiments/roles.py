@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.manifest import Manifest, load_manifest
-from hushpoll_shared.text import show
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_training.experiments import fields
 
 OF_CODES: Final = ("target", "protected", "sensitive")

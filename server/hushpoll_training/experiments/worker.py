@@ -13,7 +13,7 @@ from typing import Any, Final
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import Task, run_task
-from hushpoll_training.model import Codes
+from hushpoll_training.models.model import Codes
 
 READY: Final = "ready"
 

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.batch import encode_many
-from hushpoll_shared.published import Published
-from hushpoll_training.cell import TEST_SIZE, perturbation, split_rows
-from hushpoll_training.evaluation import FOLDS, evaluate
-from hushpoll_training.metrics import UTILITY
-from hushpoll_training.model import Codes, fit_clear, fit_records, take
-from hushpoll_training.target import Target
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.target import Target
+from hushpoll_training.evaluation.evaluation import FOLDS, evaluate
+from hushpoll_training.evaluation.metrics import UTILITY
+from hushpoll_training.models.model import Codes, fit_clear, fit_records, take
+from hushpoll_training.runs.cell import TEST_SIZE, perturbation, split_rows
 
 SCORES: Final = UTILITY
 """What can be made as large as possible."""

@@ -22,7 +22,7 @@ from benchmarks.collecting import empty_database, publish
 from benchmarks.load.figures import Figure, Options
 from benchmarks.load.site import AS_USUAL, one_report
 from benchmarks.load.wrk import CONNECTIONS, Generator, Run, median_rate, slowest
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 from hushpoll_server import create_asgi
 from hushpoll_server.asgi import Whole
 

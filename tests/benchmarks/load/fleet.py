@@ -15,9 +15,9 @@ from benchmarks.collecting import DRAFT, REPORTS, ask, ids, records, running
 from benchmarks.fleet import CONCURRENCY, post_all
 from benchmarks.load.figures import Figure, Options, at_least, lost
 from benchmarks.load.site import AS_USUAL
-from hushpoll_fleet.processes import Server, run_json
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server, run_json
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
 GOAL = 0.9
 BULK_TIMES = 100

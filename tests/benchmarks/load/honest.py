@@ -15,10 +15,10 @@ from benchmarks.load import hostile, peer
 from benchmarks.load.figures import Figure, Options, at_least, at_most
 from benchmarks.load.site import site
 from benchmarks.load.wrk import CONNECTIONS, Generator, median_rate, slowest
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
-from hushpoll_shared.batch import pack_rows
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.batch import pack_rows
 
 PEER_GOALS = {"sqlite": 3.0, "postgresql": 2.5}
 SLOW_P99_GOAL = 3.0

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from hushpoll_shared.wire import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 PATH = "/api/v1/surveys/load/reports"
 CONNECTED_SECONDS = 60.0

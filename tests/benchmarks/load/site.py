@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks.collecting import REPORTS, ask, records, running
 from benchmarks.load.figures import Figure, Options, lost
 from benchmarks.load.wrk import Generator
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
-from hushpoll_shared.published import Published
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
 
 AS_USUAL = ("--trusted-proxies=1", "--metrics-token=token-of-the-load-test")
 

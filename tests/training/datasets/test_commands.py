@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.manifest import load_manifest
-from hushpoll_training.coded import read_codes
+from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_training.cli.data import data
+from hushpoll_training.cli.experiment import experiment
+from hushpoll_training.data.coded import read_codes
+from hushpoll_training.data.rows import read_rows
 from hushpoll_training.datasets import LOADERS, load
-from hushpoll_training.datasets.commands import data
-from hushpoll_training.experiments.commands import experiment
-from hushpoll_training.rows import read_rows
 
 RAW = "ID,lsat,ugpa,fulltime,fam_inc,gender,race1,pass_bar\n" + "".join(
     f"{at},{30 + at % 3},{3 + at % 2 / 2},{1 + at % 2},{1 + at % 5},"

@@ -6,7 +6,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.experiments import commands, shipped
+from hushpoll_training.cli import experiment as commands
+from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import Finished
 
@@ -154,7 +155,7 @@ def test_plot_of_nothing_is_refused(tmp_path):
 
 def test_drawing_without_matplotlib_names_the_extra(finished, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "hushpoll_training.experiments.figures", raising=False)
+    monkeypatch.delitem(sys.modules, "hushpoll_training.experiments.results.figures", raising=False)
     code, _, err = call("plot", finished[0], "--out", tmp_path / "plots")
     assert code == 3
     assert "pip install 'hushpoll-server[train]'" in err

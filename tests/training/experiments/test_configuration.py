@@ -7,7 +7,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.configuration import Experiment, load_configuration
-from hushpoll_training.parameters import PARAMETERS
+from hushpoll_training.learners.parameters import PARAMETERS
 
 
 def test_lists_are_put_in_one_order(settings):

@@ -13,7 +13,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import missing, run_experiment
 from hushpoll_training.experiments.grid import Task, tasks
-from hushpoll_training.experiments.results import COLUMNS
+from hushpoll_training.experiments.results.results import COLUMNS
 
 TIMINGS = [name for name in COLUMNS if name.endswith("_seconds")]
 

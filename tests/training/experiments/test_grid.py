@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from hushpoll_training.cell import cell
-from hushpoll_training.coded import read_codes
+from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import Task, publish, run_task, sensitive_of, tasks
+from hushpoll_training.runs.cell import cell
 
 
 def test_every_combination_once_and_a_baseline_for_each_seed(settings):

@@ -7,13 +7,13 @@ from itertools import pairwise
 import click
 from click.testing import CliRunner
 
-from hushpoll_training.datasets.commands import data
-from hushpoll_training.experiments.commands import experiment, run
+from hushpoll_training.cli.data import data
+from hushpoll_training.cli.experiment import experiment, run
+from hushpoll_training.cli.tune import tune_command
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import tasks
-from hushpoll_training.experiments.results import COLUMNS
+from hushpoll_training.experiments.results.results import COLUMNS
 from hushpoll_training.experiments.shipped import find
-from hushpoll_training.tuning.commands import tune_command
 
 
 def test_the_how_to_names_keys_columns_and_configurations(root, settings):

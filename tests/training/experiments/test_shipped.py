@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_training.coded import read_codes
+from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import check_columns

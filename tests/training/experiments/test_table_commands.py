@@ -6,9 +6,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.experiments.commands import experiment
-from hushpoll_training.experiments.curves import read_results
-from hushpoll_training.experiments.summaries import summarise_results
+from hushpoll_training.cli.experiment import experiment
+from hushpoll_training.experiments.results.curves import read_results
+from hushpoll_training.experiments.results.summaries import summarise_results
 
 
 def call(*arguments):

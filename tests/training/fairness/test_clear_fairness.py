@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.fairness_command import fairness
+from hushpoll_training.cli.fairness import fairness
 
 
 @pytest.fixture(scope="module")

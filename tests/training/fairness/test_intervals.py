@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushpoll_training.fairness import closed_form
-from hushpoll_training.fairness.bootstrap import bca, resample
-from hushpoll_training.fairness.counts import GroupCounts
+from hushpoll_training.evaluation.fairness import closed_form
+from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
+from hushpoll_training.evaluation.fairness.counts import GroupCounts
 
 Z = 1.959963984540054
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from hushpoll_shared.batch import column
+from hushpoll_shared.wire.batch import column
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_training import distributed, distributed_grid
-from hushpoll_training.distributed import connected
-from hushpoll_training.distributed_grid import run_on_cluster
+from hushpoll_training.experiments import cluster_grid as distributed_grid
 from hushpoll_training.experiments import worker
+from hushpoll_training.experiments.cluster_grid import run_on_cluster
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import run_experiment
 from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.results import COLUMNS
+from hushpoll_training.experiments.results.results import COLUMNS
+from hushpoll_training.learners import cluster as distributed
+from hushpoll_training.learners.cluster import connected
 
 TIMINGS = [name for name in COLUMNS if name.endswith("_seconds")]
 
@@ -164,7 +165,7 @@ def test_a_cluster_that_goes_away_keeps_what_is_done(experiment, tmp_path):
 
 
 def test_no_scheduler_and_no_address_are_told(monkeypatch):
-    monkeypatch.setattr("hushpoll_training.distributed.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("hushpoll_training.learners.cluster.CONNECT_SECONDS", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"

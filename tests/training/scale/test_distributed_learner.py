@@ -7,15 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from hushpoll_analysis.scale import ParquetRecords
+from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.manifest import Manifest
-from hushpoll_training.distributed import connected
-from hushpoll_training.distributed_learner import fit_parquet
-from hushpoll_training.encoding import priors_for
-from hushpoll_training.evaluation import evaluate
-from hushpoll_training.model import fit_records
-from hushpoll_training.saved import load_model, save_model
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.encodings.encoding import priors_for
+from hushpoll_training.evaluation.evaluation import evaluate
+from hushpoll_training.learners.cluster import connected
+from hushpoll_training.learners.cluster_learner import fit_parquet
+from hushpoll_training.models.model import fit_records
+from hushpoll_training.models.saved import load_model, save_model
 
 THERE, HERE = range(4), range(20)
 # Rows and columns are drawn for each tree, so that a seed makes a difference.

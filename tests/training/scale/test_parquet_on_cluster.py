@@ -3,10 +3,10 @@
 import numpy as np
 
 from hushpoll_analysis import count
-from hushpoll_analysis.scale import count_parquet
+from hushpoll_analysis.records.parquet import count_parquet
 from hushpoll_shared import Manifest
-from hushpoll_shared.batch import encode_many
-from hushpoll_training.distributed import connected
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.learners.cluster import connected
 
 
 def test_a_cluster_counts_exactly_what_one_machine_counts(cluster, write_parquet, tmp_path):

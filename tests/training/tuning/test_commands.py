@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.commands import train
-from hushpoll_training.parameters import read_parameters
-from hushpoll_training.tuning import commands
+from hushpoll_training.cli import tune as commands
+from hushpoll_training.cli.train import train
+from hushpoll_training.learners.parameters import read_parameters
 from hushpoll_training.tuning.space import Span
 
 

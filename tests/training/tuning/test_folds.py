@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.cell import split_rows
-from hushpoll_training.evaluation import evaluate
-from hushpoll_training.model import fit_clear, fit_records, take
+from hushpoll_training.evaluation.evaluation import evaluate
+from hushpoll_training.models.model import fit_clear, fit_records, take
+from hushpoll_training.runs.cell import split_rows
 from hushpoll_training.tuning.folds import make_problem
 
 PARAMETERS = {"n_estimators": 8, "min_child_samples": 5}

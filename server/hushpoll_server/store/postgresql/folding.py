@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from hushpoll_server.store.backend import Waiting
 from hushpoll_server.store.postgresql.session import SESSION
-from hushpoll_server.store.sealed_ids import ID_SIZE, TAG_SIZE
+from hushpoll_server.store.tables.sealed_ids import ID_SIZE, TAG_SIZE
 
 # Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536

@@ -12,11 +12,11 @@ from psycopg.errors import InsufficientPrivilege, UniqueViolation
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import ProgrammingError
 
-from hushpoll_server.store.closing import TAKES_REPORTS, Cutoff
 from hushpoll_server.store.postgresql.session import VERSION_LOCKS
 from hushpoll_server.store.schema import inbox
-from hushpoll_server.store.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
 from hushpoll_server.store.standing_connections import StandingConnections
+from hushpoll_server.store.tables.closing import TAKES_REPORTS, Cutoff
+from hushpoll_server.store.tables.sealed_ids import ID_SIZE, OLD, TAG_SIZE, YOUNG
 
 # Signature, flags and length of the header's extension; a tuple of -1 fields ends the file.
 COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)

@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import Connection, Engine, text
 
 from hushpoll_server.store.backend import Waiting
-from hushpoll_server.store.sealed_ids import ID_SIZE, TAG_SIZE
 from hushpoll_server.store.sqlite.session import BUSY_MILLISECONDS
+from hushpoll_server.store.tables.sealed_ids import ID_SIZE, TAG_SIZE
 
 # Reports that are handed over as one value.
 GATHERED_ROWS: Final = 65_536

@@ -1,0 +1,179 @@
+"""``hushpoll answer``: a survey in a terminal, from consent to receipt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hushpoll_client.cli.device_options import AT_A_TERMINAL, ledger_option
+from hushpoll_client.cli.interview import interview
+from hushpoll_client.device.entry import Entry
+from hushpoll_client.respondent.survey_client import SurveyClient
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import BudgetExhausted
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.spelling.text import printable, printable_lines
+from hushpoll_shared.survey.terms import LARGEST_BATCH
+
+_STATEMENT: Final = """\
+The survey {survey!r} of {server} asks for your answers.
+If you agree, this computer fetches its questions and asks them. What the survey calls sensitive is
+randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
+before it leaves, and can stop until then. What was sent stays with the server: nobody can take it
+back, and deleting files here does not change that.
+That you have answered, the epsilon spent and the number of your report are kept in
+{path},
+so that this survey is not answered twice; the report itself until the server has taken it.
+To stop a report that waits, and wipe all but the epsilon: hushpoll ledger withdraw {survey}"""
+
+_SEND_SECONDS: Final = 10.0
+
+
+@click.command()
+@click.argument("link")
+@click.option("--digest", help="Pin: SHA-256 of the survey, given to you by its author.")
+@click.option(
+    "--token",
+    envvar="HUSHPOLL_RESPONDENT_TOKEN",
+    help="Your single-use token. Other users of this machine can read a command line: prefer the "
+    "variable.  [env: HUSHPOLL_RESPONDENT_TOKEN]",
+)
+@click.option("--max-epsilon", help="Most that this survey may spend, over all its versions.")
+@click.option("--max-epsilon-total", help="Most that all surveys in the ledger may spend.")
+@click.option(
+    "--sensitive", multiple=True, help="Attribute that must never leave in clear; repeatable."
+)
+@click.option(
+    "--required-batch",
+    type=click.IntRange(1, LARGEST_BATCH),
+    help="Fewest reports that the survey may release at once.",
+)
+@ledger_option
+@json_option
+@reports_errors
+def answer(
+    link: str,
+    digest: str | None,
+    token: str | None,
+    max_epsilon: str | None,
+    max_epsilon_total: str | None,
+    sensitive: tuple[str, ...],
+    required_batch: int | None,
+    path: Path,
+    as_json: bool,
+) -> None:
+    """Answer the survey at LINK, such as https://polls.example.org/s/work-and-health.
+
+    A digest in the link (#sha256=DIGEST) or --digest pins the survey. A survey is answered once:
+    asked again, the same report stands. Without a network the report is kept, and sent by the next
+    `hushpoll answer` or `hushpoll ledger send`.
+    """
+    from rich.console import Console
+
+    # Questions go to standard error: standard output has the result alone.
+    console = Console(stderr=True, soft_wrap=True, emoji=False)
+    with SurveyClient.from_link(
+        link,
+        digest=digest,
+        token=token,
+        max_epsilon=max_epsilon,
+        max_epsilon_total=max_epsilon_total,
+        required_sensitive=sensitive,
+        required_batch=required_batch,
+        storage=path,
+        config=AT_A_TERMINAL,
+    ) as client:
+        if not _agrees(client, path, console):
+            click.echo("Nothing was read, fetched or sent.", err=True)
+            sys.exit(1)
+        published = client.published
+        if _entry(client) is None:
+            answers = _ask(client, console)
+            if answers is None:
+                click.echo("Nothing was randomised, spent or sent.", err=True)
+                sys.exit(1)
+            client.randomize(answers)
+        else:
+            console.print(
+                "With this ledger this version was answered before: its one report stands, and "
+                "nothing is asked again.\nAnother person answers with a ledger of their own: "
+                "--ledger FILE",
+                highlight=False,
+            )
+        client.flush(_SEND_SECONDS)
+        entry = _entry(client)
+        if entry is None or entry.id is None:
+            raise BudgetExhausted(
+                f"the answer to {published.name!r} was withdrawn; it is not given again"
+            )
+        document = {
+            "status": entry.state,
+            "survey": published.name,
+            "version": published.version,
+            "digest": entry.digest,
+            "id": entry.id,
+            "epsilon": format_epsilon(entry.epsilon),
+            "epsilon_spent": format_epsilon(client.ledger.spent()),
+        }
+        emit(document, lambda: _receipt(document, entry), as_json=as_json)
+        if entry.state == "refused":
+            sys.exit(1)
+
+
+def _agrees(client: SurveyClient, path: Path, console: Any) -> bool:
+    if client.consented:
+        return True
+    statement = _STATEMENT.format(survey=client.survey, server=client.server, path=path)
+    console.print(statement, markup=False, highlight=False)
+    return _yes("Do you agree?", console) and client.give_consent(statement)
+
+
+def _ask(client: SurveyClient, console: Any) -> dict[str, str | None] | None:
+    published = client.published
+    console.print()
+    console.print(printable(published.title), style="bold", markup=False)
+    if published.description:
+        console.print(printable_lines(published.description), markup=False, highlight=False)
+    try:
+        answers = interview(published, console)
+    except EOFError:
+        return None
+    console.print("\nThis will leave your computer:\n", style="bold")
+    preview = printable_lines(str(client.preview(answers)))
+    console.print(preview, markup=False, highlight=False)
+    return answers if _yes("\nRandomise and send it?", console) else None
+
+
+def _yes(question: str, console: Any) -> bool:
+    try:
+        given: str = console.input(f"{question} \\[y/N] ")
+    except EOFError:
+        return False
+    return given.strip().lower() in {"y", "yes"}
+
+
+def _entry(client: SurveyClient) -> Entry | None:
+    digest = client.published.digest
+    return next((one for one in client.ledger.entries() if one.digest == digest), None)
+
+
+def _receipt(document: dict[str, Any], entry: Entry) -> str:
+    said = {
+        "accepted": "Sent, and acknowledged by the server, where it stays. The report is not kept "
+        "here any more.",
+        "waiting": "The server did not acknowledge the report, which may have arrived all the "
+        "same. It is kept, and cannot be changed; send it again with: hushpoll ledger send",
+        "refused": f"The server refused the report for good: {entry.reason}.",
+    }[entry.state]
+    return "\n".join(
+        (
+            said,
+            f"survey: {document['survey']} version {document['version']}",
+            f"digest: {document['digest']}",
+            f"report: {document['id']}",
+            f"epsilon: {document['epsilon']}; spent on all surveys: {document['epsilon_spent']}",
+        )
+    )

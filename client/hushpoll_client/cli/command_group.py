@@ -1,0 +1,138 @@
+"""The click group behind ``hushpoll``: lazy commands, exit codes, no traceback for a mistake."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from hushpoll_client.cli.commandline import COMMANDS, Row
+from hushpoll_protocols.errors import HushpollError, MissingExtra
+from hushpoll_shared.cli.terminal import describe, exit_code
+
+# `terminal` has said which extra is missing if click is.
+import click  # isort: skip
+
+_OURS: Final = "hushpoll_"
+_OTHER: Final = "hushpoll-server"
+_INTERRUPTED: Final = 130
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  done
+  1  refused or failed: the message says what and why
+  2  wrong usage of the command line
+  3  something optional is not installed: the message names it
+  4  network: the server could not be reached, or is busy
+  130  interrupted
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of `COMMANDS`, sorted."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command.
+
+        Raises
+        ------
+        MissingExtra
+            If a package that it needs is not installed.
+        HushpollError
+            If it is of another release than this program.
+        """
+        del ctx
+        row = COMMANDS.get(cmd_name)
+        return None if row is None else _imported(cmd_name, row)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Choose the command by its name, and where a row says so by an option of it."""
+        row = COMMANDS.get(args[0]) if args else None
+        given = {one.partition("=")[0] for one in args[1:]}
+        for option, other in row.instead.items() if row else ():
+            if option in given:
+                return args[0], _imported(args[0], other), args[1:]
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the summaries of the table, so that help imports no command."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
+
+
+def _imported(name: str, row: Row) -> click.Command:
+    module, _, attribute = row.target.partition(":")
+    if row.extra != "cli":
+        _check_release()
+    try:
+        command = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        # A package of ours that is absent as a whole is another distribution's; a module that
+        # is missing in one is a fault.
+        if error.name is None or (error.name.startswith(_OURS) and "." in error.name):
+            raise
+        raise MissingExtra(row.extra, f"hushpoll {name}") from error
+    if not isinstance(command, click.Command):
+        raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
+    return command
+
+
+def _check_release() -> None:
+    # pip warns where one of the two is upgraded alone, and installs it nevertheless.
+    try:
+        found = version(_OTHER)
+    except PackageNotFoundError:
+        return
+    if found != (own := version("hushpoll")):
+        raise HushpollError(
+            f"{_OTHER} is of version {found} and hushpoll of version {own}; the two are released "
+            f"together: pip install {_OTHER}=={own}"
+        )
+
+
+@click.group(
+    cls=LazyGroup,
+    name="hushpoll",
+    epilog=_EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(version("hushpoll"), prog_name="hushpoll")
+def hushpoll() -> None:
+    """Surveys under local differential privacy: collected, estimated, learned from.
+
+    Sensitive answers are randomised on the respondent's device; of these a server sees only the
+    randomised records.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        # Without click's standalone mode every error comes here, those of other packages too.
+        result = hushpoll.main(
+            None if arguments is None else list(arguments), "hushpoll", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads the pipe has seen enough. Closing keeps the interpreter from a last flush.
+        sys.stderr.close()
+        return 1
+    except (HushpollError, OSError) as error:
+        click.echo(f"Error: {describe(error)}", err=True)
+        return exit_code(error)
+    # click hands back the code of ctx.exit; a command's own result is not a code.
+    return result if isinstance(result, int) and not isinstance(result, bool) else 0

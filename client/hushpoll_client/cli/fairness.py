@@ -1,0 +1,142 @@
+"""``hushpoll fairness NAME``: the fairness of a collected survey, estimated by its server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import click
+
+from hushpoll_client.cli.options import (
+    analyst,
+    authorized,
+    timeout_option,
+    token_option,
+    url_option,
+    version_option,
+)
+from hushpoll_protocols.errors import InvalidParameter, TransportError
+from hushpoll_shared.cli.fairness_text import fairness_text
+from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+
+
+@click.command(
+    epilog="On a file on this machine, with hushpoll-server: hushpoll fairness --records FILE, "
+    "records that hushpoll export saved, or hushpoll fairness --predictions FILE, rows in clear. "
+    "Add --help behind the file's name for their options."
+)
+@click.argument("name")
+@version_option
+@click.option(
+    "--params",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+)
+@click.option("--folds", type=click.IntRange(2, 100), help="Parts to cross-fit.  [default: 5]")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    help="Of the folds and of the learner.  [default: 0]",
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(["indicator", "posterior"]),
+    help="How records become features.  [default: indicator]",
+)
+@click.option(
+    "--protected-input",
+    type=click.Choice(["dropped", "each-value"]),
+    help="What the model gets of the protected attribute, never its record: nothing, or each of "
+    "its values in turn.  [default: dropped]",
+)
+@click.option(
+    "--groups",
+    metavar="ATTRIBUTE",
+    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
+)
+@click.option("--reference", metavar="CATEGORY", help="A category of --groups.")
+@click.option(
+    "--confidence", type=click.FloatRange(0.01, 0.999), help="Of the intervals.  [default: 0.95]"
+)
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
+    "or base (positive labels): what such a survey can find is said for these.  [default: those "
+    "that the records give]",
+)
+@timeout_option("Seconds to wait for the worker.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report as JSON into this file as well.",
+)
+@url_option
+@token_option
+@json_option
+@reports_errors
+def fairness(
+    name: str,
+    version: int | None,
+    params: tuple[str, ...],
+    expect: tuple[str, ...],
+    timeout: float,
+    out: Path | None,
+    url: str,
+    token: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Estimate a classifier's group fairness from the randomised answers of the survey NAME.
+
+    DI, SPD, EOD, OAD and the group rates behind them, with intervals; nobody's protected attribute
+    is needed in clear. A running hushpoll worker of the server cross-fits the models, so that each
+    record is predicted by a model that never saw it. Where the records cannot tell, the answer
+    says so. It takes the scopes train and read.
+    """
+    if given["reference"] is not None and given["groups"] is None:
+        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
+    if out is not None and not out.parent.is_dir():
+        raise InvalidParameter(
+            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
+            field="out",
+        )
+    parameters = given_parameters(params)
+    with analyst(url, authorized(token)) as client, waiting(f"fairness of {name}") as say:
+        found = client.fairness(
+            name,
+            client.show(name).version if version is None else version,
+            parameters=parameters,
+            expected=given_parameters(expect) or None,
+            timeout=timeout,
+            on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+            **given,
+        )
+    try:
+        text = fairness_text(found)
+    except (KeyError, TypeError, ValueError):
+        raise TransportError(
+            "the server's answer is no fairness report; check that both sides have the same "
+            "version",
+            retryable=False,
+        ) from None
+    if out is not None:
+        _write(found, out)
+        text += f"\nThe report is in {out}."
+    emit(found, text, as_json=as_json)
+
+
+def _write(found: dict[str, Any], out: Path) -> None:
+    with NamedTemporaryFile("w", dir=out.parent, prefix=out.name, delete=False) as target:
+        try:
+            json.dump(found, target, indent=2, ensure_ascii=False)
+            target.flush()
+            Path(target.name).replace(out)
+        except BaseException:
+            Path(target.name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,94 @@
+"""Options that several commands share: the server's address and the analyst's token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
+from hushpoll_client.config import ClientConfig
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+# Somebody is waiting at the terminal: one more try, then the message.
+_INTERACTIVE = ClientConfig(
+    attempts=2,
+    connect_timeout=3.0,
+    read_timeout=120.0,
+    exchange_timeout=600.0,
+    max_response_bytes=2**28,
+)
+
+
+def url_option(command: _Command) -> _Command:
+    """Add ``--url``, passed to the command as `url`: a string."""
+    return _url(required=True)(command)
+
+
+def optional_url_option(command: _Command) -> _Command:
+    """Add ``--url`` for a command that can do without: `url` may be None."""
+    return _url(required=False)(command)
+
+
+def token_option(command: _Command) -> _Command:
+    """Add ``--token``, passed to the command as `token`."""
+    return click.option(
+        "--token",
+        envvar="HUSHPOLL_TOKEN",
+        help="Analyst's bearer token. Other users of this machine can read a command line: prefer "
+        "the variable.  [env: HUSHPOLL_TOKEN]",
+    )(command)
+
+
+def version_option(command: _Command) -> _Command:
+    """Add ``--version``, passed to the command as `version`."""
+    return click.option(
+        "--version",
+        type=click.IntRange(min=1),
+        help="Version of the survey; by default the newest that is open.",
+    )(command)
+
+
+def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
+    """Return what adds ``--timeout`` in seconds, for a job of the server."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        default=TIMEOUT_SECONDS,
+        show_default=True,
+        help=help_text,
+    )
+
+
+def needed(url: str | None) -> str:
+    """Return `url`, or end the command as wrong usage, saying what would do without."""
+    if url is None:
+        raise click.UsageError("Missing option '--url'; or give --dry-run to send nothing.")
+    return url
+
+
+def _url(*, required: bool) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--url",
+        envvar="HUSHPOLL_URL",
+        required=required,
+        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
+    )
+
+
+def authorized(token: str | None) -> str:
+    """Return `token`, or end the command as wrong usage, saying where it comes from."""
+    if not token:
+        raise click.UsageError(
+            "Missing option '--token'; or set HUSHPOLL_TOKEN. `hushpoll serve` prints an admin "
+            "token at its first start."
+        )
+    return token
+
+
+def analyst(url: str, token: str | None) -> AnalystClient:
+    """Return a client that gives up soon."""
+    return AnalystClient(url, token, config=_INTERACTIVE)

@@ -1,0 +1,210 @@
+"""``hushpoll survey``: publish, show, list, close, and who may embed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_client.cli.options import (
+    analyst,
+    authorized,
+    needed,
+    optional_url_option,
+    token_option,
+    url_option,
+    version_option,
+)
+from hushpoll_client.respondent.preview import build_preview
+from hushpoll_shared.cli.terminal import emit, emit_answer, json_option, reports_errors
+from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.survey.protection import Level, weak_protection
+from hushpoll_shared.survey.published import Published
+
+
+@click.group()
+def survey() -> None:
+    """Publish, show, list and close surveys."""
+
+
+@survey.command()
+@click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@optional_url_option
+@token_option
+@click.option("--dry-run", is_flag=True, help="Check and resolve the manifest, publish nothing.")
+@click.option(
+    "--allow-weak",
+    is_flag=True,
+    help="Publish although respondents are hardly protected: an epsilon above 8 for a question, or "
+    "above 16 in all.",
+)
+@json_option
+@reports_errors
+def publish(
+    manifest: Path,
+    url: str | None,
+    token: str | None,
+    dry_run: bool,
+    allow_weak: bool,
+    as_json: bool,
+) -> None:
+    """Publish the survey that MANIFEST (.json, .yaml) describes.
+
+    A published version never changes; publishing the same content again does nothing.
+    """
+    draft = load_manifest(manifest)
+    resolved = draft.resolve()
+    if dry_run:
+        emit(resolved.to_dict(), lambda: _rehearsed(resolved, allow_weak), as_json=as_json)
+        return
+    with analyst(needed(url), authorized(token)) as client:
+        answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
+    emit_answer(answer, _published, as_json=as_json)
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@url_option
+@json_option
+@reports_errors
+def show(name: str, version: int | None, url: str, as_json: bool) -> None:
+    """Show what the survey NAME collects in clear and what it randomises, and how well."""
+    with analyst(url, None) as client:
+        found = client.show(name, version)
+    emit(found.to_dict(), lambda: str(build_preview(found, None)), as_json=as_json)
+
+
+@survey.command("list")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def list_surveys(url: str, token: str | None, as_json: bool) -> None:
+    """List all versions of all surveys; with a token, how many reports each has."""
+    with analyst(url, token) as client:
+        found = client.surveys()
+    emit_answer({"surveys": found}, lambda answer: _listed(answer["surveys"]), as_json=as_json)
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@click.option(
+    "--grace",
+    type=click.IntRange(min=0),
+    metavar="SECONDS",
+    help="For how long reports of offline devices are still taken.",
+)
+@url_option
+@token_option
+@json_option
+@reports_errors
+def close(
+    name: str, version: int | None, grace: int | None, url: str, token: str | None, as_json: bool
+) -> None:
+    """Close the survey NAME."""
+    with analyst(url, authorized(token)) as client:
+        number = client.show(name).version if version is None else version
+        answer = client.close(name, number, grace_seconds=grace)
+    emit_answer(
+        answer,
+        lambda answer: (
+            f"{answer.get('name')} version {answer.get('version')} is {answer.get('state')}; "
+            "reports "
+            f"are taken until {answer.get('accepts_until')}"
+        ),
+        as_json=as_json,
+    )
+
+
+@survey.command("delete-records")
+@click.argument("name")
+@click.argument("version", type=click.IntRange(min=1))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def delete_records(
+    name: str, version: int, yes: bool, url: str, token: str | None, as_json: bool
+) -> None:
+    """Delete the records of VERSION of the survey NAME, which must be over, for good.
+
+    Estimates and most cross-tables are still given; nothing can be exported or trained on any more.
+    """
+    if not yes:
+        question = f"Delete all records of {name} version {version}? This cannot be undone."
+        click.confirm(question, abort=True, err=True)
+    with analyst(url, authorized(token)) as client:
+        answer = client.delete_records(name, version)
+    emit_answer(
+        answer,
+        lambda answer: (
+            f"{answer.get('deleted')} records of {name} version {version} deleted at "
+            f"{answer.get('deleted_at')}"
+        ),
+        as_json=as_json,
+    )
+
+
+@survey.command()
+@click.argument("name")
+@click.argument("origins", nargs=-1, metavar="[ORIGIN]...")
+@click.option("--none", "clear", is_flag=True, help="Let no page answer it any more.")
+@url_option
+@token_option
+@json_option
+@reports_errors
+def origins(
+    name: str,
+    origins: tuple[str, ...],
+    clear: bool,
+    url: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Let web pages of each ORIGIN, and of no other, answer the survey NAME.
+
+    An ORIGIN is scheme and host, such as https://survey.example.org. Without any, show which hold.
+    The page that the server itself hosts needs none.
+    """
+    if clear and origins:
+        raise click.UsageError("Give either origins or --none.")
+    with analyst(url, authorized(token)) as client:
+        found = client.set_origins(name, origins) if origins or clear else client.origins(name)
+    emit_answer(
+        {"name": name, "origins": found},
+        lambda answer: (
+            "\n".join(answer["origins"]) or f"No page of another origin may answer {name}."
+        ),
+        as_json=as_json,
+    )
+
+
+def _published(answer: dict[str, Any]) -> str:
+    lines = [f"{answer.get('name')} version {answer.get('version')} is published"]
+    lines.append(f"digest: {answer.get('digest')}")
+    lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
+    return "\n".join(lines)
+
+
+def _rehearsed(resolved: Published, allow_weak: bool) -> str:
+    found = weak_protection(resolved)
+    lines = [str(build_preview(resolved, None)), *(f"warning: {one.message}" for one in found)]
+    if not allow_weak and any(one.level is Level.HARDLY for one in found):
+        lines.append("publishing refuses this survey without --allow-weak")
+    return "\n".join(lines)
+
+
+def _listed(surveys: list[dict[str, Any]]) -> str:
+    if not surveys:
+        return "No survey is published."
+    lines = []
+    for entry in surveys:
+        line = f"{entry.get('name')} v{entry.get('version')}  {entry.get('state')}"
+        if entry.get("reports") is not None:
+            line += f"  {entry['reports']} reports"
+        lines.append(f"{line}  {entry.get('title')}  sha256={entry.get('digest')}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""How reports reach their server: connections, deadlines, retries, and the thread that sends."""

@@ -1,0 +1,149 @@
+"""Connections of Requests that keep to the deadlines of `hushpoll_client.delivery.deadlines`.
+
+Requests bounds each wait for bytes. These connections bound all waits together: the request's
+bytes, the status line, the headers and the body.
+"""
+
+from __future__ import annotations
+
+import socket
+from io import BufferedReader, RawIOBase
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from requests import Session
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from hushpoll_client.delivery.deadlines import left
+
+if TYPE_CHECKING:
+    from urllib3 import PoolManager
+
+
+class TimedSocket:
+    """A connected socket, of TLS or not, on which no wait goes beyond the deadline.
+
+    It has what `http.client` and urllib3 use of a socket; the rest is the socket's own.
+
+    Parameters
+    ----------
+    own : socket.socket
+        The connection.
+    """
+
+    def __init__(self, own: socket.socket) -> None:
+        self._own = own
+        self._limit = own.gettimeout()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def fileno(self) -> int:
+        """Return the descriptor, which urllib3 polls."""
+        return self._own.fileno()
+
+    def settimeout(self, value: float | None) -> None:
+        """Set the seconds that one wait may take; a deadline may shorten it."""
+        self._limit = value
+        self._own.settimeout(value)
+
+    def allow(self) -> None:
+        """Let the next wait take what is left.
+
+        Raises
+        ------
+        TimeoutError
+            If nothing is.
+        """
+        remaining = left()
+        if remaining <= 0:
+            raise TimeoutError("the exchange has taken all the time it had")
+        wait = remaining if self._limit is None else min(self._limit, remaining)
+        self._own.settimeout(wait if wait < inf else None)
+
+    def sendall(self, data: Any) -> None:
+        """Send all of it; raises `TimeoutError` where that takes too long."""
+        self.allow()
+        self._own.sendall(data)
+
+    def makefile(self, mode: Literal["rb"]) -> BufferedReader:
+        """Return what arrives as a file to read from."""
+        return BufferedReader(_TimedReader(self, self._own.makefile(mode, buffering=0)))
+
+
+class _TimedReader(RawIOBase):
+    """Reads from a socket, each time for no longer than is left."""
+
+    def __init__(self, connection: TimedSocket, raw: socket.SocketIO) -> None:
+        self._connection = connection
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._connection.allow()
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedConnection(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        self.sock = _timed(self.sock)
+
+
+class _TimedTLSConnection(HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        self.sock = _timed(self.sock)
+
+
+class _TimedPool(HTTPConnectionPool):
+    ConnectionCls = _TimedConnection
+
+
+class _TimedTLSPool(HTTPSConnectionPool):
+    ConnectionCls = _TimedTLSConnection
+
+
+class TimedAdapter(HTTPAdapter):
+    """What a session sends with, directly or through a proxy, within the deadlines."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """Make the pools of direct connections."""
+        super().init_poolmanager(*arguments, **options)
+        _use_timed_pools(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Return the pools of connections through `proxy`."""
+        manager = super().proxy_manager_for(proxy, **options)
+        _use_timed_pools(manager)
+        return manager
+
+
+def mount_timed(session: Session) -> None:
+    """Let `session` keep to the deadlines, but for addresses that have an adapter of the caller's.
+
+    Parameters
+    ----------
+    session : requests.Session
+        Changed in place: Requests' own adapters are replaced.
+    """
+    for prefix, adapter in list(session.adapters.items()):
+        if type(adapter) is HTTPAdapter:
+            session.mount(prefix, TimedAdapter())
+
+
+def _timed(own: Any) -> socket.socket:
+    # urllib3 wants a socket's methods, not its type.
+    return cast(socket.socket, TimedSocket(own))
+
+
+def _use_timed_pools(manager: PoolManager) -> None:
+    manager.pool_classes_by_scheme = {"http": _TimedPool, "https": _TimedTLSPool}

@@ -1,0 +1,317 @@
+"""One HTTP exchange: request out, bounded answer in, faults named.
+
+What a respondent's device sends is kept to the report itself: no cookies (a server could link
+reports by them), no credentials from ``~/.netrc``, no redirects, no library version, no proxy for
+this machine's own address. Bodies are never logged.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.delivery.deadlines import (
+    SLOWEST_BYTES_PER_SECOND,
+    Deadline,
+    left,
+    passed,
+    within,
+)
+from hushpoll_client.delivery.endpoint import Endpoint
+from hushpoll_client.delivery.retry import Pacing, RetryHint, with_retries
+from hushpoll_client.delivery.sessions import Sessions, load_network
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, exception_from
+
+if TYPE_CHECKING:
+    import requests
+
+T = TypeVar("T")
+
+_log = logging.getLogger("hushpoll_client")
+
+# Requests takes no limit of 0; a deadline that is over is noticed at once all the same.
+_SHORTEST_WAIT_SECONDS: Final = 0.001
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer: status in [200, 299], headers and body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the body as JSON.
+
+        Raises
+        ------
+        TransportError
+            If it is not JSON; not retryable.
+        """
+        try:
+            # Neither what JSON does not have, nor a nesting that nothing here could walk.
+            return json.loads(self.body, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            raise TransportError(
+                "the server's answer is not JSON; check that the address is a hushpoll server's",
+                retryable=False,
+                status=self.status,
+            ) from None
+
+
+class Transport:
+    """Sends requests to one server, each thread and each process over its own session.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        Where to send.
+    token : str or None
+        Bearer token.
+    config : ClientConfig
+        Timeouts, attempts and the largest answer read.
+    session : requests.Session or None
+        A session to use instead of an own one; the caller closes it and keeps it to one thread.
+    pacing : Pacing
+        Source of time and jitter.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        token: str | None = None,
+        config: ClientConfig,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self._config = config
+        self._pacing = pacing or Pacing()
+        self._authorization = None if token is None else f"Bearer {_checked_token(token)}"
+        self._sessions = Sessions(session)
+        # Requests would send traffic for this machine through HTTP_PROXY, off this machine.
+        self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
+
+    def __repr__(self) -> str:
+        return f"Transport({self.endpoint.base!r})"
+
+    def get(
+        self, *segments: str, params: Mapping[str, str] | None = None, token: bool = True
+    ) -> Answer:
+        """GET a resource, with retries; ``token=False`` keeps the token back."""
+        return self._retried("GET", segments, params=params, token=token)
+
+    def post(
+        self,
+        *segments: str,
+        body: bytes,
+        media_type: str,
+        params: Mapping[str, str] | None = None,
+        retry: bool = True,
+        hint: RetryHint | None = None,
+    ) -> Answer:
+        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again.
+
+        Without it there is one attempt, whose ``Retry-After`` goes into ``hint``.
+        """
+        if not retry:
+            hint = hint or RetryHint()
+            return self._once(
+                "POST", segments, hint, body=body, media_type=media_type, params=params
+            )
+        return self._retried("POST", segments, body=body, media_type=media_type, params=params)
+
+    def put(self, *segments: str, body: bytes, media_type: str) -> Answer:
+        """PUT ``body`` in place of a resource, with retries."""
+        return self._retried("PUT", segments, body=body, media_type=media_type)
+
+    def delete(self, *segments: str) -> Answer:
+        """DELETE a resource, with retries: deleting it again changes nothing."""
+        return self._retried("DELETE", segments)
+
+    def download(
+        self,
+        *segments: str,
+        write: Callable[[bytes], object],
+        params: Mapping[str, str] | None = None,
+    ) -> int:
+        """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
+        with (
+            self._limited() as deadline,
+            closing(self._exchange("GET", segments, params=params)) as response,
+        ):
+            self._raise_for_status(response, RetryHint())
+            total = 0
+            for piece in self._pieces(response):
+                write(piece)
+                total += len(piece)
+                deadline.extend(len(piece))
+            return total
+
+    def close(self) -> None:
+        """Close this thread's own session; a later request opens a new one."""
+        self._sessions.close()
+
+    def attempts(self, call: Callable[[RetryHint], T], *, what: str) -> T:
+        """Call with this transport's retries, delays and patience; see `with_retries`."""
+        return with_retries(call, config=self._config, pacing=self._pacing, what=what)
+
+    def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
+        return self.attempts(
+            lambda hint: self._once(method, segments, hint, **details),
+            what=f"{method} {self.endpoint.url(*segments)}",
+        )
+
+    def _once(
+        self, method: str, segments: tuple[str, ...], hint: RetryHint, **details: Any
+    ) -> Answer:
+        with (
+            self._limited(len(details.get("body") or b"")),
+            closing(self._exchange(method, segments, **details)) as response,
+        ):
+            _log.debug("%s %s: %d", method, self.endpoint.url(*segments), response.status_code)
+            self._raise_for_status(response, hint)
+            return Answer(response.status_code, response.headers, self._bounded(response))
+
+    def _limited(self, size: int = 0) -> AbstractContextManager[Deadline]:
+        """Bound one exchange with a body of `size` bytes."""
+        seconds = self._config.exchange_timeout + size / SLOWEST_BYTES_PER_SECOND
+        return within(seconds, f"the {seconds:.4g} s of ClientConfig.exchange_timeout")
+
+    def _exchange(
+        self,
+        method: str,
+        segments: tuple[str, ...],
+        *,
+        body: bytes | None = None,
+        media_type: str | None = None,
+        params: Mapping[str, str] | None = None,
+        token: bool = True,
+    ) -> requests.Response:
+        load_network()
+        import requests
+
+        headers = {"User-Agent": "hushpoll", "Accept-Encoding": "identity"}
+        if media_type is not None:
+            headers["Content-Type"] = media_type
+        try:
+            return self._sessions.current().request(
+                method,
+                self.endpoint.url(*segments),
+                data=body,
+                params=params,
+                headers=headers,
+                # Given even without a token, since Requests else looks into ~/.netrc.
+                auth=self._authorize if token else _unauthorized,
+                timeout=(
+                    max(_SHORTEST_WAIT_SECONDS, min(self._config.connect_timeout, left())),
+                    self._config.read_timeout,
+                ),
+                allow_redirects=False,
+                stream=True,
+                proxies=self._proxies,
+            )
+        except requests.RequestException as error:
+            self._raise_for_fault(error)
+
+    def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._authorization is not None:
+            request.headers["Authorization"] = self._authorization
+        return request
+
+    def _bounded(self, response: requests.Response) -> bytes:
+        body = bytearray()
+        for piece in self._pieces(response):
+            body += piece
+            if len(body) > self._config.max_response_bytes:
+                raise TransportError(
+                    f"the server's answer is longer than {self._config.max_response_bytes} bytes; "
+                    "if the server is to be trusted, raise ClientConfig.max_response_bytes",
+                    retryable=False,
+                    status=response.status_code,
+                )
+        return bytes(body)
+
+    def _pieces(self, response: requests.Response) -> Iterator[bytes]:
+        import requests
+
+        try:
+            yield from response.iter_content(65_536)
+        except requests.RequestException as error:
+            self._raise_for_fault(error)
+
+    def _raise_for_fault(self, error: requests.RequestException) -> NoReturn:
+        import requests
+
+        base = self.endpoint.base
+        if limit := passed():
+            raise TransportError(
+                f"{base} did not answer in full within {limit}", retryable=True
+            ) from error
+        if isinstance(error, requests.exceptions.SSLError):
+            raise TransportError(
+                f"{base} offers no TLS connection that can be trusted; nothing was sent",
+                retryable=False,
+            ) from error
+        if isinstance(error, requests.Timeout):
+            message = f"{base} did not answer in time"
+        elif isinstance(error, requests.ConnectionError):
+            message = f"{base} cannot be reached, or broke the connection off"
+        elif isinstance(error, requests.exceptions.ChunkedEncodingError):
+            message = f"{base} broke its answer off"
+        else:
+            raise TransportError(
+                f"{base} gave no valid answer ({type(error).__name__})", retryable=False
+            ) from error
+        raise TransportError(message, retryable=True) from error
+
+    def _raise_for_status(self, response: requests.Response, hint: RetryHint) -> None:
+        status = response.status_code
+        if 200 <= status < 300:
+            return
+        hint.seconds = self._pacing.retry_after(response.headers.get("Retry-After"))
+        media_type = response.headers.get("Content-Type", "")
+        raise _failure(status, media_type, self._bounded(response))
+
+
+def _unauthorized(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _failure(status: int, media_type: str, content: bytes) -> HushpollError:
+    """Turn an answer outside 2xx into the exception that the problem table gives it."""
+    if 300 <= status < 400:
+        return TransportError(
+            f"the server redirects (HTTP {status}); give the final address as url",
+            retryable=False,
+            status=status,
+        )
+    document = None
+    if media_type.partition(";")[0].strip().lower() == PROBLEM_MEDIA_TYPE:
+        with suppress(ValueError):
+            document = json.loads(content)
+    return exception_from(document, status)
+
+
+def _checked_token(token: str) -> str:
+    # The value stays out of the message: it is a secret.
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+        raise InvalidParameter(
+            "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",
+            field="token",
+        )
+    if any(character.isspace() for character in token):
+        raise InvalidParameter("token must contain no spaces; give it as printed", field="token")
+    return token

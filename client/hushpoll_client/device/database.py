@@ -1,0 +1,314 @@
+"""The file of a device: one SQLite database, mode 0600, shared by threads and processes.
+
+Two connections share the work. The quick one commits without waiting for the disk: what it wrote
+survives the end of the process, not a loss of power. The durable one waits after each commit until
+the log has reached the disk, with all that was committed before. So a report is stored quickly and
+claimed durably before its first byte is sent: what a loss of power can take back, nobody has seen.
+The wait is outside of SQLite's lock, where with ``synchronous=FULL`` it would hold up the host app.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from hushpoll_client.device.forks import guard
+from hushpoll_client.faults import StorageError
+
+_FORMAT: Final = 2
+_BUSY_SECONDS: Final = 5.0
+# Of an accepted answer the report's id remains, not the report, in which clear answers are clear.
+# A tombstone is a withdrawn answer: of it, two digests and the epsilon remain.
+_ANSWERS: Final = """
+CREATE TABLE answers (
+  digest TEXT PRIMARY KEY,
+  survey_digest TEXT NOT NULL,
+  picoepsilon INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('waiting', 'accepted', 'refused', 'withdrawn')),
+  survey TEXT, version INTEGER, server TEXT, id TEXT, report TEXT, token TEXT, reason TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
+  CHECK (CASE state WHEN 'withdrawn'
+    THEN coalesce(survey, version, server, id, report, token, reason, claimed_by) IS NULL
+    ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND id IS NOT NULL
+      AND (report IS NULL) = (state = 'accepted')
+    END)
+);
+CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
+"""
+_SCHEMA: Final = f"""
+CREATE TABLE consents (
+  server TEXT NOT NULL, survey TEXT NOT NULL, given TEXT NOT NULL, statement TEXT,
+  PRIMARY KEY (server, survey)
+);
+CREATE TABLE pins (
+  server TEXT NOT NULL, survey TEXT NOT NULL, version INTEGER NOT NULL,
+  digest TEXT NOT NULL, manifest BLOB NOT NULL,
+  PRIMARY KEY (server, survey, version)
+);
+CREATE TABLE servers (
+  server TEXT PRIMARY KEY, failures INTEGER NOT NULL, resume_at REAL NOT NULL,
+  asked INTEGER NOT NULL
+);
+{_ANSWERS.strip()}
+"""
+# Format 1 had no column for the id, and kept the reports that were accepted.
+_FROM_FORMAT_1: Final = f"""
+DROP INDEX waiting;
+ALTER TABLE answers RENAME TO old_answers;
+{_ANSWERS.strip()}
+INSERT INTO answers
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server,
+  json_extract(report, '$.id'), CASE state WHEN 'accepted' THEN NULL ELSE report END,
+  token, reason, attempts, claimed_by, claimed_until
+FROM old_answers ORDER BY rowid;
+DROP TABLE old_answers;
+"""  # noqa: S608  # made of constants
+
+if sys.platform == "darwin":
+    import fcntl
+
+# Closing a descriptor of a database drops all of this process's locks on it, so a file is created
+# while nobody else in here can be opening it.
+_creating = threading.Lock()
+
+
+class _Creation:
+    """Guards `_creating` over a fork."""
+
+    rank = 2
+
+    def before_fork(self) -> None:
+        """Wait until no file is being created."""
+        _creating.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        _creating.release()
+
+    def after_fork_in_child(self) -> None:
+        """Go on."""
+        _creating.release()
+
+
+class Database:
+    """One connection, opened when first used and closed at every fork.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made with mode 0600, its folder too if need be.
+    durable : bool
+        Whether a transaction's end waits until it has reached the disk.
+    """
+
+    rank = 1
+
+    def __init__(self, path: Path, *, durable: bool) -> None:
+        self.path = path
+        self._durable = durable
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        guard(self)
+
+    def __repr__(self) -> str:
+        return f"Database({str(self.path)!r})"
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Run the block alone among all threads and processes; its end commits, an error undoes it.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be opened, read or written. Nothing of the block was stored.
+        """
+        return self._within("BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Run the block on one state of the file, waiting for no other process that writes.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be opened or read.
+        """
+        return self._within("BEGIN")
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection: sqlite3.Connection | None = None
+            try:
+                connection = self._opened()
+                connection.execute(begin)
+                yield connection
+                connection.execute("COMMIT")
+                if self._durable:
+                    _await_disk(self.path)
+            except (sqlite3.Error, OSError) as error:
+                # A connection that met a full or failing disk is not used again; closing undoes
+                # what it began.
+                self._close()
+                raise StorageError(f"{self.path} cannot be used: {error}") from error
+            except BaseException:
+                if connection is not None and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def empty_log(self) -> None:
+        """Make everything durable and leave nothing of it in the write-ahead log.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written, or somebody keeps reading an old state of it.
+        """
+        with self._lock:
+            try:
+                busy = self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except (sqlite3.Error, OSError) as error:
+                self._close()
+                raise StorageError(f"{self.path} cannot be used: {error}") from error
+        if busy:
+            raise StorageError(f"another process is using {self.path}; try again")
+
+    def open(self) -> None:
+        """Open the connection now, so that no transaction has to wait for that.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be opened.
+        """
+        with self.reading():
+            pass
+
+    def close(self) -> None:
+        """Close the connection; a later transaction opens it again."""
+        with self._lock:
+            self._close()
+
+    def before_fork(self) -> None:
+        """Close: a child that inherits SQLite's state would believe it holds its parent's locks."""
+        self._lock.acquire()
+        self._close()
+
+    def after_fork_in_parent(self) -> None:
+        """Let the other threads go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock that nobody holds."""
+        self._lock = threading.RLock()
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._open()
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        with _creating:
+            _create(self.path)
+            connection = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        try:
+            _use_write_ahead_log(connection)
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA fullfsync=ON")
+            connection.execute("PRAGMA checkpoint_fullfsync=ON")
+            connection.execute("PRAGMA secure_delete=ON")
+            if not self._durable:
+                # Copying the log into the database waits for the disk: the durable side's work.
+                connection.execute("PRAGMA wal_autocheckpoint=0")
+            _prepare(connection)
+            if not self._durable:
+                _start_log(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+
+
+def _await_disk(path: Path) -> None:
+    # SQLite takes no locks on its log, so closing a descriptor of it drops none. Where there is no
+    # log any more, whoever emptied it has waited for the disk before.
+    with suppress(FileNotFoundError):
+        log = os.open(f"{path}-wal", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        try:
+            if sys.platform == "darwin":
+                fcntl.fcntl(log, fcntl.F_FULLFSYNC)
+            else:
+                os.fsync(log)
+        finally:
+            os.close(log)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait by itself for another process that is switching the same new file.
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    if _format(connection) == _FORMAT:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    found = _format(connection)
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    statements = _SCHEMA if found == 0 and tables == 0 else _FROM_FORMAT_1 if found == 1 else None
+    if statements is not None:
+        for statement in statements.split(";\n"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={_FORMAT}")
+    elif found != _FORMAT:
+        raise sqlite3.DatabaseError(
+            f"it is no device's file of format {_FORMAT}; give storage= another path, or update "
+            "hushpoll"
+        )
+    connection.execute("COMMIT")
+
+
+def _start_log(connection: sqlite3.Connection) -> None:
+    # The first commit to an empty log waits for the disk in any mode: better here than in an
+    # answer. Writing the same number again makes such a commit.
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA user_version={_FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _format(connection: sqlite3.Connection) -> int:
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return number
+
+
+guard(_CREATION := _Creation())

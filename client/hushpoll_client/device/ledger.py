@@ -1,0 +1,268 @@
+"""The ledger: what a device has answered and spent, per survey over all its versions and overall.
+
+One row per answered version holds what refuses a second answer and shows that the first was given;
+until the server has taken the report, the report too, never an answer. The limits are checked,
+the answer is randomised and its epsilon charged in one transaction, so neither a second thread nor
+a second process nor a crash can randomise it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hushpoll_client.device.consent import Consent, is_given, missing, survey_digest
+from hushpoll_client.device.database import Database
+from hushpoll_client.device.entry import Entry
+from hushpoll_client.faults import OutboxFull
+from hushpoll_client.respondent.report import Report
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import BudgetExhausted, ManifestRefused
+from hushpoll_shared.spelling.base64url import b64encode
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from hushpoll_client.device.limits import Limits
+    from hushpoll_shared.survey.published import Published
+
+_ROWS: Final = """
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason
+FROM answers ORDER BY rowid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an answer goes, and under what rules it is stored.
+
+    Attributes
+    ----------
+    server : str
+        Address of the server.
+    token : str or None
+        The respondent's single-use token; not in the repr.
+    limits : Limits
+        The owner's limits.
+    outbox_limit : int
+        How many reports may wait.
+    """
+
+    server: str
+    token: str | None
+    limits: Limits
+    outbox_limit: int
+
+    def __repr__(self) -> str:
+        return f"Place({self.server!r})"
+
+
+class Ledger:
+    """What a device's file tells its respondent.
+
+    Parameters
+    ----------
+    quick, durable : Database
+        The two connections to the file.
+    """
+
+    def __init__(self, quick: Database, durable: Database) -> None:
+        self._quick = quick
+        self._consent = Consent(quick, durable)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Ledger:
+        """Open the ledger in the file ``path``, which is made if need be."""
+        where = Path(path)
+        return cls(Database(where, durable=False), Database(where, durable=True))
+
+    def entries(self) -> list[Entry]:
+        """Return all entries in the order of answering."""
+        with self._quick.reading() as connection:
+            rows = connection.execute(_ROWS).fetchall()
+        return [
+            Entry(
+                *(digest, key, _epsilon(units), state, survey, version, server, number),
+                *(_read(text), reason),
+            )
+            for digest, key, units, state, survey, version, server, number, text, reason in rows
+        ]
+
+    def spent(self, survey: str | None = None) -> Decimal:
+        """Return the epsilon spent on ``survey``, over all its versions, or overall."""
+        with self._quick.reading() as connection:
+            return _spent(connection, survey)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that the file holds about the respondent, as JSON; but no tokens."""
+        with self._quick.reading() as connection:
+            consents = connection.execute(
+                "SELECT server, survey, given, statement FROM consents ORDER BY server, survey"
+            ).fetchall()
+        names = ("server", "survey", "given", "statement")
+        return {
+            "epsilon_spent": format_epsilon(self.spent()),
+            "consents": [dict(zip(names, row, strict=True)) for row in consents],
+            "answers": [entry.to_dict() for entry in self.entries()],
+        }
+
+    def withdraw(self, survey: str) -> int:
+        """Withdraw the consent to ``survey``; see `Consent.withdraw`."""
+        return self._consent.withdraw(survey)
+
+    def keep(
+        self, published: Published, draw: Callable[[], Report], place: Place
+    ) -> tuple[Report | None, bool]:
+        """Return the stored report, or check the limits, draw, charge and store in one transaction.
+
+        Parameters
+        ----------
+        published : Published
+            The survey, checked.
+        draw : callable
+            Randomises; called at most once, and only if everything allows it.
+        place : Place
+            Where the report goes.
+
+        Returns
+        -------
+        report : Report or None
+            The one report of this version, whatever was answered later. None if the server has
+            taken it: it is not kept then.
+        new : bool
+            Whether it was drawn now.
+
+        Raises
+        ------
+        ConsentMissing
+            If consent was withdrawn in the meantime.
+        BudgetExhausted
+            If the limits leave too little, or the answer was withdrawn.
+        ManifestRefused
+            If the same version was answered under another digest: a version never changes.
+        OutboxFull
+            If too many reports wait.
+        StorageError
+            If the file cannot be written; nothing is charged.
+        """
+        with self._quick.transaction() as connection:
+            if not is_given(connection, place.server, published.name):
+                raise missing(place.server, published.name)
+            known = _state(connection, published)
+            if known is not None:
+                return _again(connection, known, published, place), False
+            _check_version(connection, published, place)
+            _check_room(connection, place)
+            _check_budget(connection, published, place.limits)
+            report = draw()
+            connection.execute(
+                "INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, "
+                "server, id, report, token) VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?)",
+                (
+                    *(published.digest, survey_digest(published.name)),
+                    *(_units(published.epsilon), published.name, published.version),
+                    *(place.server, b64encode(report.id), report.to_json(), place.token),
+                ),
+            )
+        return report, True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._quick.close()
+
+
+def _read(text: str | None) -> Report | None:
+    return None if text is None else Report.from_json(text)
+
+
+def _state(connection: Connection, published: Published) -> str | None:
+    row = connection.execute(
+        "SELECT state FROM answers WHERE digest = ?", (published.digest,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
+    """Return the report of an answered version, which is to be sent (again) unless it was taken."""
+    if state == "withdrawn":
+        raise BudgetExhausted(
+            f"the answer to survey {published.name!r} version {published.version} was withdrawn; "
+            f"its epsilon {published.epsilon} is spent, and it is not given again"
+        )
+    if state == "accepted":
+        return None
+    # Asked again, or by another server: the same bytes are sent (again).
+    connection.execute(
+        "UPDATE answers SET state = 'waiting', server = ?, token = ?, reason = NULL "
+        "WHERE digest = ?",
+        (place.server, place.token, published.digest),
+    )
+    row = connection.execute(
+        "SELECT report FROM answers WHERE digest = ?", (published.digest,)
+    ).fetchone()
+    return Report.from_json(row[0])
+
+
+def _check_version(connection: Connection, published: Published, place: Place) -> None:
+    row = connection.execute(
+        "SELECT digest FROM answers WHERE survey = ? AND version = ? AND server = ?",
+        (published.name, published.version, place.server),
+    ).fetchone()
+    if row is not None:
+        raise ManifestRefused(
+            f"version {published.version} of survey {published.name!r} was answered with digest "
+            f"{row[0]}, and now has {published.digest}; a version never changes, so nothing was "
+            "randomised: compare it with the survey's author",
+            field="digest",
+        )
+
+
+def _check_room(connection: Connection, place: Place) -> None:
+    (waiting,) = connection.execute(
+        "SELECT count(*) FROM answers WHERE state = 'waiting'"
+    ).fetchone()
+    if waiting >= place.outbox_limit:
+        raise OutboxFull(
+            f"{waiting} reports wait to be sent, and outbox_limit is {place.outbox_limit}; nothing "
+            "was randomised: answer again once they are sent"
+        )
+
+
+def _check_budget(connection: Connection, published: Published, limits: Limits) -> None:
+    for field, limit, survey in (
+        ("max_epsilon", limits.max_epsilon, published.name),
+        ("max_epsilon_total", limits.max_epsilon_total, None),
+    ):
+        if limit is None:
+            continue
+        spent = _spent(connection, survey)
+        if Fraction(spent) + Fraction(published.epsilon) > limit:
+            whole = "all surveys" if survey is None else f"survey {survey!r}"
+            raise BudgetExhausted(
+                f"survey {published.name!r} spends epsilon {published.epsilon}; "
+                f"{format_epsilon(spent)} is spent on {whole}, and this device allows at most "
+                f"{limit} ({field}); nothing was randomised. Raise the limit with its owner's "
+                "consent"
+            )
+
+
+def _spent(connection: Connection, survey: str | None) -> Decimal:
+    key = None if survey is None else survey_digest(survey)
+    (units,) = connection.execute(
+        "SELECT coalesce(sum(picoepsilon), 0) FROM answers WHERE ?1 IS NULL OR survey_digest = ?1",
+        (key,),
+    ).fetchone()
+    return _epsilon(units)
+
+
+# Whole numbers of 1e-12: a sum of decimals would depend on the host app's decimal context.
+def _epsilon(units: int) -> Decimal:
+    return Decimal(format_epsilon(Decimal(f"{units}e-12")))
+
+
+def _units(epsilon: Decimal) -> int:
+    return int(Fraction(epsilon) * 10**12)

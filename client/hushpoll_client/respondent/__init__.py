@@ -1,0 +1,1 @@
+"""One respondent of one survey: pin, preview, randomize, report, receipt."""

@@ -1,0 +1,233 @@
+"""The side of a `SurveyClient` that faces the host app: consent, answer, flush, ledger.
+
+A caller's mistake raises. What the device, its disk or this package does wrong never does: it comes
+back as an `Outcome` or as False, is counted by reason and logged at WARNING. With
+``ClientConfig.raise_faults`` it is raised, so that a test sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from hushpoll_client.faults import warn
+from hushpoll_client.respondent.discretion import discreet
+from hushpoll_client.respondent.outcome import CALLERS_MISTAKES, Outcome, outcome_of
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
+
+if TYPE_CHECKING:
+    from hushpoll_client.config import ClientConfig
+    from hushpoll_client.device.device import Device
+    from hushpoll_client.device.ledger import Ledger
+    from hushpoll_client.respondent.randomization import Answers
+    from hushpoll_client.respondent.report import Report
+    from hushpoll_shared.survey.published import Published
+
+R = TypeVar("R")
+
+
+class Answering:
+    """What a client with ``storage`` can do; the rest of it is `SurveyClient`."""
+
+    survey: str
+    _config: ClientConfig
+    _device: Device | None
+    _at_hand: Callable[[], Published | None]
+    _keep: Callable[[Published, Answers], tuple[Report | None, bool]]
+    _forget: Callable[[], None]
+
+    @property
+    def consented(self) -> bool:
+        """Whether the respondent agrees to this survey; False also where the file cannot say.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``.
+        """
+        device = self._durable()
+        return self._contained("reading the consent", device.consented, otherwise=False)
+
+    def give_consent(self, statement: str | None = None) -> bool:
+        """Keep that the respondent agrees to this survey; call it only once they do.
+
+        Parameters
+        ----------
+        statement : str or None
+            What they were shown. It is kept on the device, for them to read again.
+
+        Returns
+        -------
+        bool
+            Whether it is kept. If not, `answer` will say why.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``.
+        """
+        device = self._durable()
+
+        def give() -> bool:
+            device.give_consent(statement)
+            return True
+
+        return self._contained("keeping the consent", give, otherwise=False)
+
+    def withdraw(self) -> bool:
+        """Withdraw consent: stop what waits, and wipe all answers to this survey but tombstones.
+
+        A tombstone is the digests of version and survey, and the epsilon spent: no version is
+        answered again, and what was spent still counts.
+
+        Returns
+        -------
+        bool
+            Whether all is wiped. If not, try again: the file could not be written.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``.
+        """
+        device = self._durable()
+
+        def withdraw() -> bool:
+            device.withdraw()
+            self._forget()
+            return True
+
+        return self._contained("withdrawing", withdraw, otherwise=False)
+
+    @discreet
+    def answer(self, answers: Answers) -> Outcome:
+        """Randomise, keep, and have it sent in the background; waits for no network and no disk.
+
+        The survey must be at hand: shipped as ``published=``, or fetched earlier by `fetch`, which
+        an app does that shows its questions. A version that was answered before is not randomised
+        again, whatever the answers: its report stands, and the outcome is ``known``. Say so to the
+        respondent, who may be another person: what they have answered now is not taken.
+
+        Parameters
+        ----------
+        answers : mapping of str to str, int or None
+            As for `randomize`. Not looked at before consent is given.
+
+        Returns
+        -------
+        Outcome
+
+        Raises
+        ------
+        InvalidParameter
+            If the answers do not fit the survey, a token is wanted and was not given, or the client
+            has no ``storage``.
+        ConsentMissing
+            If the respondent has not agreed.
+        """
+        device = self._durable()
+        try:
+            device.check_consent()
+            published = self._at_hand()
+            if published is None:
+                return self._lost(
+                    Outcome(
+                        "failed",
+                        "no-manifest",
+                        HushpollError(
+                            f"survey {self.survey!r} is not on this device yet; call fetch(), or "
+                            "ship the survey with the app as published="
+                        ),
+                    )
+                )
+            _, new = self._keep(published, answers)
+            device.answered()
+        except CALLERS_MISTAKES:
+            raise
+        except Exception as error:
+            outcome = self._lost(outcome_of(error))
+            if self._config.raise_faults and outcome.status == "failed":
+                raise
+            return outcome
+        return Outcome("kept" if new else "known")
+
+    def flush(self, seconds: float = 30.0) -> bool:
+        """Send now what this device keeps, of any survey; the call waits for it.
+
+        Pauses that the client took by itself are cut short, those that a server asked for are not.
+
+        Parameters
+        ----------
+        seconds : float
+            How long to go on, at least 0. An exchange that is under way then is given up (but
+            gets at least one second); its report stays, and the same bytes are sent again later.
+
+        Returns
+        -------
+        bool
+            True once nothing waits any more; False if some still does, or the file fails.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``, or `seconds` is negative.
+        """
+        device = self._durable()
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+            raise InvalidParameter(
+                f"seconds is {seconds!r}; give a number of at least 0", field="seconds"
+            )
+        self._raise_fault(device)
+        return self._contained("sending", lambda: device.flush(seconds), otherwise=False)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What this device has answered and spent; reading it may raise `StorageError`.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``.
+        """
+        return self._durable().ledger
+
+    @property
+    def losses(self) -> dict[str, int]:
+        """How many answers this client has lost in this process, by reason.
+
+        Raises
+        ------
+        InvalidParameter
+            If the client has no ``storage``.
+        """
+        return self._durable().losses.by_reason()
+
+    def _durable(self) -> Device:
+        if self._device is None:
+            raise InvalidParameter(
+                "this client keeps nothing; give storage= the path of a file for its ledger and "
+                "outbox, or use submit()",
+                field="storage",
+            )
+        return self._device
+
+    def _lost(self, outcome: Outcome) -> Outcome:
+        detail = str(outcome.error).partition("\n")[0]
+        self._durable().losses.count(outcome.reason or "", f"survey {self.survey}: {detail}")
+        return outcome
+
+    def _raise_fault(self, device: Device) -> None:
+        fault = device.worker.take_fault()
+        if fault is not None and self._config.raise_faults:
+            raise fault
+
+    def _contained(self, doing: str, call: Callable[[], R], *, otherwise: R) -> R:
+        try:
+            return call()
+        except Exception as error:
+            # Ours are written to be shown; of others, the type alone is.
+            detail = error if isinstance(error, HushpollError) else type(error).__name__
+            warn("%s failed: %s", doing, detail)
+            if self._config.raise_faults:
+                raise
+            return otherwise

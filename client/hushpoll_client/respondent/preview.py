@@ -1,0 +1,228 @@
+"""What would leave the device, in words, before anything does: clear answers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hushpoll_client.respondent.sentences import (
+    BARS,
+    CLEAR_HINT,
+    READING,
+    RELEASED_AT_ONCE,
+    THIS_SURVEY_ALONE,
+    Protection,
+    guess_sentence,
+    protection_of_question,
+    protection_of_survey,
+    small_batch_sentence,
+    truth_sentence,
+)
+from hushpoll_shared.survey.protection import Level
+from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
+
+if TYPE_CHECKING:
+    from hushpoll_client.respondent.randomization import Answers
+    from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class ClearLine:
+    """An attribute that leaves in clear.
+
+    Attributes
+    ----------
+    name, question : str or None
+        As in the manifest.
+    answer : str or None
+        The category that would be sent; None where the preview was made without answers. Not in the
+        repr.
+    """
+
+    name: str
+    question: str | None
+    answer: str | None = field(repr=False)
+
+    def __str__(self) -> str:
+        shown = "your answer as it is" if self.answer is None else self.answer
+        return f"{_label(self.name, self.question)}: {shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedLine:
+    """An attribute that leaves randomised.
+
+    Attributes
+    ----------
+    name, question : str or None
+        As in the manifest.
+    protocol : str
+        Name of the protocol.
+    k : int
+        Number of possible answers, the ``missing`` one included.
+    epsilon : Decimal
+        Privacy loss charged for this attribute.
+    best_guess : Decimal
+        Chance in [1/k, 1] that the best guess from what is sent is right, if all answers were
+        equally likely beforehand; for local hashing an upper bound over the hashes.
+    protection : Protection
+        How far what is sent can move any belief, whatever was known before.
+    truth, guess : str
+        How often what is sent is, or points at, the true answer; and the best guess in words.
+    """
+
+    name: str
+    question: str | None
+    protocol: str
+    k: int
+    epsilon: Decimal
+    best_guess: Decimal
+    protection: Protection
+    truth: str
+    guess: str
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                _label(self.name, self.question),
+                f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
+                f"  {self.truth}",
+                f"  {self.protection.limit}",
+                *(f"    {change}" for change in self.protection.changes),
+                f"  {self.guess}",
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What one report holds; ``str()`` gives the page to show to a respondent.
+
+    Attributes
+    ----------
+    title, survey, version, digest
+        Which survey.
+    epsilon : Decimal
+        Total privacy loss that the survey may charge.
+    notices : tuple of str
+        What a respondent should read first; see `notices`.
+    clear : tuple of ClearLine
+        Attributes sent in clear, in manifest order. They can betray randomised ones by correlation.
+    perturbed : tuple of PerturbedLine
+        Attributes sent randomised, in manifest order.
+    protection : Protection
+        How far all randomised answers together can move any belief, whatever was known before.
+    record_size : int
+        Bytes of the record, the same for all answers.
+    """
+
+    title: str
+    survey: str
+    version: int
+    digest: str
+    epsilon: Decimal
+    notices: tuple[str, ...]
+    clear: tuple[ClearLine, ...]
+    perturbed: tuple[PerturbedLine, ...]
+    protection: Protection
+    record_size: int
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        unit = "byte" if self.record_size == 1 else "bytes"
+        yield f"{self.title} ({self.survey}, version {self.version})"
+        yield from self.notices
+        yield ""
+        if self.clear:
+            yield "Sent in clear, readable by the survey's operator:"
+            yield from (f"  {line}" for line in self.clear)
+            yield f"  {CLEAR_HINT}"
+        else:
+            yield "Nothing is sent in clear."
+        yield ""
+        yield "Randomised on this device before anything is sent:"
+        yield f"  {BARS}"
+        yield f"  {READING}"
+        yield ""
+        yield "  All of them together"
+        yield f"    {self.protection.words}"
+        yield f"    {self.protection.limit}"
+        yield from (f"      {change}" for change in self.protection.changes)
+        yield f"    {THIS_SURVEY_ALONE}"
+        yield f"    Privacy loss in all: at most epsilon {self.epsilon:f}."
+        for line in self.perturbed:
+            yield ""
+            yield from (f"  {part}" for part in str(line).split("\n"))
+        yield ""
+        yield f"The record has {self.record_size} {unit} whatever the answers are."
+        yield f"Survey digest: {self.digest}"
+
+
+def notices(published: Published) -> tuple[str, ...]:
+    """Return what a respondent should read before anything else, worst first.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    """
+    protection = protection_of_survey(tuple(published.budget.values()))
+    found = [protection.words] if protection.level >= Level.WEAK else []
+    if published.release == IMMEDIATE:
+        found.append(RELEASED_AT_ONCE)
+    if published.minimum_batch < SMALL_BATCH:
+        found.append(small_batch_sentence(published.minimum_batch))
+    return tuple(found)
+
+
+def build_preview(published: Published, answers: Answers | None) -> Preview:
+    """Describe the report that `answers` would become.
+
+    Raises
+    ------
+    InvalidParameter
+        If the answers do not fit the survey; see `randomize`.
+    """
+    codes = None if answers is None else published.layout.code_answers(answers)
+    clear: list[ClearLine] = []
+    perturbed: list[PerturbedLine] = []
+    for attribute in published.attributes:
+        oracle = attribute.oracle
+        if oracle is None:
+            answer = None if codes is None else attribute.domain[codes[attribute.name]]
+            clear.append(ClearLine(attribute.name, attribute.question, answer))
+            continue
+        best_guess = oracle.disclosure().best_guess
+        perturbed.append(
+            PerturbedLine(
+                attribute.name,
+                attribute.question,
+                oracle.name,
+                oracle.k,
+                oracle.epsilon,
+                best_guess,
+                protection_of_question(oracle.epsilon),
+                truth_sentence(oracle),
+                guess_sentence(oracle, best_guess),
+            )
+        )
+    return Preview(
+        title=published.title,
+        survey=published.name,
+        version=published.version,
+        digest=published.digest,
+        epsilon=published.epsilon,
+        notices=notices(published),
+        clear=tuple(clear),
+        perturbed=tuple(perturbed),
+        protection=protection_of_survey(tuple(published.budget.values())),
+        record_size=published.layout.record_size,
+    )
+
+
+def _label(name: str, question: str | None) -> str:
+    return name if question is None else f"{name} ({question})"

@@ -1,0 +1,206 @@
+"""The sentences that tell a respondent what perturbed answers reveal, and the picture beside them.
+
+The browser SDK has the same sentences in `sentences.js`, word for word. A test computes each number
+from the enumerated law of every protocol: change a sentence there as well, and run it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.odds import odds_factor, posterior_bounds
+from hushpoll_shared.survey.protection import Level, question_level, survey_level, total_epsilon
+
+BELIEFS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
+"""What a person may have thought before: 1 in 10, 1 in 2, 9 in 10."""
+
+BARS: Final = (
+    "Each bar is about something that a person thinks possible of you. # is how likely it seemed "
+    "before: 1 in 10, 1 in 2 or 9 in 10. + is how much likelier it can seem at most to a person "
+    "who has seen what is sent."
+)
+READING: Final = (
+    "Odds compare a chance with the chance of the opposite: 1 in 10 is odds of 1 to 9. All figures "
+    "are rounded so that they overstate what is revealed."
+)
+CLEAR_HINT: Final = (
+    "None of the figures below covers these answers, and they can hint at the randomised ones "
+    "where the two go together."
+)
+THIS_SURVEY_ALONE: Final = "This counts this survey alone. What you tell other surveys adds to it."
+
+RELEASED_AT_ONCE: Final = (
+    "This survey gives reports to its analysts soon after they arrive. An analyst who asks before "
+    "and after yours arrives can tell it from the others: what is sent, answers in clear included, "
+    "and when."
+)
+
+_QUESTION_WORDS: Final = {
+    Level.STRONG: "This answer is strongly protected.",
+    Level.LIMITED: "This answer is protected to a limited degree.",
+    Level.WEAK: "This answer is weakly protected: what is sent can say a lot about it.",
+    Level.HARDLY: "This answer is hardly protected: treat it as if it were sent as it is.",
+}
+_SURVEY_WORDS: Final = {
+    Level.STRONG: "Your randomised answers are strongly protected.",
+    Level.LIMITED: "Your randomised answers are protected to a limited degree.",
+    Level.WEAK: "Protection is weak: what is sent can say a lot about you.",
+    Level.HARDLY: "Your answers are hardly protected: treat them as if they were sent as they are.",
+}
+_MILLION: Final = 1_000_000
+_BAR: Final = 30
+# A hash puts several answers into one group; how much a record reveals depends on the groups.
+_HASHED: Final = frozenset({"BLH", "OLH"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far a belief can move.
+
+    Attributes
+    ----------
+    before : Fraction
+        Probability of the fact before, in (0, 1).
+    at_least, at_most : int
+        Smallest and largest probability afterwards in thousandths, rounded outwards.
+    """
+
+    before: Fraction
+    at_least: int
+    at_most: int
+
+    def __str__(self) -> str:
+        before = f"{self.before.numerator} in {self.before.denominator}"
+        return f"{before:<7}  {self.bar}  afterwards {self.range}"
+
+    @property
+    def range(self) -> str:
+        """The probability afterwards, such as ``1.4 % to 45.1 %``."""
+        return f"{low(self.at_least)} to {high(self.at_most)}"
+
+    @property
+    def bar(self) -> str:
+        """The picture: 30 characters, of which ``#`` are the belief before and ``+`` its growth."""
+        before = round(self.before * _BAR)
+        after = -(-self.at_most * _BAR // 1000)
+        return "#" * before + "+" * (after - before) + "." * (_BAR - after)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """How well one answer, or all of them together, are protected.
+
+    Attributes
+    ----------
+    level : Level
+        Its place in the table of levels.
+    words : str
+        The level as a sentence.
+    limit : str
+        By which factor the odds of anything can change at most, as a sentence.
+    changes : tuple of Change
+        What that does to each of `BELIEFS`.
+    """
+
+    level: Level
+    words: str
+    limit: str
+    changes: tuple[Change, ...]
+
+
+def protection_of_question(epsilon: Decimal) -> Protection:
+    """Say how well the answer to a question is protected, by its own epsilon."""
+    level = question_level(epsilon)
+    limit = _limit(
+        epsilon,
+        "By itself, it changes the odds of anything about you by at most a factor of {}.",
+        "The limit on how far it alone changes the odds of anything about you is a factor of {}.",
+    )
+    return Protection(level, _QUESTION_WORDS[level], limit, _changes(epsilon))
+
+
+def protection_of_survey(epsilons: tuple[Decimal, ...]) -> Protection:
+    """Say how well all answers together are protected, by the epsilons of the questions."""
+    level, total = survey_level(epsilons), total_epsilon(epsilons)
+    limit = _limit(
+        total,
+        "Whatever a person knew or thought before, your randomised answers change the odds of "
+        "anything about you by at most a factor of {}.",
+        "Whatever a person knew or thought before, the limit on how far your randomised answers "
+        "change the odds of anything about you is a factor of {}.",
+    )
+    return Protection(level, _SURVEY_WORDS[level], limit, _changes(total))
+
+
+def small_batch_sentence(minimum_batch: int) -> str:
+    """Say that analysts may be given few reports at once, among which one stands out."""
+    return (
+        f"This survey may give its analysts as few as {minimum_batch} new reports at once; among "
+        "so few, yours can stand out."
+    )
+
+
+def truth_sentence(oracle: FrequencyOracle) -> str:
+    """Say how often what is sent is, or points at, the true answer: p, exact for every answer."""
+    chance = high(_thousandths(oracle.p))
+    if oracle.name == "GRR" or oracle.parameters.get("omega") == 1:
+        return f"What is sent is your true answer with a chance of {chance}."
+    size = oracle.support_size
+    number = "some, all or none" if size is None else str(size)
+    return (
+        f"What is sent points at {number} of the {oracle.k} answers, and with a chance of {chance} "
+        "your true answer is among them."
+    )
+
+
+def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal) -> str:
+    """Say how often the best guess is right under its assumption, a uniform prior."""
+    chance = high(_thousandths(Fraction(best_guess)))
+    if oracle.name in _HASHED:
+        chance = f"at most {chance}, whatever hash is drawn"
+    blind = high(_thousandths(Fraction(1, oracle.k)))
+    return (
+        f"If the {oracle.k} answers were equally likely beforehand, the best guess from what is "
+        f"sent would be right with a chance of {chance}; without it, {blind}."
+    )
+
+
+def factor(epsilon: Decimal) -> str:
+    """Spell e^epsilon, rounded up: such as 1.5, 20, 3,000 or ``more than a million``."""
+    whole = odds_factor(epsilon)
+    if whole > _MILLION:
+        return "more than a million"
+    if whole > 100:
+        unit = 10 ** (len(str(whole)) - 2)
+        return f"{-(-whole // unit) * unit:,}"
+    if whole > 10:
+        return str(whole)
+    parts = 100 if whole == 2 else 10
+    return f"{odds_factor(epsilon, parts) / parts:g}"
+
+
+def high(thousandths: int) -> str:
+    """Spell a chance that was rounded up."""
+    return "nearly 100 %" if thousandths >= 1000 else f"{thousandths / 10:.1f} %"
+
+
+def low(thousandths: int) -> str:
+    """Spell a chance that was rounded down."""
+    return "nearly 0 %" if thousandths <= 0 else f"{thousandths / 10:.1f} %"
+
+
+def _limit(epsilon: Decimal, sentence: str, beyond: str) -> str:
+    spelled = factor(epsilon)
+    return (beyond if spelled.startswith("more") else sentence).format(spelled)
+
+
+def _changes(epsilon: Decimal) -> tuple[Change, ...]:
+    return tuple(Change(before, *posterior_bounds(before, epsilon)) for before in BELIEFS)
+
+
+def _thousandths(chance: Fraction) -> int:
+    return -(-1000 * chance.numerator // chance.denominator)

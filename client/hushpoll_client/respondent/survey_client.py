@@ -1,0 +1,384 @@
+"""One respondent of one survey: fetch and pin, preview, randomise once, send those bytes.
+
+With ``storage``, all of it outlives the process: see `hushpoll_client.respondent.answering` for
+what a host app then calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from hushpoll_client.config import ClientConfig
+from hushpoll_client.device.limits import Limits
+from hushpoll_client.respondent.answering import Answering
+from hushpoll_client.respondent.discretion import discreet
+from hushpoll_client.respondent.keeping import Keeping, Memory
+from hushpoll_client.respondent.pin import check_pin
+from hushpoll_client.respondent.randomization import Answers, draw
+from hushpoll_client.respondent.receipt import Receipt, ReportNotSent
+from hushpoll_client.respondent.report import Report
+from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
+from hushpoll_shared.spelling.text import check_name
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.reports import check_digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import requests
+
+    from hushpoll_client.delivery.retry import Pacing
+    from hushpoll_client.device.device import Device
+    from hushpoll_client.faults import OnLoss
+    from hushpoll_client.respondent.preview import Preview
+
+_DEFAULT_CONFIG = ClientConfig()
+
+
+class SurveyClient(Answering):
+    """A respondent's side of a survey.
+
+    One object stands for one respondent and randomises once. It is used by one thread at a time;
+    with ``storage``, `answer` and `flush` may be called by several.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server; https, or http for this machine alone.
+    survey : str
+        Name of the survey.
+    digest : str or None
+        Pinned digest, 64 hexadecimal digits, given out of band. Without it the first manifest
+        fetched becomes the pin, which does not protect against a server that lies at once.
+    published : Published or None
+        The pinned survey itself, shipped with the app: nothing is then fetched before `send`, and a
+        refusal can show what changed.
+    version : int or None
+        Version to fetch, from 1; None fetches the newest.
+    token : str or None
+        The respondent's single-use token, for surveys that want one. Sent with the report only.
+    required_sensitive : iterable of str
+        Attributes that must never leave in clear.
+    max_epsilon : str, int, float, Decimal or None
+        Largest total epsilon accepted, in [1e-6, 64]; with ``storage``, over all versions of the
+        survey together.
+    max_epsilon_total : str, int, float, Decimal or None
+        Largest epsilon of all surveys together, in (0, 1000000]; needs ``storage``.
+    required_batch : int or None
+        Fewest reports that the survey may release at once (its ``minimum_batch``), in [1, 10^9].
+    storage : str, Path or None
+        File in which this device keeps its one respondent's consents, pins, ledger and outbox, made
+        with mode 0600 when consent is given. Any number of clients, threads and processes may share
+        it. Then nothing is read or fetched before `give_consent`, and a version is randomised once
+        for ever. Without it the client keeps nothing, and consent is the host app's affair.
+    on_loss : callable or None
+        Called with the reason of every lost answer, from any thread; needs ``storage``.
+    config : ClientConfig
+        Timeouts and retries.
+    session : requests.Session or None
+        Session to send with; the caller closes it. By default an own one that accepts no cookies.
+        The background uses its own in any case.
+    pacing : Pacing or None
+        Source of time and jitter, for tests.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        survey: str,
+        *,
+        digest: str | None = None,
+        published: Published | None = None,
+        version: int | None = None,
+        token: str | None = None,
+        required_sensitive: Iterable[str] = frozenset(),
+        max_epsilon: Any = None,
+        max_epsilon_total: Any = None,
+        required_batch: int | None = None,
+        storage: str | Path | None = None,
+        on_loss: OnLoss | None = None,
+        config: ClientConfig = _DEFAULT_CONFIG,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self.survey = check_name(survey, field="survey")
+        if not isinstance(published, Published | None):
+            raise InvalidParameter(
+                f"published is of type {type(published).__name__}; give what Published.from_json "
+                "returns, or leave it out",
+                field="published",
+            )
+        if not isinstance(config, ClientConfig):
+            raise InvalidParameter(
+                f"config is of type {type(config).__name__}; give a ClientConfig, or leave it out",
+                field="config",
+            )
+        self._digest = None if digest is None else check_digest(digest)
+        self._version = _checked_version(version)
+        self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total, required_batch)
+        self._has_token = token is not None
+        self._config = config
+        # The network side is loaded with the first client: offline use does without it.
+        from hushpoll_client.delivery.endpoint import Endpoint
+        from hushpoll_client.delivery.transport import Transport
+
+        self._transport = Transport(
+            Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
+        )
+        self._published: Published | None = None
+        self._report: Report | None = None
+        self._device: Device | None = None
+        self._keeping: Keeping = Memory(self.survey)
+        if storage is not None:
+            from hushpoll_client.delivery.retry import Pacing
+            from hushpoll_client.device.device import Device
+
+            self._keeping = self._device = Device(
+                storage,
+                server=self._transport.endpoint.base,
+                survey=self.survey,
+                version=self._version,
+                token=token,
+                limits=self._limits,
+                config=config,
+                pacing=pacing or Pacing(),
+                on_loss=on_loss,
+            )
+            self._contained("opening the device's file", self._device.open, otherwise=None)
+        elif max_epsilon_total is not None or on_loss is not None:
+            raise InvalidParameter(
+                "max_epsilon_total and on_loss need the device's file; give storage= a path",
+                field="storage",
+            )
+        self._shipped = published is not None
+        if published is not None:
+            self._accept(published)
+
+    @classmethod
+    def from_link(cls, link: str, **options: Any) -> Self:
+        """Open a hosted link, ``https://HOST/s/NAME#sha256=DIGEST&token=TOKEN``.
+
+        Parameters
+        ----------
+        link : str
+            The link; its digest becomes the pin, its token the respondent's unless one is given.
+        **options
+            As for the class.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is no such link, or ``digest=`` contradicts it.
+        """
+        from hushpoll_client.delivery.endpoint import HostedLink
+
+        parsed = HostedLink.parse(link)
+        digest = options.pop("digest", None)
+        if digest is not None and parsed.digest is not None and digest != parsed.digest:
+            raise InvalidParameter(
+                f"digest {digest!r} is not the link's {parsed.digest!r}; give one of the two",
+                field="digest",
+            )
+        if options.get("token") is None:
+            options["token"] = parsed.token
+        return cls(parsed.url, parsed.survey, digest=digest or parsed.digest, **options)
+
+    def __repr__(self) -> str:
+        return f"SurveyClient({self._transport.endpoint.base!r}, {self.survey!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the client's own connections.
+
+        With ``storage``, reports that can be sent at once are sent before, for at most
+        `ClientConfig.exit_patience` seconds; a later call of the client opens the file again.
+        """
+        self._transport.close()
+        if self._device is not None:
+            self._contained("closing the device's file", self._device.close, otherwise=None)
+            self._raise_fault(self._device)
+
+    @property
+    def server(self) -> str:
+        """Address of the server."""
+        return self._transport.endpoint.base
+
+    @property
+    def published(self) -> Published:
+        """The pinned survey; fetched and checked when first asked for, if it is not kept."""
+        return self._at_hand() or self.fetch()
+
+    @property
+    def report(self) -> Report | None:
+        """The report that `randomize` made, or None before that."""
+        return self._report
+
+    def fetch(self) -> Published:
+        """Fetch the survey again and check it against pin, arithmetic and limits.
+
+        Returns
+        -------
+        Published
+
+        Raises
+        ------
+        TransportError
+            If it cannot be fetched.
+        ManifestRefused
+            If it contradicts itself, is not the pinned one (the message shows the difference), or
+            collects a required attribute in clear.
+        BudgetExhausted
+            If it spends more than ``max_epsilon``.
+        ConsentMissing
+            With ``storage``, if the respondent has not agreed: nothing is fetched then.
+        StorageError
+            With ``storage``, if the pin cannot be kept.
+        """
+        self._keeping.check_consent()
+        self._at_hand()
+        path = ["surveys", self.survey]
+        if self._version is not None:
+            path += ["versions", str(self._version)]
+        answer = self._transport.get(*path, token=False)
+        fetched = self._accept(Published.from_json(answer.body))
+        self._keeping.pin(fetched)
+        return fetched
+
+    @discreet
+    def preview(self, answers: Answers | None = None) -> Preview:
+        """Say what would leave the device; nothing is randomised or sent.
+
+        Parameters
+        ----------
+        answers : mapping, optional
+            With them, the clear lines show what would be sent.
+
+        Raises
+        ------
+        InvalidParameter
+            If the answers do not fit the survey.
+        ConsentMissing
+            With ``storage``, if there are answers and no consent.
+        """
+        from hushpoll_client.respondent.preview import build_preview
+
+        if answers is not None:
+            self._keeping.check_consent()
+        return build_preview(self.published, answers)
+
+    @discreet
+    def randomize(self, answers: Answers) -> Report:
+        """Randomise the answers, once, and keep the report.
+
+        With ``storage``, a version that this device has answered is not randomised again, whatever
+        the answers: the stored report is returned, to be sent again.
+
+        Raises
+        ------
+        InvalidParameter
+            If the answers do not fit the survey, or the survey wants a token and none was given.
+        BudgetExhausted
+            If this client has randomised before: a second draw would spend the epsilon again. With
+            ``storage``, if the limits leave too little, the answer was withdrawn, or the server has
+            taken the report of this version, which is not kept then.
+        ConsentMissing, StorageError, OutboxFull
+            With ``storage``: there is no consent, the file cannot be used, or too much waits.
+        """
+        return self._randomize(answers)[0]
+
+    @discreet
+    def send(self, report: Report) -> Receipt:
+        """Send a report, the same bytes again until the server has acknowledged or refused it.
+
+        Raises
+        ------
+        ReportNotSent
+            A `TransportError` that carries the report.
+        """
+        if not isinstance(report, Report):
+            raise InvalidParameter(
+                f"report must be what randomize returned, not of type {type(report).__name__}",
+                field="report",
+            )
+        try:
+            status = self._keeping.send(report, self._transport)
+        except HushpollError as error:
+            # A server's refusal, whatever it says, is not this caller's mistake.
+            raise ReportNotSent(error, report) from error
+        return Receipt(status, report)
+
+    @discreet
+    def submit(self, answers: Answers) -> Receipt:
+        """Randomise and send; see both for what they raise.
+
+        The receipt's ``known`` says whether it is about an earlier answer of this device, and not
+        about these.
+        """
+        report, new = self._randomize(answers)
+        return replace(self.send(report), known=not new)
+
+    def _at_hand(self) -> Published | None:
+        if self._published is None:
+            self._keeping.check_consent()
+            kept = self._keeping.pinned()
+            # A digest given out of band stands above what was first used.
+            if kept is not None and self._digest in (None, kept.digest):
+                self._accept(kept)
+        return self._published
+
+    def _randomize(self, answers: Answers) -> tuple[Report, bool]:
+        self._keeping.check_consent()
+        published = self.published
+        report, new = self._keep(published, answers)
+        if report is None:
+            raise BudgetExhausted(
+                f"this device has answered survey {self.survey!r} version {published.version}, and "
+                "the server has taken the report; what was answered now was neither randomised nor "
+                "sent. Another person needs a file of their own (storage=)"
+            )
+        return report, new
+
+    def _keep(self, published: Published, answers: Answers) -> tuple[Report | None, bool]:
+        if published.submission == "token" and not self._has_token:
+            raise InvalidParameter(
+                f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
+                field="token",
+            )
+        codes = published.layout.code_answers(answers)
+        report, new = self._keeping.keep(published, lambda: draw(published, codes))
+        # This process may still have what the device has deleted.
+        self._report = report or self._report
+        return report, new
+
+    def _forget(self) -> None:
+        self._report = None
+        if not self._shipped:
+            self._published = None
+
+    def _accept(self, offered: Published) -> Published:
+        check_pin(offered, survey=self.survey, digest=self._digest, known=self._published)
+        self._limits.check(offered)
+        self._digest = offered.digest
+        self._published = offered
+        return offered
+
+
+def _checked_version(version: int | None) -> int | None:
+    if version is not None and (type(version) is not int or version < 1):
+        raise InvalidParameter(
+            f"version is {version!r}; give an integer of at least 1, or None for the newest",
+            field="version",
+        )
+    return version

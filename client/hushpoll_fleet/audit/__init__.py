@@ -1,0 +1,1 @@
+"""What the installed SDKs really spend, measured from outside."""

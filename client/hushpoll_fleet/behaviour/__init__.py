@@ -1,0 +1,1 @@
+"""How simulated respondents behave: when they arrive, and which of them misbehave or poison."""

@@ -1,0 +1,129 @@
+"""Records that a poisoner sends instead of a randomised answer, to move an estimate.
+
+Nobody can be kept from sending a well-formed record that was never randomised: this is what local
+differential privacy costs an honest survey (Cheu, Smith and Ullman, "Manipulation Attacks in Local
+Differential Privacy", S&P 2021; Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential
+Privacy Protocols", USENIX Security 2021). The fleet plays them so that their effect can be seen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from hushpoll_client import Published
+from hushpoll_fleet.behaviour.shares import Behaviour
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.oracles.local_hashing import bucket
+from hushpoll_shared.survey.attributes import PublishedAttribute
+
+_WORD = 1 << 64
+_BITWISE = frozenset({"RAPPOR", "OUE", "THE"})
+
+
+def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
+    """Read the categories to push, as codes.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    texts : tuple of str
+        ``ATTRIBUTE=CATEGORY`` each.
+
+    Raises
+    ------
+    InvalidParameter
+        Unknown attribute or category, or an attribute that is not perturbed.
+    """
+    perturbed = {one.name: one for one in published.attributes if one.oracle is not None}
+    targets = {}
+    for text in texts:
+        name, _, category = text.partition("=")
+        attribute = perturbed.get(name)
+        if attribute is None:
+            raise InvalidParameter(
+                f"target is {text!r}; give ATTRIBUTE=CATEGORY with an attribute out of "
+                f"{', '.join(perturbed)}",
+                field="target",
+            )
+        targets[name] = attribute.code(category)
+    return targets
+
+
+def poisoned(
+    published: Published,
+    behaviour: Behaviour,
+    answers: Mapping[str, str | int | None],
+    *,
+    targets: Mapping[str, int],
+    rng: random.Random,
+) -> bytes:
+    """Return the record of one poisoner.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    behaviour : Behaviour
+        ``poison-maximal`` or ``poison-random``.
+    answers : mapping
+        Its answers in clear; those to perturbed attributes are not used.
+    targets : mapping of str to int
+        Code to push, per perturbed attribute.
+    rng : random.Random
+        Source of everything that the aim leaves free.
+    """
+    codes = published.layout.code_answers(answers)
+    parts = []
+    for attribute in published.attributes:
+        if attribute.oracle is None:
+            parts.append(codes[attribute.name].to_bytes(_clear_size(attribute), "little"))
+        elif behaviour is Behaviour.POISON_MAXIMAL:
+            parts.append(maximal(attribute.oracle, targets[attribute.name], rng))
+        else:
+            parts.append(arbitrary(attribute.oracle, rng))
+    return b"".join(parts)
+
+
+def maximal(oracle: FrequencyOracle, target: int, rng: random.Random) -> bytes:
+    """Return a record that supports `target`, and as little else as its form allows."""
+    if oracle.name == "GRR":
+        return target.to_bytes(oracle.record_size, "little")
+    if oracle.name in ("BLH", "OLH"):
+        a, b = rng.randrange(_WORD), rng.randrange(_WORD)
+        return _hashed(a, b, bucket(a, b, target, _buckets(oracle)))
+    if oracle.name in _BITWISE:
+        return _bits({target}, oracle)
+    others = [code for code in range(oracle.k) if code != target]
+    return _bits({target, *rng.sample(others, int(oracle.parameters["omega"]) - 1)}, oracle)
+
+
+def arbitrary(oracle: FrequencyOracle, rng: random.Random) -> bytes:
+    """Return a record drawn evenly from all that are well formed."""
+    if oracle.name == "GRR":
+        return rng.randrange(oracle.k).to_bytes(oracle.record_size, "little")
+    if oracle.name in ("BLH", "OLH"):
+        y = rng.randrange(_buckets(oracle))
+        return _hashed(rng.randrange(_WORD), rng.randrange(_WORD), y)
+    if oracle.name in _BITWISE:
+        return _bits({code for code in range(oracle.k) if rng.random() < 0.5}, oracle)
+    return _bits(set(rng.sample(range(oracle.k), int(oracle.parameters["omega"]))), oracle)
+
+
+def _buckets(oracle: FrequencyOracle) -> int:
+    return int(oracle.parameters.get("g", 2))  # BLH has two, and publishes none
+
+
+def _hashed(a: int, b: int, y: int) -> bytes:
+    return a.to_bytes(8, "little") + b.to_bytes(8, "little") + y.to_bytes(2, "little")
+
+
+def _bits(support: set[int], oracle: FrequencyOracle) -> bytes:
+    word = sum(1 << code for code in support)
+    return word.to_bytes(oracle.record_size, "little")
+
+
+def _clear_size(attribute: PublishedAttribute) -> int:
+    return 1 if attribute.k <= 256 else 2

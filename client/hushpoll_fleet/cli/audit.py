@@ -1,0 +1,132 @@
+"""``hushpoll audit``: a certificate of what the installed SDKs really spend."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, MOST_DRAWS, Finding, audit
+from hushpoll_fleet.audit.devices import SDKS
+from hushpoll_protocols import PROTOCOLS, parse_epsilon
+from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+
+# A lower bound below this share of what is spent proves little.
+SHARP = 0.95
+
+
+def _names(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    names = tuple(PROTOCOLS) if value is None else tuple(value.split(","))
+    for name in names:
+        if name not in PROTOCOLS:
+            raise click.BadParameter(
+                f"{name!r} is no protocol; choose out of {', '.join(PROTOCOLS)}", param=option
+            )
+    return names
+
+
+def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(str(parse_epsilon(one, field="epsilons")) for one in value.split(","))
+
+
+@click.command(name="audit")
+@click.option(
+    "--sdk",
+    "sdks",
+    type=click.Choice(list(SDKS)),
+    multiple=True,
+    help="SDK to audit; may be given twice.  [default: both]",
+)
+@click.option("--protocols", callback=_names, metavar="NAME,...", help="[default: all]")
+@click.option(
+    "--epsilons", callback=_epsilons, default="0.5,1,2,4", show_default=True, metavar="NUMBER,..."
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(FEWEST_DRAWS, MOST_DRAWS),
+    default=1_000_000,
+    show_default=True,
+    help="Records drawn for each SDK, protocol and epsilon.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 0.5, min_open=True),
+    default=0.001,
+    show_default=True,
+    help="Chance of each finding to accuse an SDK that spends no more than it says.",
+)
+@json_option
+@reports_errors
+@click.pass_context
+def command(
+    ctx: click.Context,
+    sdks: tuple[str, ...],
+    protocols: tuple[str, ...],
+    epsilons: tuple[str, ...],
+    draws: int,
+    alpha: float,
+    as_json: bool,
+) -> None:
+    """Measure from outside what the SDKs on this machine spend, and print a certificate.
+
+    Two answers are randomised again and again through each SDK. From how often their records can be
+    told apart follows a lower bound on the epsilon that is really spent. It may pass the epsilon
+    that the protocol's exact law spends only with chance alpha; ends with code 1 where it does.
+
+    A device randomises an answer once. Nobody's answers are used here.
+    """
+    chosen = sdks or tuple(SDKS)
+    runs = [(sdk, name, epsilon) for sdk in chosen for name in protocols for epsilon in epsilons]
+    findings = []
+    with progress("audits", len(runs)) as advance:
+        for sdk, name, epsilon in runs:
+            findings.append(audit(SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha))
+            advance(1)
+    emit(_document(findings, draws, alpha), certificate(findings, draws, alpha), as_json=as_json)
+    if any(one.overspends for one in findings):
+        ctx.exit(1)
+
+
+def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
+    """Return the findings as text."""
+    rows = [
+        f"{one.sdk:<11} {one.protocol:<7} {one.epsilon:>7g} {one.realized_epsilon:>9.4f} "
+        f"{one.lower_bound:>8.4f} {one.share:>6.1%}  {verdict(one)}"
+        for one in findings
+    ]
+    over = sum(one.overspends for one in findings)
+    return "\n".join(
+        [
+            f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
+            f"{draws} draws each, alpha {alpha:g}",
+            "",
+            "SDK         protocol epsilon  realized    bound  share  verdict",
+            *rows,
+            "",
+            f"{over} of {len(findings)} spend more than their law."
+            if over
+            else f"None of {len(findings)} was seen to spend more than its law.",
+        ]
+    )
+
+
+def verdict(finding: Finding) -> str:
+    """Say in a few words what a finding shows."""
+    if finding.overspends:
+        return "OVERSPENDS"
+    if finding.share >= SHARP:
+        return "holds"
+    if finding.reachable < SHARP * finding.realized_epsilon:
+        return "holds; more draws would show more"
+    return "holds, and spends less than its law"
+
+
+def _document(findings: list[Finding], draws: int, alpha: float) -> dict[str, Any]:
+    return {
+        "hushpoll": version("hushpoll"),
+        "draws": draws,
+        "alpha": alpha,
+        "findings": [{**one.to_dict(), "verdict": verdict(one)} for one in findings],
+    }

@@ -1,0 +1,246 @@
+"""``hushpoll simulate``: play respondents through the real client, in bulk, or into a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_client import InvalidParameter, ManifestRefused, Published
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import analyst as hasty
+from hushpoll_client.cli.options import needed
+from hushpoll_client.respondent.pin import check_pin
+from hushpoll_fleet.behaviour.arrivals import Arrivals
+from hushpoll_fleet.behaviour.plan import Conduct
+from hushpoll_fleet.behaviour.poisoning import targets_of
+from hushpoll_fleet.behaviour.shares import parse_shares
+from hushpoll_fleet.cli.simulate_options import Chosen, simulate_options
+from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.population.respondents import from_file, from_function, from_population
+from hushpoll_fleet.population.truth import marginals
+from hushpoll_fleet.sending.account import Account
+from hushpoll_fleet.sending.bulk import play_bulk
+from hushpoll_fleet.sending.cluster import Part, play_on_cluster
+from hushpoll_fleet.sending.offline import write_reports
+from hushpoll_fleet.sending.reconciliation import ServerCounts, reconcile
+from hushpoll_fleet.sending.wire import WireOptions, play
+from hushpoll_shared.cli.terminal import emit, progress, reports_errors
+from hushpoll_shared.survey.manifest import Manifest, load_manifest
+from hushpoll_shared.survey.terms import IMMEDIATE
+
+_MOST_TOKENS = 10_000
+
+
+@click.command()
+@simulate_options
+@reports_errors
+@click.pass_context
+def simulate(ctx: click.Context, /, **given: Any) -> None:
+    """Play respondents: each one through the real client over HTTP, or all in bulk.
+
+    A simulation with seeded noise (--bulk --seed, --seeded-noise) protects nobody: whoever knows
+    the seed can undo it. Otherwise single respondents draw their noise from the operating system,
+    like devices do.
+
+    Afterwards the account is compared with the server's own counts. Ends with code 1 if any
+    respondent's report does not count in the end that should, or the two do not agree.
+    """
+    chosen = Chosen(**given)
+    chosen.check()
+    manifest = load_manifest(chosen.manifest_file)
+    roster = _roster(chosen, manifest)
+    account = Account(len(roster))
+    published = manifest.resolve()
+    conduct = _conduct(chosen, published)
+    if chosen.seed is not None and (chosen.bulk or chosen.seeded_noise) and not chosen.dry_run:
+        click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
+    if chosen.to_file is not None:
+        with progress("respondents", len(roster)) as advance:
+            written = write_reports(
+                chosen.to_file,
+                published,
+                roster,
+                conduct=conduct,
+                noise_seed=chosen.noise_seed,
+                bulk=chosen.bulk,
+                progress=advance,
+            )
+        facts = {"respondents": written, "file": str(chosen.to_file), "digest": published.digest}
+        emit(facts, f"{written} reports are in {chosen.to_file}", as_json=chosen.as_json)
+        return
+    if chosen.url is None or chosen.dry_run:
+        words = f"{len(roster)} respondents are ready; nothing sent"
+        emit(account.to_dict(), words, as_json=chosen.as_json)
+        return
+    # A wrong address shows within seconds; only a simulation that has begun waits like a device.
+    with hasty(chosen.url, chosen.token) as first:
+        published = _published(first, manifest)
+    with AnalystClient(chosen.url, chosen.token) as analyst:
+        # A batch is refused by a token survey, so it needs no tokens minted for it.
+        tokens = (
+            None if chosen.bulk else _tokens(analyst, published, len(roster), chosen.token_file)
+        )
+        before = _before(analyst, published, chosen)
+        with _reported(account, analyst, published, before, as_json=chosen.as_json) as agrees:
+            _play(chosen, analyst, published, roster, conduct, tokens, account)
+    if not account.complete or not agrees():
+        ctx.exit(1)
+
+
+def _play(
+    chosen: Chosen,
+    analyst: AnalystClient,
+    published: Published,
+    roster: Roster,
+    conduct: Conduct,
+    tokens: Iterator[str] | None,
+    account: Account,
+) -> None:
+    options = WireOptions(
+        concurrency=chosen.concurrency, noise_seed=chosen.noise_seed, conduct=conduct
+    )
+    url = needed(chosen.url)
+    with progress("respondents", len(roster)) as advance:
+        if chosen.dask is not None:
+            whole = Part(
+                url,
+                chosen.token,
+                published.canonical,
+                roster,
+                conduct.roles(len(roster)),
+                options,
+                list(tokens) if tokens is not None else None,
+                chosen.bulk,
+            )
+            play_on_cluster(chosen.dask, whole, account, progress=advance)
+        elif chosen.bulk:
+            play_bulk(
+                analyst,
+                published,
+                roster,
+                account,
+                seed=chosen.noise_seed,
+                conduct=conduct,
+                progress=advance,
+            )
+        else:
+            play(
+                url,
+                published,
+                roster.answers(),
+                account,
+                options=options,
+                tokens=tokens,
+                progress=advance,
+            )
+
+
+def _roster(chosen: Chosen, manifest: Manifest) -> Roster:
+    population = None
+    if chosen.data is not None:
+        roster = from_file(chosen.data, manifest, chosen.ignore, chosen.bad_rows)
+    elif chosen.answers_from is not None:
+        roster = from_function(manifest, chosen.answers_from, chosen.count, chosen.seed)
+    else:
+        population, roster = from_population(manifest, chosen.count, chosen.seed)
+    if chosen.write_answers is not None:
+        roster.write_csv(chosen.write_answers)
+    if chosen.write_truth is not None:
+        truth = marginals(roster, population)
+        chosen.write_truth.write_text(json.dumps(truth, indent=2) + "\n")
+    return roster
+
+
+def _conduct(chosen: Chosen, published: Published) -> Conduct:
+    return Conduct(
+        arrivals=Arrivals(chosen.arrivals),
+        duration=chosen.duration,
+        shares=parse_shares(chosen.misbehave),
+        offline_seconds=chosen.offline_seconds,
+        targets=targets_of(published, chosen.target),
+        seed=chosen.seed,
+    )
+
+
+def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
+    resolved = manifest.resolve()
+    offered = analyst.show(manifest.name, manifest.version)
+    try:
+        check_pin(offered, survey=manifest.name, digest=resolved.digest, known=resolved)
+    except ManifestRefused as error:
+        raise click.ClickException(str(error)) from None
+    return offered
+
+
+def _tokens(
+    analyst: AnalystClient, published: Published, count: int, file: Path | None
+) -> Iterator[str] | None:
+    if published.submission != "token":
+        if file is not None:
+            raise InvalidParameter(
+                f"--tokens is {str(file)!r}, and survey {published.name!r} takes no tokens; leave "
+                "the option out",
+                field="tokens",
+            )
+        return None
+    if file is not None:
+        try:
+            tokens = file.read_text(encoding="utf-8").split()
+        except UnicodeDecodeError as error:
+            raise InvalidParameter(
+                f"{file} is no UTF-8 text ({error.reason} at byte {error.start}); give one token "
+                "per line",
+                field="tokens",
+            ) from None
+        if len(tokens) < count:
+            raise InvalidParameter(
+                f"{file} has {len(tokens)} tokens for {count} respondents; give one for each",
+                field="tokens",
+            )
+        return iter(tokens)
+    parts = [min(_MOST_TOKENS, count - start) for start in range(0, count, _MOST_TOKENS)]
+    return iter([token for part in parts for token in analyst.mint_tokens(published.name, part)])
+
+
+def _before(analyst: AnalystClient, published: Published, chosen: Chosen) -> ServerCounts | None:
+    if chosen.token is None:
+        click.echo("Without --token the server's own counts are not compared.", err=True)
+        return None
+    if published.release != IMMEDIATE:
+        click.echo(
+            f"{published.name} declares release: {published.release}, so the server's own counts "
+            "are not compared; a survey for trials declares release: immediate.",
+            err=True,
+        )
+        return None
+    return ServerCounts.now(analyst, published)
+
+
+@contextmanager
+def _reported(
+    account: Account,
+    analyst: AnalystClient,
+    published: Published,
+    before: ServerCounts | None,
+    *,
+    as_json: bool,
+) -> Iterator[Any]:
+    # The account is owed for a simulation that fails or is interrupted, too.
+    agreed = [True]
+    finished = False
+    try:
+        yield lambda: agreed[0]
+        finished = True
+    finally:
+        document, words = account.to_dict(), str(account)
+        if before is not None and finished:
+            found = reconcile(analyst, published, before, account)
+            agreed[0] = not found.differences
+            document["server"] = found.to_dict()
+            words = f"{words}\n{found}"
+        emit(document, words, as_json=as_json)

@@ -1,0 +1,137 @@
+"""What `hushpoll demo` tells: one survey, from publishing to fairness, by real commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from hushpoll_fleet.demo.processes import Server, run_json
+from hushpoll_fleet.demo.tables import Comparison, estimates_table, training_table
+from hushpoll_fleet.population.population import Population
+from hushpoll_shared.survey.manifest import Manifest, load_manifest
+
+SHOWN: Final = "health"
+"""Attribute of the sample survey whose categories are compared with the truth."""
+
+PANEL: Final = 3000
+"""People who give their answers in clear, to test the models on."""
+
+_SAMPLE: Final = "work-and-health.yaml"
+
+
+def sample_manifest() -> str:
+    """Return the text of the sample survey that ships with the package."""
+    return files("hushpoll_fleet").joinpath("samples", _SAMPLE).read_text(encoding="utf-8")
+
+
+def tell(
+    directory: Path, *, respondents: int, seed: int, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Play the whole survey.
+
+    Parameters
+    ----------
+    directory : Path
+        An empty directory for the database and all files.
+    respondents : int
+        Respondents drawn from the sample's population.
+    seed : int
+        Of the draw and of the training; the respondents' noise comes from the operating system.
+    say : callable
+        Told each command before it runs, and what it found.
+
+    Returns
+    -------
+    dict
+        ``account`` of the simulation; ``estimates`` per randomised attribute, with the truth; and
+        ``training``, the record of ``hushpoll train``.
+
+    Raises
+    ------
+    CommandFailed
+        If a command fails; its message has gone to standard error.
+    """
+    (directory / _SAMPLE).write_text(sample_manifest(), encoding="utf-8")
+    manifest = load_manifest(directory / _SAMPLE)
+    server = Server(directory, options=("--log-level", "warning"))
+    say("Start a collecting server with a fresh database, on this machine only:")
+    say(f"$ cd {shlex.quote(str(directory))}")
+    say(f"{_shown(server.arguments)} &")
+    with server:
+        say(f"$ export HUSHPOLL_URL={server.url} HUSHPOLL_TOKEN=$(cat admin-token)")
+        environment = {"HUSHPOLL_URL": server.url, "HUSHPOLL_TOKEN": server.token}
+
+        def run(meaning: str, *arguments: str) -> dict[str, Any]:
+            say(f"\n{meaning}\n{_shown(arguments)}")
+            return run_json(arguments, environment, directory)
+
+        return _play(run, manifest, respondents, seed, say)
+
+
+def _play(
+    run: Callable[..., dict[str, Any]],
+    manifest: Manifest,
+    respondents: int,
+    seed: int,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    name = manifest.name
+    published = run("Publish the survey; devices pin its digest:", "survey", "publish", _SAMPLE)
+    say(f"  digest {published['digest']}")
+    account = run(
+        "Let people answer: each pins the survey, randomises its answers once, and sends them:",
+        *("simulate", "--manifest", _SAMPLE, "--respondents", str(respondents)),
+        *("--seed", str(seed), "--write-answers", "answers.csv"),
+    )
+    say(
+        f"  {account['accepted']} of {account['respondents']} reports accepted, "
+        f"{account['reports_per_second']:.0f} per second"
+    )
+    estimates = run("Estimate the population's shares from the records:", "estimate", name)
+    comparisons = _compare(manifest, estimates)
+    say(estimates_table(SHOWN, comparisons))
+    run("Take the records out for training:", "export", name, "--out", "survey.records")
+    run(
+        "Draw other people, who agreed to give their answers in clear, to test on:",
+        *("simulate", "--manifest", _SAMPLE, "--respondents", str(PANEL)),
+        *("--seed", str(seed + 1), "--dry-run", "--write-answers", "panel.csv"),
+    )
+    training = run(
+        "Train on the records, and on the same people's true answers, which only a simulation has:",
+        *("train", "--records", "survey.records", "--panel", "panel.csv"),
+        *("--baseline", "answers.csv", "--out", "model", "--seed", str(seed)),
+    )
+    say(_training(training))
+    return {
+        "account": account,
+        "estimates": {
+            attribute: [one.to_dict() for one in rows] for attribute, rows in comparisons.items()
+        },
+        "training": training,
+    }
+
+
+def _compare(manifest: Manifest, estimates: Mapping[str, Any]) -> dict[str, list[Comparison]]:
+    population = Population.from_manifest(manifest)
+    perturbed = {attribute.name for attribute in manifest.attributes if attribute.perturbed}
+    found: dict[str, list[Comparison]] = {}
+    for attribute in estimates["attributes"]:
+        truth = population.joint(attribute["name"])
+        if attribute["name"] in perturbed and truth is not None:
+            found[attribute["name"]] = [
+                Comparison(row["category"], share, row["frequency"], row["lower"], row["upper"])
+                for row, share in zip(attribute["categories"], truth.tolist(), strict=True)
+            ]
+    return found
+
+
+def _training(record: Mapping[str, Any]) -> str:
+    return training_table(record["baseline"], record["ldp"], PANEL)
+
+
+def _shown(arguments: Sequence[str]) -> str:
+    json = () if arguments[0] == "serve" else ("--json",)
+    return f"$ hushpoll {shlex.join([*arguments, *json])}"

@@ -1,0 +1,1 @@
+"""Who answers: simulated respondents, drawn from a described population or read from a file."""

@@ -1,0 +1,247 @@
+"""How one attribute of a synthetic population depends on earlier ones, as a table of probabilities.
+
+Three forms, as the manifest's ``population`` writes them:
+
+``weights: {Female: 51, Male: 49}``
+    Relative weights of the categories; one that is not named has none. ``weights: uniform`` gives
+    all the same.
+``given: gender`` with ``weights: {Female: {...}, Male: {...}}``
+    Weights for each category of a parent; with ``given: [gender, education]`` nested in that order.
+    The parent's key ``"*"`` stands for the categories that are not named.
+``logit: {category: ">26000", intercept: -1, effects: {gender: {Male: 0.8}}}``
+    For a domain of two: log-odds of ``category`` (by default the attribute's ``positive`` one),
+    intercept plus one effect per parent category; one that is not named has effect 0.
+
+A key ``17..24`` stands for a run of integer categories; its weight is spread evenly over them, its
+effect applies to each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from hushpoll_fleet.population.keys import claim, codes_of, finite
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import Attribute
+
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError:
+    raise MissingExtra("kernels", "drawing respondents") from None
+
+Table = NDArray[np.float64]
+
+OTHERS: Final = "*"
+LARGEST_TABLE: Final = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """Distribution of one attribute given its parents.
+
+    Attributes
+    ----------
+    attribute : Attribute
+        The attribute that is drawn.
+    parents : tuple of Attribute
+        Attributes drawn before it, on which it depends.
+    table : float64[k of each parent..., k]
+        Probabilities in [0, 1]; every row over the last axis sums to 1.
+    """
+
+    attribute: Attribute
+    parents: tuple[Attribute, ...]
+    table: Table
+
+
+def read_conditional(
+    attribute: Attribute, model: object, earlier: Mapping[str, Attribute]
+) -> Conditional:
+    """Read one entry of ``population``.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute that the entry describes.
+    model : object
+        The JSON or YAML value.
+    earlier : mapping of str to Attribute
+        Attributes that come before it in the manifest, which may be its parents.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the path within ``population``.
+    """
+    where = f"population[{attribute.name}]"
+    if isinstance(model, Mapping) and set(model) == {"weights"}:
+        return Conditional(attribute, (), _weights(attribute, model["weights"], f"{where}.weights"))
+    if isinstance(model, Mapping) and set(model) == {"given", "weights"}:
+        parents = _parents(model["given"], earlier, f"{where}.given")
+        table = _empty_table(attribute, parents, where)
+        _fill(table, attribute, parents, model["weights"], f"{where}.weights")
+        return Conditional(attribute, parents, table)
+    if isinstance(model, Mapping) and set(model) == {"logit"}:
+        return _logit(attribute, model["logit"], earlier, f"{where}.logit")
+    raise InvalidParameter(
+        f"{where} is {show(model)}; give one of {{weights: ...}}, {{given: ..., weights: ...}} or "
+        "{logit: ...}",
+        field=where,
+    )
+
+
+def _parents(given: object, earlier: Mapping[str, Attribute], where: str) -> tuple[Attribute, ...]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not names:
+        raise InvalidParameter(
+            f"{where} is {show(given)}; give the name of an earlier attribute, or a list of names",
+            field=where,
+        )
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or name not in earlier:
+            raise InvalidParameter(
+                f"{where} names {show(name)}; attributes are drawn in manifest order, so a parent "
+                "is "
+                f"one of {', '.join(earlier) or '(none comes before this one)'}",
+                field=where,
+            )
+        if name in names[:position]:
+            raise InvalidParameter(f"{where} names {name!r} twice; name it once", field=where)
+    return tuple(earlier[name] for name in names)
+
+
+def _empty_table(attribute: Attribute, parents: tuple[Attribute, ...], where: str) -> Table:
+    shape = (*(parent.k for parent in parents), attribute.k)
+    if prod(shape) > LARGEST_TABLE:
+        raise InvalidParameter(
+            f"{where} depends on {', '.join(parent.name for parent in parents)}: a table of "
+            f"{prod(shape)} probabilities, more than {LARGEST_TABLE}; name fewer parents",
+            field=where,
+        )
+    return np.zeros(shape)
+
+
+def _fill(
+    table: Table, attribute: Attribute, parents: tuple[Attribute, ...], weights: object, where: str
+) -> None:
+    if not parents:
+        table[...] = _weights(attribute, weights, where)
+        return
+    parent = parents[0]
+    if not isinstance(weights, Mapping):
+        raise InvalidParameter(
+            f"{where} is {show(weights)}; give a mapping from each category of {parent.name} to "
+            "weights",
+            field=where,
+        )
+    left = set(range(parent.k))
+    for key, inner in weights.items():
+        if key == OTHERS and OTHERS not in parent.domain:
+            continue
+        codes = codes_of(parent, key, where)
+        claim(codes, left, parent, key, where)
+        for code in codes:
+            _fill(table[code], attribute, parents[1:], inner, f"{where}[{key}]")
+    if left and OTHERS not in weights:
+        raise InvalidParameter(
+            f"{where} leaves out {parent.name} = {show(parent.domain[min(left)])}; name every "
+            "category "
+            f"of {parent.name}, or add the key {OTHERS!r} for those not named",
+            field=where,
+        )
+    for code in left:
+        _fill(table[code], attribute, parents[1:], weights[OTHERS], f"{where}[{OTHERS}]")
+
+
+def _weights(attribute: Attribute, weights: object, where: str) -> Table:
+    if weights == "uniform":
+        return np.full(attribute.k, 1 / attribute.k)
+    if not isinstance(weights, Mapping) or not weights:
+        raise InvalidParameter(
+            f"{where} is {show(weights)}; give a mapping from categories to weights, or 'uniform'",
+            field=where,
+        )
+    row = np.zeros(attribute.k)
+    left = set(range(attribute.k))
+    for key, value in weights.items():
+        codes = codes_of(attribute, key, where)
+        claim(codes, left, attribute, key, where)
+        weight = finite(value, f"{where}[{key}]")
+        if weight < 0:
+            raise InvalidParameter(
+                f"{where}[{key}] is {show(value)}; a weight is 0 or greater",
+                field=f"{where}[{key}]",
+            )
+        row[codes] = weight / len(codes)
+    total = row.sum()
+    if not total > 0:
+        raise InvalidParameter(
+            f"{where} has no weight greater than 0; give at least one", field=where
+        )
+    shares: Table = row / total
+    return shares
+
+
+def _logit(
+    attribute: Attribute, model: object, earlier: Mapping[str, Attribute], where: str
+) -> Conditional:
+    allowed = {"category", "intercept", "effects"}
+    if not isinstance(model, Mapping) or not {"intercept", "effects"} <= set(model) <= allowed:
+        raise InvalidParameter(
+            f"{where} is {show(model)}; give intercept, effects and, where the attribute has no "
+            "positive category, category",
+            field=where,
+        )
+    if attribute.k != 2:
+        raise InvalidParameter(
+            f"{where} describes an attribute with {attribute.k} categories; a logit needs exactly "
+            "2: "
+            "use given and weights instead",
+            field=where,
+        )
+    category = model.get("category", attribute.positive)
+    if category is None:
+        raise InvalidParameter(
+            f"{where} does not say whose log-odds it gives; add category, one of "
+            f"{', '.join(attribute.domain)}",
+            field=f"{where}.category",
+        )
+    code = codes_of(attribute, category, f"{where}.category")[0]
+    effects = model["effects"]
+    if not isinstance(effects, Mapping):
+        raise InvalidParameter(
+            f"{where}.effects is {show(effects)}; give a mapping from parents to their effects",
+            field=f"{where}.effects",
+        )
+    parents = _parents(list(effects), earlier, f"{where}.effects") if effects else ()
+    table = _empty_table(attribute, parents, where)
+    odds = np.full(table.shape[:-1], finite(model["intercept"], f"{where}.intercept"))
+    for axis, parent in enumerate(parents):
+        effect = _effects(parent, effects[parent.name], f"{where}.effects[{parent.name}]")
+        odds = odds + effect.reshape([-1 if other == axis else 1 for other in range(len(parents))])
+    # tanh, unlike exp, neither overflows nor loses the smaller of the two probabilities'
+    # complement.
+    table[..., code] = (1 + np.tanh(odds / 2)) / 2
+    table[..., 1 - code] = 1 - table[..., code]
+    return Conditional(attribute, parents, table)
+
+
+def _effects(parent: Attribute, effects: object, where: str) -> Table:
+    if not isinstance(effects, Mapping):
+        raise InvalidParameter(
+            f"{where} is {show(effects)}; give a mapping from categories of {parent.name} to "
+            "numbers",
+            field=where,
+        )
+    row = np.zeros(parent.k)
+    left = set(range(parent.k))
+    for key, value in effects.items():
+        codes = codes_of(parent, key, where)
+        claim(codes, left, parent, key, where)
+        row[codes] = finite(value, f"{where}[{key}]")
+    return row

@@ -1,0 +1,193 @@
+"""A synthetic population with a known truth, described in the manifest, for simulation.
+
+``population`` maps every attribute to one of the forms of
+`hushpoll_fleet.population.distributions`. Attributes are drawn in manifest order, each given
+attributes before it, so that a target can really depend on the protected attribute. The truth is
+the population itself: its probabilities are summed exactly over every combination of categories,
+not counted from a draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Self
+
+from hushpoll_fleet.population.distributions import (
+    LARGEST_TABLE,
+    Conditional,
+    Table,
+    read_conditional,
+)
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import Attribute
+
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError:
+    raise MissingExtra("kernels", "drawing respondents") from None
+
+if TYPE_CHECKING:
+    from hushpoll_shared.survey.manifest import Manifest
+
+Codes = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Joint distribution of all attributes, as a product of conditionals in manifest order."""
+
+    conditionals: tuple[Conditional, ...]
+
+    @classmethod
+    def from_manifest(cls, manifest: Manifest) -> Self:
+        """Read a manifest's ``population``.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is none, or an entry is missing, unknown or wrong.
+        """
+        if manifest.population is None:
+            raise InvalidParameter(
+                f"survey {manifest.name!r} describes no population; add the key population to its "
+                "manifest, or give the respondents as a CSV file",
+                field="population",
+            )
+        return cls.read(manifest.attributes, manifest.population)
+
+    @classmethod
+    def read(cls, attributes: Sequence[Attribute], population: Mapping[str, Any]) -> Self:
+        """Read ``population`` for the given attributes; raises as `from_manifest`."""
+        names = [attribute.name for attribute in attributes]
+        for key in population:
+            if key not in names:
+                raise InvalidParameter(
+                    f"population describes {show(key)}, which is no attribute; the attributes are "
+                    f"{', '.join(names)}",
+                    field="population",
+                )
+        earlier: dict[str, Attribute] = {}
+        conditionals = []
+        for attribute in attributes:
+            if attribute.name not in population:
+                raise InvalidParameter(
+                    f"population does not describe {attribute.name}; add an entry for it",
+                    field=f"population[{attribute.name}]",
+                )
+            model = population[attribute.name]
+            conditionals.append(read_conditional(attribute, model, earlier))
+            earlier[attribute.name] = attribute
+        return cls(tuple(conditionals))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Draw respondents.
+
+        Parameters
+        ----------
+        n : int
+            Number of respondents, at least 0.
+        rng : numpy.random.Generator
+            The same generator state gives the same respondents.
+
+        Returns
+        -------
+        dict of str to int64[n]
+            Codes in [0, k) per attribute, in manifest order.
+        """
+        codes: Codes = {}
+        for conditional in self.conditionals:
+            table = conditional.table
+            rows = np.zeros(n, dtype=np.int64)
+            for parent in conditional.parents:
+                rows = rows * parent.k + codes[parent.name]
+            codes[conditional.attribute.name] = _draw(table.reshape(-1, table.shape[-1]), rows, rng)
+        return codes
+
+    def joint(self, *names: str) -> Table | None:
+        """Exact joint distribution of some attributes.
+
+        Parameters
+        ----------
+        *names : str
+            Different attributes; the axes of the result are in this order.
+
+        Returns
+        -------
+        float64[k of each name...] or None
+            Probabilities that sum to 1; None where the sum would run over more than 5,000,000
+            combinations at once.
+
+        Raises
+        ------
+        InvalidParameter
+            If a name is no attribute, or is given twice.
+        """
+        position = {item.attribute.name: index for index, item in enumerate(self.conditionals)}
+        for index, name in enumerate(names):
+            if name not in position or name in names[:index]:
+                raise InvalidParameter(
+                    f"{name!r} is no attribute or is named twice; the attributes are "
+                    f"{', '.join(position)}",
+                    field="names",
+                )
+        wanted = {position[name] for name in names}
+        parents = [[position[parent.name] for parent in item.parents] for item in self.conditionals]
+        needed = _ancestors(wanted, parents)
+        sizes = [item.attribute.k for item in self.conditionals]
+        joint, axes = np.ones(()), list[int]()
+        for index in needed:
+            kept = wanted.union(*(parents[later] for later in needed if later > index))
+            together = [*axes, index]
+            if prod(sizes[axis] for axis in together) > LARGEST_TABLE:
+                return None
+            left = [axis for axis in together if axis in kept]
+            joint = _multiply(
+                joint, axes, self.conditionals[index].table, [*parents[index], index], left
+            )
+            axes = left
+        order = [axes.index(position[name]) for name in names]
+        return np.transpose(joint, order)
+
+
+def _ancestors(wanted: set[int], parents: Sequence[Sequence[int]]) -> list[int]:
+    found: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        index = waiting.pop()
+        if index not in found:
+            found.add(index)
+            waiting += parents[index]
+    return sorted(found)
+
+
+def _multiply(
+    left: Table, left_axes: list[int], right: Table, right_axes: list[int], kept: list[int]
+) -> Table:
+    # einsum wants small labels; attribute positions may be any.
+    label = {axis: number for number, axis in enumerate(dict.fromkeys([*left_axes, *right_axes]))}
+    operands: list[Any] = [
+        left,
+        [label[axis] for axis in left_axes],
+        right,
+        [label[axis] for axis in right_axes],
+        [label[axis] for axis in kept],
+    ]
+    result: Table = np.einsum(*operands)
+    return result
+
+
+def _draw(table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw one code per row index by inverting all rows' cumulative sums in one search."""
+    height, k = table.shape
+    cumulative = np.cumsum(table, axis=1)
+    cumulative /= cumulative[:, -1:]
+    steps = (np.arange(height)[:, np.newaxis] + cumulative).ravel()
+    found = np.searchsorted(steps, rows + rng.random(len(rows)), side="right") - rows * k
+    # Adding the row index rounds, so the search may step past a row's last possible category.
+    last = k - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
+    codes: NDArray[np.int64] = np.minimum(found, last[rows])
+    return codes

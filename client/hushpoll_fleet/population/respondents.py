@@ -1,0 +1,119 @@
+"""The respondents of a simulation: from a file, from a population, or from a function."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import random
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hushpoll_client import InvalidParameter
+from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
+from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.survey.manifest import Manifest
+
+if TYPE_CHECKING:
+    from hushpoll_fleet.population.population import Population
+
+
+def from_file(
+    data: Path, manifest: Manifest, ignored: tuple[str, ...], bad_rows: Path | None
+) -> Roster:
+    """Read a CSV, writing its bad values to a file of their own if there are any."""
+    try:
+        roster = read_respondents(data, manifest.attributes, ignored=ignored)
+    except BadRows as error:
+        if bad_rows is not None:
+            with bad_rows.open("w", encoding="utf-8", newline="") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(["row", "line", "column", "value", "remedy"])
+                writer.writerows(
+                    [one.row, one.line, *map(escaped, (one.column, one.value, one.remedy))]
+                    for one in error.values
+                )
+        # Its lines are a list to work through, and are kept apart.
+        raise click.ClickException(str(error)) from None
+    if not len(roster):
+        raise InvalidParameter(
+            f"{data} has a header and no rows; give one row per respondent", field="data"
+        )
+    return roster
+
+
+def from_population(manifest: Manifest, count: int, seed: int | None) -> tuple[Population, Roster]:
+    """Draw from the population that the manifest describes."""
+    try:
+        import numpy as np
+    except ImportError:
+        raise MissingExtra("kernels", "drawing respondents") from None
+    from hushpoll_fleet.population.population import Population
+
+    rng = np.random.default_rng(None if seed is None else [seed, 0])
+    population = Population.from_manifest(manifest)
+    return population, Roster(manifest.attributes, population.sample(count, rng))
+
+
+def from_function(manifest: Manifest, target: str, count: int, seed: int | None) -> Roster:
+    """Ask a function for each respondent's answers.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        The survey.
+    target : str
+        ``MODULE:FUNCTION``, importable from the current folder or the environment. It is called
+        with the respondent's number, from 0, and a ``random.Random`` of its own, and returns a
+        mapping of attributes to categories (None for a missing answer).
+    count : int
+        Respondents.
+    seed : int or None
+        Of the generators.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such function, or it returns something else than answers.
+    """
+    answer = _function(target)
+    rows = []
+    for number in range(count):
+        rng = random.Random() if seed is None else random.Random(f"{seed}/answers/{number}")
+        given = answer(number, rng)
+        names = {attribute.name for attribute in manifest.attributes}
+        if not isinstance(given, dict) or not names.issuperset(given):
+            raise InvalidParameter(
+                f"{target} returned for respondent {number} what is no mapping of the survey's "
+                f"attributes, which are {', '.join(sorted(names))}; correct the function",
+                field="answers-from",
+            )
+        rows.append(
+            tuple(attribute.code(given.get(attribute.name)) for attribute in manifest.attributes)
+        )
+    return Roster.of_rows(manifest.attributes, rows)
+
+
+def _function(target: str) -> Any:
+    module, colon, name = target.partition(":")
+    # A script finds what lies beside it; so does this.
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidParameter(
+            f"--answers-from is {target!r}: {error}; give MODULE:FUNCTION, importable from here",
+            field="answers-from",
+        ) from None
+    if not colon or not callable(found):
+        raise InvalidParameter(
+            f"--answers-from is {target!r}, which is no function; give MODULE:FUNCTION",
+            field="answers-from",
+        )
+    return found

@@ -1,0 +1,1 @@
+"""How a fleet sends: over HTTP by real clients, in bulk, into a file, or from a cluster."""

@@ -1,0 +1,287 @@
+"""From support counts to frequencies with their uncertainty (extra ``kernels``).
+
+The truth is the population from which respondents are drawn. A count is then exactly binomial with
+success probability pi = q + (p - q) f, so that
+
+    D = (c/n - q)/(p - q)
+
+is unbiased (Wang et al., USENIX Security 2017, equation 2). This is the estimator ``raw``.
+
+Where every record supports as many categories (GRR, SS, an attribute in clear), it is the estimate:
+its standard error is sqrt(pi^ (1 - pi^)/n)/(p - q), and an interval for pi maps to one for f by
+x -> (x - q)/(p - q). The interval for pi is Wilson's (JASA 1927): Wald's covers as little as 2 % of
+the time for rare categories of a large domain.
+
+Elsewhere the estimate weighs each record so that its weights sum to one
+(:mod:`hushpoll_protocols.estimation.weights`): for a question of two answers it has half the
+variance of D at epsilon 1, and never more than D, and the estimates of an attribute sum to 1. Its
+interval is the score interval with the variance and the skewness that the law gives these weights
+(:mod:`hushpoll_protocols.estimation.score`), Wilson's way of thinking. Its bias is of the order of
+n^-2.
+
+Nothing is clipped. An estimate below 0 or above 1 says how noisy it is, and an interval cut to
+[0, 1] could be empty. An interval may be intersected with [0, 1] when it is shown, and keeps its
+coverage, since the truth lies there; see :mod:`hushpoll_protocols.estimation.projection` for
+estimates that are frequencies.
+
+Each interval holds by itself, and for one look: of 74 at 95 %, 3.7 are expected to miss, and the
+more often results are looked at while reports arrive, the more of the looks miss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
+from hushpoll_protocols.oracle import FrequencyOracle
+
+try:
+    import numpy as np
+    import numpy.typing as npt
+except ImportError as error:
+    raise MissingExtra("kernels", "estimation") from error
+
+Estimator: TypeAlias = Literal["weighted", "raw"]
+ESTIMATORS: tuple[Estimator, ...] = ("weighted", "raw")
+"""Weights that sum to one, which is the default everywhere; the debiased indicators alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated proportions with their uncertainty; all arrays have one shape.
+
+    Attributes
+    ----------
+    frequency : float64 array
+        Unbiased (to the order of n^-2); may lie outside [0, 1].
+    standard_error : float64 array
+        Estimated standard deviation of `frequency`, at least 0.
+    lower, upper : float64 array
+        Ends of the closed interval; may lie outside [0, 1] and always contain `frequency`.
+    n : int
+        Number of records, at least 1.
+    confidence : float
+        Nominal coverage of each interval, in the open interval (0, 1).
+    """
+
+    frequency: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    n: int
+    confidence: float
+
+
+def estimate(
+    oracle: FrequencyOracle,
+    counts: npt.ArrayLike,
+    n: int,
+    *,
+    confidence: float = 0.95,
+    estimator: Estimator = "weighted",
+) -> Estimate:
+    """Estimate the frequency of every value of the domain.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle
+        The protocol that made the records.
+    counts : int array, shape (k,)
+        Records that support each value, as ``kernels.support_counts`` returns them.
+    n : int
+        Number of records counted, at least 1.
+    confidence : float
+        Coverage of each category's own interval, in the open interval (0, 1).
+    estimator : {"weighted", "raw"}
+        Weights that sum to one, or D. They are the same where all supports have one size.
+
+    Returns
+    -------
+    Estimate
+        Arrays of shape (k,).
+
+    Raises
+    ------
+    InvalidParameter
+        A wrong length or dtype, a count outside [0, n], n below 1, `confidence` outside (0, 1) or
+        another estimator.
+    """
+    if estimator not in ESTIMATORS:
+        raise InvalidParameter(
+            f"estimator is {estimator!r}; it must be one of {', '.join(ESTIMATORS)}",
+            field="estimator",
+        )
+    shape = np.shape(counts)
+    if shape != (oracle.k,):
+        raise InvalidParameter(
+            f"counts has shape {shape}; give one count per value of the domain, shape "
+            f"({oracle.k},)",
+            field="counts",
+        )
+    raw = estimate_proportion(counts, n, p=oracle.p, q=oracle.q, confidence=confidence)
+    law = WeightLaw.of(oracle)
+    if estimator == "raw" or not law.varies:
+        return raw
+    return weighted(law, raw)
+
+
+def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
+    """Return the estimate by weights that sum to one.
+
+    Parameters
+    ----------
+    law : WeightLaw
+        Of a protocol whose support varies.
+    raw : Estimate
+        Of all its categories, arrays of shape (..., k): of one survey, or of many of n records.
+    """
+    frequency = law.frequencies(raw.frequency)
+    # estimate - f is this factor smaller than the mean whose law is known
+    scale = np.maximum(1.0 + law.slope * law.mean_excess(raw.frequency), DEGENERATE)
+    c0, c1, c2 = law.variance_coefficients()
+    lower, upper = score_limits(
+        frequency,
+        raw.n,
+        variance=(np.asarray(c0), np.asarray(c1), np.asarray(c2)),
+        z=normal_quantile(raw.confidence),
+        scale=scale,
+        third=law.third_moment,
+    )
+    # The variance is a concave parabola that the law gives for [0, 1]; where the estimate is
+    # outside, that of the nearest frequency is nearest the truth.
+    inside = np.clip(frequency, 0.0, 1.0)
+    variance = np.maximum(c0 + c1 * inside + c2 * inside**2, 0.0)
+    return Estimate(
+        frequency=frequency,
+        standard_error=np.sqrt(variance / raw.n) / scale,
+        lower=lower,
+        upper=upper,
+        n=raw.n,
+        confidence=raw.confidence,
+    )
+
+
+def estimate_proportion(
+    count: npt.ArrayLike,
+    n: int,
+    *,
+    p: Fraction | float,
+    q: Fraction | float,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Estimate proportions of which only a randomised indicator was counted.
+
+    Parameters
+    ----------
+    count : int or int array
+        Indicators that were 1, in [0, n]; any shape.
+    n : int
+        Number of indicators, at least 1.
+    p, q : Fraction or float
+        Probability of a 1 where the property holds and where it does not; 0 <= q < p <= 1. Give
+        Fractions: p - q cancels in floating point at a small epsilon.
+    confidence : float
+        In the open interval (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Arrays of the shape of `count`.
+
+    Raises
+    ------
+    InvalidParameter
+        An argument is outside its interval.
+    """
+    _check_n(n)
+    counts = _checked_counts(count, n)
+    quantile = normal_quantile(confidence)
+    expected, gain = _exact(n, p, q)
+
+    # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
+    whole = math.floor(expected)
+    rest = float(expected - whole)
+    excess = (counts - whole).astype(np.float64) - rest
+
+    hits = counts.astype(np.float64)
+    misses = (n - counts).astype(np.float64)
+    spread = hits * (misses / n)
+    deviation = quantile * np.sqrt(spread + quantile**2 / 4)
+    # The smaller root of Wilson's quadratic as a quotient without cancellation; the larger is the
+    # smaller one for the misses. So a count of 0 has the lower bound pi = 0 and n the upper pi = 1.
+    low = hits * (hits / n) / (hits + quantile**2 / 2 + deviation)
+    high = misses * (misses / n) / (misses + quantile**2 / 2 + deviation)
+    return Estimate(
+        frequency=excess / gain,
+        standard_error=np.sqrt(spread) / gain,
+        lower=(n * low - whole - rest) / gain,
+        upper=(n - n * high - whole - rest) / gain,
+        n=n,
+        confidence=confidence,
+    )
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return z with P(|N(0,1)| <= z) = `confidence`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `confidence` is outside the open interval (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise InvalidParameter(
+            f"confidence is {confidence!r}, outside the open interval (0, 1); give a coverage such "
+            "as 0.95",
+            field="confidence",
+        )
+    # From the tail, which stays exact when the confidence is near 1.
+    return -NormalDist().inv_cdf((1 - confidence) / 2)
+
+
+def _exact(n: int, p: Fraction | float, q: Fraction | float) -> tuple[Fraction, float]:
+    """Return n*q, and n*(p - q) rounded once."""
+    for name, value in (("p", p), ("q", q)):
+        if not 0 <= value <= 1:
+            raise InvalidParameter(
+                f"{name} is {value}, outside [0, 1]; give a probability", field=name
+            )
+    gain = n * (Fraction(p) - Fraction(q))
+    if gain <= 0:
+        raise InvalidParameter(
+            f"p = {float(p)} is not above q = {float(q)}; the indicator carries no information "
+            "about the property: give p > q",
+            field="p",
+        )
+    return n * Fraction(q), float(gain)
+
+
+def _check_n(n: object) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidParameter(
+            f"n is {n!r}, not an integer of at least 1; estimates need at least one record",
+            field="n",
+        )
+
+
+def _checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+    counts = np.asarray(count)
+    if counts.dtype.kind not in "iu":
+        raise InvalidParameter(
+            f"counts has dtype {counts.dtype}; give integers in [0, {n}]", field="counts"
+        )
+    outside = np.ravel((counts < 0) | (counts > n))
+    if outside.any():
+        at = int(outside.argmax())
+        raise InvalidParameter(
+            f"counts[{at}] is {np.ravel(counts)[at]}, outside [0, {n}]; "
+            "give the support counts of exactly n records",
+            field="counts",
+        )
+    return counts.astype(np.int64)

@@ -1,0 +1,1 @@
+"""The protocols: one module each, with its privacy rule, its law and its randomizer."""

@@ -1,0 +1,1 @@
+"""Group metrics from perturbed records alone, with confidence sets."""

@@ -1,0 +1,246 @@
+"""Fairness without ever seeing the protected attribute: an audit from LDP records alone.
+
+See docs/explanation/fairness-without-the-attribute.md for the derivation and its conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing import rates as fairness_rates
+from hushpoll_analysis.auditing import sets as fairness_sets
+from hushpoll_analysis.auditing.group_shares import group_shares
+from hushpoll_analysis.auditing.moments import RATES, Moments, row_terms
+from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
+from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.report import (
+    NO_LABELS,
+    Compared,
+    FairnessAudit,
+    Finding,
+    Withheld,
+    compared,
+    interval,
+)
+from hushpoll_analysis.auditing.weights import excess_shares, weights
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.planning.outlook import POWER, Outlook, outlooks
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.counts import CELLS, chunks
+from hushpoll_analysis.records.decode import check_records, indicator_matrix
+from hushpoll_protocols import format_epsilon
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+SMALLEST_SHARE = 1e-3
+"""What an estimated share is taken for where it is below, to say what a survey can find."""
+
+PRODUCTS = 64
+"""Numbers per row while moments are taken, more or less."""
+
+Weigh = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.float64]]
+"""From records uint8[n, L] to one attribute's weights f64[n, k]."""
+
+
+def audit(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    predictions: AuditPredictions,
+    *,
+    confidence: float = 0.95,
+    expected: AuditAssumptions | None = None,
+    outlook: bool = True,
+) -> FairnessAudit:
+    """Estimate DI, SPD, EOD, OAD and the group rates behind them from records.
+
+    A metric is always answered, by a confidence set (:mod:`hushpoll_analysis.auditing.sets`).
+    Every number is about the people who answered the target, where the survey has one. A perturbed
+    target is debiased like the protected attribute: its noise is independent.
+
+    Parameters
+    ----------
+    published : Published
+        The survey; it declares a protected attribute.
+    records : uint8[n, L]
+        Well-formed records.
+    predictions : AuditPredictions
+        One per record, by a model that never saw the record.
+    confidence : float
+        In (0, 0.999].
+    expected : AuditAssumptions, optional
+        Shares that were declared, or found earlier: what the outlook of each metric is computed
+        for. By default the shares that these records give. They decide nothing else.
+    outlook : bool
+        Whether to say what such a survey can find, which takes thousands of simulated audits, a
+        second in all; without it, an audit is fast enough to be simulated itself.
+
+    Raises
+    ------
+    InvalidParameter
+        For predictions that would bias the audit (:func:`hushpoll_analysis.auditing.predictions
+        .check`), no protected attribute, no records, or a bad confidence.
+    MalformedRecord
+        If a record is malformed.
+    """
+    check_records(published, records)
+    require_rows(len(records))
+    predicted = check(published, len(records), predictions)
+    moments = _moments(published, records, predicted)
+    attribute, protected = protected_of(published), published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    labelled = _positive(published) is not None
+    given = expected or _estimated(moments)
+    prospects: Mapping[str, Outlook | None] = {}
+    if outlook:
+        outside = 1 - float((moments.mean[:4] + moments.mean[4:]) @ RATES["P"][1])
+        prospects = outlooks(
+            published,
+            moments.n,
+            given,
+            confidence=confidence,
+            outside=min(max(outside, 0.0), 1 - SMALLEST_SHARE),
+        )
+    rows = _fakes(published, moments, each_value=predicted.ndim == 2)
+    metrics: dict[str, Compared | Withheld] = {}
+    for name, rate in METRICS.items():
+        metrics[name] = NO_LABELS
+        if rate == "P" or labelled:
+            metrics[name] = compared(
+                fairness_sets.metric(moments, name, confidence=confidence),
+                name,
+                outlook=prospects.get(name),
+                poisoning=without_fakes(moments.mean, rows, name),
+            )
+    rates: dict[str, Finding] = {}
+    for rate in RATES:
+        unprivileged, privileged = fairness_rates.rates(moments, rate, confidence=confidence)
+        told = rate == "P" or labelled
+        rates[f"{rate}1"] = interval(privileged) if told else NO_LABELS
+        rates[f"{rate}0"] = interval(unprivileged) if told else NO_LABELS
+    names = {1: "privileged", 0: "unprivileged"}
+    shares = group_shares(published, records, moments, confidence=confidence)
+    oracle = attribute.oracle
+    return FairnessAudit(
+        survey=published.name,
+        version=published.version,
+        digest=published.digest,
+        n=moments.n,
+        confidence=confidence,
+        setting=setting(published, predictions),
+        origin=predictions.origin,
+        attribute=attribute.name,
+        protocol=None if oracle is None else oracle.name,
+        epsilon=None if oracle is None else format_epsilon(oracle.epsilon),
+        privileged=protected.privileged,
+        unprivileged=protected.unprivileged,
+        expected={
+            "basis": "estimated from these records" if expected is None else "declared",
+            "unprivileged": given.unprivileged,
+            "positive": given.positive,
+            "base": given.base,
+            "power": POWER,
+        },
+        shares={names[group]: shares[group] for group in (1, 0)},
+        metrics=metrics,
+        rates=rates,
+    )
+
+
+def _estimated(moments: Moments) -> AuditAssumptions:
+    """Return the shares that the records give."""
+    in_groups = moments.mean[:4] + moments.mean[4:]
+    numerator, denominator = RATES["P"]
+    people = max(float(in_groups @ denominator), SMALLEST_SHARE)
+    return AuditAssumptions(
+        gap=SMALLEST_SHARE,
+        positive=_share(float(in_groups @ numerator) / people),
+        unprivileged=_share(float(moments.mean[:4] @ denominator) / people),
+        base=_share(float(in_groups[0]) / people),
+    )
+
+
+def _share(value: float) -> float:
+    return min(max(value, SMALLEST_SHARE), 1 - 2 * SMALLEST_SHARE)
+
+
+def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.NDArray[np.float64]:
+    """Return the extreme rows of a fake report, f64[m, 8]."""
+    attribute, protected = protected_of(published), published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    weight = RATES["P"][1]
+    shares = [float(moments.mean[own] @ weight) for own in (slice(0, 4), slice(4, 8))]
+    sizes = [len(protected.unprivileged), len(protected.privileged)]
+    groups = (attribute.oracle, *_with_rest(sizes, shares, attribute.k))
+    target = _positive(published)
+    if target is None:
+        return extreme_rows(groups, None, each_value=each_value)
+    answers = len(target.categories)
+    total = moments.mean[:4] + moments.mean[4:]
+    parts = _with_rest([answers - 1, 1], [float(total[1]), float(total[0])], target.k)
+    return extreme_rows(groups, (target.oracle, *parts), each_value=each_value)
+
+
+def _with_rest(
+    sizes: list[int], shares: list[float], k: int
+) -> tuple[list[int], npt.NDArray[np.float64]]:
+    """Return the sizes and shares of two sets of categories, and of all others if there are."""
+    rest = k - sum(sizes)
+    if not rest:
+        return sizes, np.array(shares)
+    return [*sizes, rest], np.array([*shares, 1 - sum(shares)])
+
+
+def _moments(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    predicted: npt.NDArray[np.int8],
+) -> Moments:
+    attribute, protected = protected_of(published), published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    groups = (
+        [attribute.domain.index(category) for category in protected.unprivileged],
+        [attribute.domain.index(category) for category in protected.privileged],
+    )
+    target = _positive(published)
+    weigh = _weigh(published, records, attribute)
+    weigh_label = None if target is None else _weigh(published, records, target)
+    total, start = Moments.none(), 0
+    for chunk in chunks(published, records, CELLS // max(attribute.k, PRODUCTS)):
+        positive, negative = _labels(target, chunk, weigh_label)
+        terms = row_terms(
+            weigh(chunk), predicted[start : start + len(chunk)], groups, positive, negative
+        )
+        total = total + Moments.of(terms)
+        start += len(chunk)
+    return total
+
+
+def _weigh(
+    published: Published, records: npt.NDArray[np.uint8], attribute: PublishedAttribute
+) -> Weigh:
+    channel = Channel.of(attribute.oracle)
+    share = excess_shares(published, records, attribute)
+    return lambda chunk: weights(indicator_matrix(published, chunk, attribute), channel, share)
+
+
+def _labels(
+    target: PublishedAttribute | None, chunk: npt.NDArray[np.uint8], weigh: Weigh | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return what stands for y and 1 - y; without labels all rows count as negative."""
+    if target is None or target.positive is None or weigh is None:
+        return np.zeros(len(chunk)), np.ones(len(chunk))
+    label = weigh(chunk)
+    positive = label[:, target.categories.index(target.positive)]
+    answered = 1.0 if target.missing is None else 1.0 - label[:, target.k - 1]
+    return positive, answered - positive
+
+
+def _positive(published: Published) -> PublishedAttribute | None:
+    """Return the target if it tells positive from negative answers."""
+    target = published.target
+    return None if target is None or target.positive is None else target

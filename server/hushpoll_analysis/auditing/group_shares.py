@@ -1,0 +1,186 @@
+"""The share of a group in an audit, with the interval of an estimate.
+
+A group is a set of categories, and its weight is the sum of theirs. Where everybody's label counts,
+its share is the sum of their estimates, and its interval is that of estimates
+(:mod:`hushpoll_protocols.estimation.score`), with the variance and the skewness that the law gives
+the weight of the set. Where the target has a category for missing answers, the share is of those
+who gave a label: the mean product of the group's weight and the label's, as in a cross-table.
+
+Plus or minus 1.96 standard errors, as estimated, covered a group of 1 % in 66 % of the surveys
+(OUE, epsilon 8, 200 respondents).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.moments import RATES, Moments
+from hushpoll_analysis.auditing.predictions import protected_of
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.weight_moments import weight_products
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+
+
+def group_share(
+    attribute: PublishedAttribute,
+    support: npt.NDArray[np.int64],
+    n: int,
+    codes: Sequence[int],
+    *,
+    confidence: float,
+) -> Interval:
+    """Return the share of the respondents in a set of categories.
+
+    Parameters
+    ----------
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    support : int64[k]
+        Its support counts.
+    n : int
+        Records, at least 1.
+    codes : sequence of int
+        The categories, each once; at least one and not all.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is outside (0, 1).
+    """
+    z, law, size = normal_quantile(confidence), WeightLaw.of(attribute.oracle), len(codes)
+    debiased = _debiased(attribute, support, n)
+    value = law.frequencies(debiased)[list(codes)].sum()
+    scale = float(1.0 + law.slope * law.mean_excess(debiased)[0])
+    if law.varies:
+        coefficients = law.variance_coefficients(size)
+    else:
+        inside, outside = _variances(attribute, size)
+        coefficients = outside, 1.0 + inside - outside, -1.0
+    c0, c1, c2 = coefficients
+    lower, upper = score_limits(
+        np.asarray(value),
+        n,
+        variance=(np.asarray(c0), np.asarray(c1), np.asarray(c2)),
+        z=z,
+        scale=scale,
+        third=(lambda f: law.third_moment(f, size)) if law.varies else None,
+    )
+    at = float(np.clip(value, 0.0, 1.0))
+    error = float(np.sqrt(max(c0 + c1 * at + c2 * at**2, 0.0) / n)) / scale
+    return Interval(float(value), error, float(lower), float(upper))
+
+
+def group_shares(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    moments: Moments,
+    *,
+    confidence: float,
+) -> tuple[Interval, Interval]:
+    """Return the shares of the respondents who are in either group and have a label.
+
+    Parameters
+    ----------
+    published : Published
+        It declares a protected attribute.
+    records : uint8[n, L]
+        Well-formed records, n at least 1.
+    moments : Moments
+        Of the audit of these records.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    (Interval, Interval)
+        Of the unprivileged and of the privileged group.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is outside (0, 1).
+    """
+    group, target, protected = protected_of(published), published.target, published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    names = [group.name, *([] if target is None else [target.name])]
+    counts = count(published, records, only=names)
+    low, high = (
+        _labelled(
+            group,
+            target,
+            counts,
+            [group.domain.index(category) for category in categories],
+            float(moments.mean[4 * number : 4 * number + 4] @ RATES["P"][1]),
+            confidence=confidence,
+        )
+        for number, categories in enumerate((protected.unprivileged, protected.privileged))
+    )
+    return low, high
+
+
+def _labelled(
+    group: PublishedAttribute,
+    target: PublishedAttribute | None,
+    counts: Counts,
+    codes: Sequence[int],
+    value: float,
+    *,
+    confidence: float,
+) -> Interval:
+    n, support = counts.n, counts.support
+    alone = group_share(group, support[group.name], n, codes, confidence=confidence)
+    if target is None or target.positive is None or target.missing is None:
+        return alone
+    answers = range(target.k - 1)
+    labelled = group_share(target, support[target.name], n, answers, confidence=confidence)
+    f1, f2 = (min(max(one.value, 0.0), 1.0) for one in (alone, labelled))
+    (m1, e1), (m2, e2) = (
+        (1.0 + inside, outside)
+        for inside, outside in (
+            _variances(group, len(codes), f1),
+            _variances(target, target.k - 1, f2),
+        )
+    )
+    none = f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2
+    rise = (m1 - e1) * (m2 - e2)
+    lower, upper = score_limits(
+        np.asarray(value),
+        n,
+        variance=(np.asarray(none), np.asarray(rise), np.asarray(-1.0)),
+        z=normal_quantile(confidence),
+    )
+    at = min(max(value, 0.0, f1 + f2 - 1.0), 1.0)
+    error = float(np.sqrt(max(none + rise * at - at**2, 0.0) / n))
+    return Interval(value, error, float(lower), float(upper))
+
+
+def _debiased(attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int) -> Array:
+    channel = Channel.of(attribute.oracle)
+    return estimate_proportion(support, n, p=channel.p, q=channel.q).frequency
+
+
+def _variances(
+    attribute: PublishedAttribute, size: int, frequency: float = 0.5
+) -> tuple[float, float]:
+    """Return the variance of a set's weight where the truth is in the set, and where it is not.
+
+    The frequency of the set plays a part only where the size of the support varies.
+    """
+    if size == attribute.k:
+        return 0.0, 0.0
+    sizes = [size, attribute.k - size]
+    products = weight_products(attribute.oracle, sizes, [frequency, 1 - frequency])
+    return float(products[0, 0, 0]) - 1.0, float(products[1, 0, 0])

@@ -1,0 +1,128 @@
+"""AuditPredictions as an audit takes them: with what they were made from, and by which model.
+
+Two of the three conditions under which an audit from records alone is unbiased cannot be seen in
+the predictions themselves, so whoever makes them declares them, and :func:`check` refuses the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Origin = Literal["cross-fitted", "external", "fitted to these rows"]
+"""How the model relates to the audited rows."""
+
+AS_DEPLOYED: Final = "as deployed on LDP records"
+EACH_VALUE: Final = "as deployed on LDP records, with the protected attribute in clear"
+IN_CLEAR: Final = "on inputs in clear"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPredictions:
+    """AuditPredictions for the rows of a survey's records, in their order.
+
+    Attributes
+    ----------
+    predicted : array[n] or array[n, k] of {0, 1}
+        1 the positive category. With k columns: column v is what is predicted if the answer to the
+        protected attribute is v, whatever its record says. Columns of categories in neither group
+        are not read.
+    inputs : tuple of str
+        Attributes whose records the prediction of a row was made from; the protected one is an
+        input if the model takes it, also where it is evaluated at each value.
+    origin : {"cross-fitted", "external", "fitted to these rows"}
+        ``cross-fitted``: each row's model was fitted to other rows; ``external``: to none of these
+        rows. The third is refused.
+    """
+
+    predicted: npt.NDArray[np.generic]
+    inputs: tuple[str, ...]
+    origin: Origin
+
+
+def check(published: Published, n: int, predictions: AuditPredictions) -> npt.NDArray[np.int8]:
+    """Refuse predictions from which an audit would be biased; return them as int8.
+
+    Raises
+    ------
+    InvalidParameter
+        If the model saw the rows; if the target, or the same record of the protected attribute that
+        weights are made from, is an input; or for a wrong shape, value, name or origin.
+    """
+    protected = protected_of(published)
+    _check_origin(predictions.origin)
+    for name in predictions.inputs:
+        published.attribute(name)
+    target = published.target
+    if target is not None and target.name in predictions.inputs:
+        raise InvalidParameter(
+            f"inputs name {target.name}, the target; predictions that know the label cannot be "
+            "audited against it: predict without it",
+            field="inputs",
+        )
+    predicted = np.asarray(predictions.predicted)
+    if predicted.shape not in ((n,), (n, protected.k)):
+        raise InvalidParameter(
+            f"predictions have the shape {predicted.shape}; give one per record ({n},), or one per "
+            f"record and category of {protected.name} ({n}, {protected.k})",
+            field="predicted",
+        )
+    if not np.isin(predicted, (0, 1)).all():
+        raise InvalidParameter(
+            "predictions hold other values than 0 and 1; give the predicted class, not a score",
+            field="predicted",
+        )
+    if predicted.ndim == 1 and protected.name in predictions.inputs and protected.perturbed:
+        raise InvalidParameter(
+            f"inputs name {protected.name}, the protected attribute, and there is one prediction a "
+            "row: it was made from the same record that tells the row's group, whose noise both "
+            "would share. Drop the attribute from the model, or predict at each of its values",
+            field="inputs",
+        )
+    return predicted.astype(np.int8)
+
+
+def setting(published: Published, predictions: AuditPredictions) -> str:
+    """Return on what inputs the model is audited: `AS_DEPLOYED`, `EACH_VALUE` or `IN_CLEAR`."""
+    protected = protected_of(published).name
+    perturbed = {one.name for one in published.perturbed}
+    if not perturbed & (set(predictions.inputs) - {protected}):
+        return IN_CLEAR
+    return EACH_VALUE if protected in perturbed.intersection(predictions.inputs) else AS_DEPLOYED
+
+
+def protected_of(published: Published) -> PublishedAttribute:
+    """Return the protected attribute.
+
+    Raises
+    ------
+    InvalidParameter
+        If the survey declares none.
+    """
+    if published.protected is None:
+        raise InvalidParameter(
+            f"the survey {published.name} declares no protected attribute, so there are no groups "
+            "to compare; publish a version that declares protected",
+            field="protected",
+        )
+    return published.attribute(published.protected.attribute)
+
+
+def _check_origin(origin: str) -> None:
+    if origin not in get_args(Origin):
+        raise InvalidParameter(
+            f"origin is {origin!r}; it must be cross-fitted or external", field="origin"
+        )
+    if origin == "fitted to these rows":
+        raise InvalidParameter(
+            "the model was fitted to the rows that it is audited on, and would look fairer or less "
+            "fair there than anywhere else; cross-fit, or take a model fitted to other rows",
+            field="origin",
+        )

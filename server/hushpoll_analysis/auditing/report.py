@@ -1,0 +1,216 @@
+"""What an audit found: estimates with confidence sets, and what may be concluded from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from hushpoll_analysis.auditing.rates import Estimated
+from hushpoll_analysis.auditing.sets import conclusive, disparate
+from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_analysis.planning.outlook import SELDOM, Outlook
+from hushpoll_analysis.poisoning.audits import Poisoned
+
+Code = Literal["not-enough-data", "no-labels", "undefined"]
+Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its confidence set.
+
+    Attributes
+    ----------
+    value, standard_error : float
+        Not projected, so a rate may fall outside [0, 1]; nan where the denominator may be 0.
+    lower, upper : float
+        Infinite where the set has no bound.
+    """
+
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+
+    @property
+    def bound(self) -> str:
+        """What the set lacks, in words: ``bounded``, ``no upper bound`` or ``no bound``."""
+        if math.isfinite(self.upper):
+            return "bounded" if math.isfinite(self.lower) else "no lower bound"
+        return "no upper bound" if math.isfinite(self.lower) else "no bound"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON: null for what there is not, and `bound` says why."""
+        return {
+            "value": _number(self.value),
+            "standard_error": _number(self.standard_error),
+            "lower": _number(self.lower),
+            "upper": _number(self.upper),
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Interval):
+    """A metric, with what follows from its set.
+
+    Attributes
+    ----------
+    conclusion : str
+        ``disparity`` if the set leaves out the fair value; ``cannot conclude`` if it is unbounded,
+        or all that the metric can be; ``no disparity found`` otherwise.
+    outlook : Outlook or None
+        What a survey of this size could say; None where the shares leave no room for a disparity.
+    poisoning : Poisoned or None
+        What the value may be without fake reports; None if the value is nan.
+    """
+
+    conclusion: Conclusion
+    outlook: Outlook | None = None
+    poisoning: Poisoned | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as JSON."""
+        outlook = self.outlook
+        return {
+            **Interval.to_dict(self),
+            "conclusion": self.conclusion,
+            "smallest_detectable": None if outlook is None else outlook.smallest_detectable,
+            "chance_to_conclude": None if outlook is None else outlook.concludes,
+            "seldom_concludes": None if outlook is None else outlook.concludes < SELDOM,
+            "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why a number is not given.
+
+    Attributes
+    ----------
+    code : str
+        ``not-enough-data``, ``no-labels`` or ``undefined``.
+    reason : str
+        In words.
+    """
+
+    code: Code
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reason as JSON."""
+        return {"withheld": self.code, "reason": self.reason}
+
+
+Finding: TypeAlias = Interval | Withheld
+
+NO_LABELS = Withheld("no-labels", "the survey has no target with a positive category to compare to")
+
+
+def interval(found: Estimated) -> Interval:
+    """Return the estimate of one survey."""
+    return Interval(
+        float(found.value), float(found.standard_error), float(found.lower), float(found.upper)
+    )
+
+
+def compared(
+    found: Estimated, name: str, *, outlook: Outlook | None = None, poisoning: Poisoned | None
+) -> Compared:
+    """Return a metric of one survey with its conclusion."""
+    one = interval(found)
+    conclusion: Conclusion = "cannot conclude"
+    if conclusive(found, name):
+        conclusion = "disparity" if disparate(found, name) else "no disparity found"
+    return Compared(
+        one.value,
+        one.standard_error,
+        one.lower,
+        one.upper,
+        conclusion,
+        outlook,
+        None if math.isnan(one.value) else poisoning,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessAudit:
+    """Group fairness estimated from records, the protected attribute unseen.
+
+    Attributes
+    ----------
+    survey, version, digest
+        The survey.
+    n : int
+        Records.
+    confidence : float
+        Of the intervals.
+    setting : str
+        On what inputs the model is audited, in words.
+    origin : str
+        How the model relates to the audited rows.
+    attribute, protocol, epsilon
+        The protected attribute and how it was perturbed; protocol and epsilon None in clear.
+    privileged, unprivileged : tuple of str
+        Categories of the groups, 1 and 0.
+    expected : mapping
+        What the outlooks assume of the population, JSON; ``basis`` says where it comes from.
+    shares : mapping of str to Interval
+        ``privileged`` and ``unprivileged``: members of the group who have a label, among all rows.
+    metrics : mapping of str to Compared or Withheld
+        DI, SPD, EOD, OAD.
+    rates : mapping of str to Finding
+        P1, P0, TPR1, TPR0, FPR1, FPR0, ACC1, ACC0.
+    """
+
+    survey: str
+    version: int
+    digest: str
+    n: int
+    confidence: float
+    setting: str
+    origin: str
+    attribute: str
+    protocol: str | None
+    epsilon: str | None
+    privileged: tuple[str, ...]
+    unprivileged: tuple[str, ...]
+    expected: Mapping[str, Any]
+    shares: Mapping[str, Interval]
+    metrics: Mapping[str, Compared | Withheld]
+    rates: Mapping[str, Finding]
+
+    @property
+    def intervals(self) -> int:
+        """How many sets it shows: of metrics, rates and shares, without those withheld."""
+        shown = (*self.metrics.values(), *self.rates.values(), *self.shares.values())
+        return sum(isinstance(one, Interval) for one in shown)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as the API and ``--json`` give it."""
+        return {
+            "kind": "fairness audit",
+            "survey": {"name": self.survey, "version": self.version, "digest": self.digest},
+            "n": self.n,
+            "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
+            "setting": self.setting,
+            "origin": self.origin,
+            "protected": {
+                "attribute": self.attribute,
+                "protocol": self.protocol,
+                "epsilon": self.epsilon,
+                "privileged": list(self.privileged),
+                "unprivileged": list(self.unprivileged),
+            },
+            "expected": dict(self.expected),
+            "shares": {name: found.to_dict() for name, found in self.shares.items()},
+            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
+            "rates": {name: found.to_dict() for name, found in self.rates.items()},
+        }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

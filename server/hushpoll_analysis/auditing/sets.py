@@ -1,0 +1,214 @@
+"""Confidence sets of the fairness metrics: every value that a test does not reject, always given.
+
+For a pair of rates (r_0, r_1) let t_a be the studentized N_a - r_a W_a of group a, corrected as in
+:mod:`hushpoll_analysis.auditing.group_rate`, and rho their correlation at that pair. The pairs with
+
+    (t_0^2 - 2 rho t_0 t_1 + t_1^2)/(1 - rho^2) <= z^2
+
+are a region of the plane, and a value d of R_1 - R_0 is in the set if the line r_1 - r_0 = d meets
+the region: the test of R_1 - R_0 = d that leaves the nuisance rate free (Fieller's set for two
+ratios; in econometrics the Anderson-Rubin test of a subset, whose size is not above the nominal one
+where the nuisance rate is weakly identified: Guggenberger, Kleibergen, Mavroeidis and Chen,
+Econometrica 80, 2012). DI = R_0/R_1 likewise takes the rays that meet the region. The two ends are
+the extremes of d over the region's boundary, an ellipse in (t_0, t_1), which one angle runs along.
+
+The region is bounded if and only if both W_a are more than z standard errors above 0, and DI has an
+upper bound if moreover no pair of the region has r_1 = 0. Otherwise the set is unbounded, which is
+an answer: these records cannot tell. Such sets count as answers wherever coverage is measured. A
+rule that leaves out surveys by the W that they found keeps the lucky ones instead, and its
+intervals do not cover: docs/explanation/fairness-without-the-attribute.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.group_rate import GroupRate, product
+from hushpoll_analysis.auditing.moments import RATES, Moments
+from hushpoll_analysis.auditing.rates import METRICS, Estimated, quantile
+
+FAIR: Mapping[str, float] = {"DI": 1.0, "SPD": 0.0, "EOD": 0.0, "OAD": 0.0}
+"""The value of each metric where the groups are treated alike."""
+
+ANGLES = 12
+"""Around the boundary, where an extreme is looked for."""
+
+NEAR = 7
+"""Between the neighbours of the best of them; a parabola through the best of these ends it."""
+
+_ROUNDS = 3
+"""Of the correlation, which depends on the pair."""
+
+Array = npt.NDArray[np.float64]
+
+
+def metric(moments: Moments, name: str, *, confidence: float) -> Estimated:
+    """Return a metric of `METRICS`: the ratio R_0/R_1 for DI, else the difference R_1 - R_0.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is not in (0, `LARGEST_CONFIDENCE`].
+    """
+    region = _Region(moments, name, quantile(confidence))
+    lower, upper = -region.largest(-1), region.largest(1)
+    value, error, positive = region.value, region.standard_error, region.bounded
+    if name == "DI":
+        # a ratio of two rates is at least 0: where there is no upper bound, the set is cut there
+        cut = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
+        lower = np.where(np.isfinite(upper), lower, cut)
+        positive = positive & region.divisible
+    return Estimated(
+        np.where(positive, value, np.nan),
+        np.where(positive, error, np.nan),
+        np.where(region.bounded, lower, 0.0 if name == "DI" else -np.inf),
+        np.where(region.bounded, upper, np.inf),
+    )
+
+
+def found_disparate(moments: Moments, name: str, *, confidence: float) -> npt.NDArray[np.bool_]:
+    """Return what :func:`disparate` says of :func:`metric`, bool[...], from one end of the set.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`metric`.
+    """
+    region = _Region(moments, name, quantile(confidence))
+    above = region.value > FAIR[name]
+    end = region.largest(np.where(above, -1, 1))
+    out = np.where(above, -end > FAIR[name], end < FAIR[name])
+    if name == "DI":
+        out &= region.above_zero()
+    return np.asarray(out & region.bounded & np.isfinite(end))
+
+
+def conclusive(found: Estimated, name: str) -> npt.NDArray[np.bool_]:
+    """Return whether a set of a metric is bounded, and not all that the metric can be, bool[...].
+
+    This is what "cannot conclude" means, and nothing else is.
+    """
+    bounded = np.isfinite(found.lower) & np.isfinite(found.upper)
+    if name == "DI":
+        return np.asarray(bounded)
+    return np.asarray(bounded & ~((found.lower <= -1) & (found.upper >= 1)))
+
+
+def disparate(found: Estimated, name: str) -> npt.NDArray[np.bool_]:
+    """Return whether a set is conclusive and leaves out the fair value, bool[...]."""
+    out = (found.lower > FAIR[name]) | (found.upper < FAIR[name])
+    return np.asarray(conclusive(found, name) & out)
+
+
+class _Region:
+    """The pairs of rates that the records allow, and what a metric is on them."""
+
+    def __init__(self, moments: Moments, name: str, z: float) -> None:
+        rate = METRICS[name]
+        numerator, denominator = RATES[rate]
+        low, high = (GroupRate.of(moments, rate, group, z) for group in (0, 1))
+        across = moments.second[..., :4, 4:]
+        self._low, self._high, self._ratio = low, high, name == "DI"
+        self._shared = {
+            (i, j): (
+                product(across, (numerator, denominator)[i], (numerator, denominator)[j])
+                - low.means[i] * high.means[j]
+            )[..., None]
+            / moments.n
+            for i in (0, 1)
+            for j in (0, 1)
+        }
+        self._estimated = self._correlation(low.value[..., None], high.value[..., None])
+        self.bounded = low.bounded & high.bounded
+        self.divisible = high.value > 0
+        # the derivatives of the metric by the two rates, times their standard errors
+        below, above = low.standard_error, high.standard_error
+        if self._ratio:
+            under = np.where(self.divisible, high.value, 1.0)
+            self.value = low.value / under
+            self._slopes = below / under, -self.value * above / under
+        else:
+            self.value = high.value - low.value
+            self._slopes = -below, above
+
+    @property
+    def standard_error(self) -> Array:
+        """Of the metric, by the delta method, f64[...]."""
+        one, other = self._slopes
+        square = one**2 + 2 * self._estimated[..., 0] * one * other + other**2
+        return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+    def _correlation(self, r0: Array, r1: Array) -> Array:
+        part = self._shared
+        covariance = part[0, 0] - r1 * part[0, 1] - r0 * part[1, 0] + r0 * r1 * part[1, 1]
+        scale = self._low.deviation(r0) * self._high.deviation(r1)
+        known = scale > 0
+        found: Array = np.clip(
+            np.where(known, covariance, 0.0) / np.where(known, scale, 1.0), -1.0, 1.0
+        )
+        return found
+
+    def _metric(self, angle: Array) -> Array:
+        """Return the metric at angles f64[..., m] of the boundary; nan where it is not defined."""
+        z = self._low.z
+        along, beside = np.cos(angle), np.sin(angle)
+        r0 = self._low.at(z * along, in_difference=True)
+        rho = self._estimated
+        r1 = r0
+        for _ in range(_ROUNDS):
+            r1 = self._high.at(z * (rho * along + np.sqrt(1 - rho**2) * beside), in_difference=True)
+            rho = self._correlation(r0, r1)
+        if not self._ratio:
+            return r1 - r0
+        return np.where(r1 > 0, r0 / np.where(r1 > 0, r1, 1.0), np.nan)
+
+    def largest(self, sign: int | npt.NDArray[np.int64]) -> Array:
+        """Return the largest value of the metric times a sign, f64[...].
+
+        It is infinite if a ratio has no upper bound, and -infinite if no ratio is defined.
+
+        Parameters
+        ----------
+        sign : int or int64[...]
+            1 or -1.
+        """
+        one, other = self._slopes
+        correlation = self._estimated[..., 0]
+        # where the extreme is if both rates are normal
+        start = np.arctan2(
+            sign * np.sqrt(1 - correlation**2) * other, sign * (one + correlation * other)
+        )
+        step = 2 * np.pi / ANGLES
+        angle = start[..., None] + step * np.arange(ANGLES)
+        signs = np.asarray(sign)[..., None]
+        value = self._signed(angle, signs)
+        best = np.take_along_axis(angle, value.argmax(axis=-1)[..., None], axis=-1)
+        near = best + step * np.linspace(-1, 1, NEAR)
+        close = self._signed(near, signs)
+        # the top of the parabola through the highest point and its neighbours
+        at = np.clip(close.argmax(axis=-1), 1, NEAR - 2)[..., None]
+        left, top, right = (np.take_along_axis(close, at + by, axis=-1) for by in (-1, 0, 1))
+        with np.errstate(invalid="ignore"):
+            bend = left - 2 * top + right
+            shift = np.where(bend < 0, (left - right) / np.where(bend < 0, 2 * bend, 1.0), 0.0)
+        shift = np.nan_to_num(np.clip(shift, -1, 1), nan=0.0)
+        last = np.take_along_axis(near, at, axis=-1) + shift * 2 * step / (NEAR - 1)
+        found: Array = np.maximum.reduce(
+            [one.max(axis=-1) for one in (value, close, self._signed(last, signs))]
+        )
+        return found
+
+    def _signed(self, angle: Array, sign: npt.NDArray[np.int64]) -> Array:
+        value = sign * self._metric(angle)
+        if not self._ratio:
+            return value
+        # next to an r_1 of 0 a ratio is as large as can be, and none of them is the smallest
+        return np.where(np.isnan(value), np.where(sign > 0, np.inf, -np.inf), value)
+
+    def above_zero(self) -> npt.NDArray[np.bool_]:
+        """Return whether R_1 is above 0 all over the region, so that the ratio has a bound."""
+        lowest = self._high.at(np.array([-self._low.z]), in_difference=True)[..., 0]
+        return np.asarray(lowest > 0)

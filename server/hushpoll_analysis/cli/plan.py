@@ -1,0 +1,109 @@
+"""``hushpoll plan``: what a survey will be able to say, for every protocol and split."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.survey.manifest import load_manifest
+
+
+@click.command("plan")
+@click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--n", type=click.IntRange(min=1), required=True, help="Respondents.")
+@click.option(
+    "--gap", type=float, default=0.1, show_default=True, help="SPD, EOD or OAD to be found."
+)
+@click.option(
+    "--positive",
+    type=float,
+    default=0.3,
+    show_default=True,
+    help="Share predicted positive in the unprivileged group.",
+)
+@click.option(
+    "--unprivileged", type=float, default=0.5, show_default=True, help="Share of that group."
+)
+@click.option(
+    "--base", type=float, default=0.3, show_default=True, help="Share with a positive label."
+)
+@click.option(
+    "--recall",
+    type=float,
+    help="Share of them predicted positive, in the unprivileged group.  [default: 0.4 above the "
+    "rate of false positives, or as far as the other shares allow]",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(list(METRICS)),
+    default="SPD",
+    show_default=True,
+    help="Whose gap the recommended option has to find.",
+)
+@json_option
+@reports_errors
+def plan_command(manifest: Path, n: int, metric: str, as_json: bool, **assumed: Any) -> None:
+    """Compare protocols and splits for the draft MANIFEST, before anybody answers.
+
+    Per attribute: the expected width of a category's 95 % interval and, after the slash, the
+    smallest difference between two halves of the respondents found with power 0.8 (none, if there
+    is none). Categories are taken as equally frequent. Audit: the chances that an audit from the
+    records alone finds --gap between the protected groups in SPD (and in DI), EOD and OAD.
+    """
+    found = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
+    emit(found, lambda: _text(found), as_json=as_json)
+
+
+def _text(found: dict[str, Any]) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    possible = [one for one in found["options"] if "error" not in one]
+    table = Table()
+    names = [one["name"] for one in possible[0]["attributes"]] if possible else []
+    for heading in ("protocol", "split", *names, "variance", "audit: SPD / EOD / OAD"):
+        table.add_column(heading, overflow="fold")
+    for one in found["options"]:
+        if "error" in one:
+            table.add_row(one["protocol"], one["split"], *["-"] * (len(names) + 2))
+            continue
+        powers = one["audit_power"] or {}
+        table.add_row(
+            one["protocol"],
+            one["split"],
+            *(f"{row['width']:.3f} / {_difference(row)}" for row in one["attributes"]),
+            f"{one['total_variance']:.4g}",
+            " / ".join(_share(powers.get(metric)) for metric in ("SPD", "EOD", "OAD")),
+        )
+    buffer = StringIO()
+    Console(file=buffer, width=140, color_system=None).print(table)
+    chosen = found["recommended"]
+    lines = [f"{found['survey']}, {found['n']} respondents", buffer.getvalue().rstrip("\n")]
+    if chosen:
+        lines.append(
+            f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
+            f"{found['reason']}."
+        )
+    gains = found["optimal_gain"]
+    if gains:
+        less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
+        lines.append(f"With the draft's protocols the split optimal has a total variance {less}.")
+    lines += sorted(
+        {f"Note: {text}." for one in possible for text in one["warnings"] if one["split"] == "own"}
+    )
+    return "\n".join(lines)
+
+
+def _difference(row: dict[str, Any]) -> str:
+    return "none" if row["detectable"] is None else f"{row['detectable']:.3f}"
+
+
+def _share(power: float | None) -> str:
+    return "-" if power is None else f"{power:.2f}"

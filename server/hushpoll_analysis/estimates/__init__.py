@@ -1,0 +1,1 @@
+"""Estimates with intervals: frequencies and cross-tables."""

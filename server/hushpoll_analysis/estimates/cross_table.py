@@ -1,0 +1,178 @@
+"""Cross-tables of two attributes, each perturbed or in clear.
+
+Each cell is the unbiased share of the population in both categories; rows and columns sum to the
+estimates of their categories. The maths is that of :mod:`hushpoll_analysis.estimates.joint`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
+from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
+from hushpoll_analysis.records.counts import CELLS, Records, chunks
+from hushpoll_analysis.records.decode import indicator_matrix
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+LARGEST_TABLE = 1 << 22
+"""Most cells of a table: 2048 categories by 2048, far more than anybody reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTable:
+    """Estimated shares of the population in each pair of categories.
+
+    Attributes
+    ----------
+    a, b : str
+        The two attributes; rows are the categories of `a`, columns those of `b`.
+    categories_a, categories_b : tuple of str
+        In code order.
+    n : int
+        Records behind it.
+    confidence : float
+        Of the intervals.
+    frequency, standard_error, lower, upper : f64[k_a, k_b]
+        Unbiased and not projected: a frequency may fall outside [0, 1]. Rows and columns sum to
+        the estimates of their categories, and all cells to 1.
+    poisoning : TableInfluence
+        What one fake report can count as; no interval knows of fakes.
+    """
+
+    a: str
+    b: str
+    categories_a: tuple[str, ...]
+    categories_b: tuple[str, ...]
+    n: int
+    confidence: float
+    frequency: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    poisoning: TableInfluence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as the API and ``--json`` give it: one entry per cell, row by row."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "n": self.n,
+            "confidence": self.confidence,
+            "cells": [
+                {
+                    self.a: category_a,
+                    self.b: category_b,
+                    "frequency": float(self.frequency[i, j]),
+                    "standard_error": float(self.standard_error[i, j]),
+                    "lower": float(self.lower[i, j]),
+                    "upper": float(self.upper[i, j]),
+                }
+                for i, category_a in enumerate(self.categories_a)
+                for j, category_b in enumerate(self.categories_b)
+            ],
+            "poisoning": self.poisoning.to_dict(),
+        }
+
+
+def cross_table(
+    published: Published, records: Records, a: str, b: str, *, confidence: float = 0.95
+) -> CrossTable:
+    """Estimate the cross-table of two different attributes.
+
+    Parameters
+    ----------
+    published : Published
+        The survey that the records belong to.
+    records : uint8[n, L], or an iterable of such arrays
+        Well-formed records; an iterable is read in one pass, never held at once.
+    a, b : str
+        Names of two different attributes.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute (the known ones are listed), the same attribute twice, a table of
+        more than `LARGEST_TABLE` cells, or no records.
+    """
+    counts = joint_counts(published, records, a, b)
+    return cross_table_from_counts(published, counts, a, b, confidence=confidence)
+
+
+def cross_table_from_counts(
+    published: Published, counts: JointCounts, a: str, b: str, *, confidence: float = 0.95
+) -> CrossTable:
+    """Estimate the cross-table from the joint counts of a and b; see :func:`cross_table`."""
+    first, second = pair(published, a, b)
+    require_rows(counts.n)
+    found = estimate_joint(
+        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=confidence
+    )
+    return CrossTable(
+        a=a,
+        b=b,
+        categories_a=first.domain,
+        categories_b=second.domain,
+        n=counts.n,
+        confidence=confidence,
+        frequency=found.frequency,
+        standard_error=found.standard_error,
+        lower=found.lower,
+        upper=found.upper,
+        poisoning=table_influence(first.oracle, second.oracle, (found.first, found.second)),
+    )
+
+
+def joint_counts(published: Published, records: Records, a: str, b: str) -> JointCounts:
+    """Count the indicators of two different attributes, alone and together, in one pass.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`cross_table`, but for no records.
+    """
+    first, second = pair(published, a, b)
+    total = JointCounts(
+        0,
+        np.zeros(first.k, np.int64),
+        np.zeros(second.k, np.int64),
+        np.zeros((first.k, second.k), np.int64),
+    )
+    rows = max(1, CELLS // (first.k + second.k))
+    for chunk in chunks(published, records, rows):
+        total = total + JointCounts.of(
+            indicator_matrix(published, chunk, first), indicator_matrix(published, chunk, second)
+        )
+    return total
+
+
+def pair(published: Published, a: str, b: str) -> tuple[PublishedAttribute, PublishedAttribute]:
+    """Return two different attributes by name.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, the same one twice, or a table of more than `LARGEST_TABLE` cells.
+    """
+    first, second = published.attribute(a), published.attribute(b)
+    if first.name == second.name:
+        raise InvalidParameter(
+            f"a and b are both {a}; a cross-table needs two different attributes, since only their "
+            "noise is independent: name another one, or ask for the frequencies",
+            field="b",
+        )
+    if first.k * second.k > LARGEST_TABLE:
+        raise InvalidParameter(
+            f"{a} by {b} is a table of {first.k} x {second.k} cells; a cross-table has at most "
+            f"{LARGEST_TABLE}: choose attributes with fewer categories",
+            field="b",
+        )
+    return first, second

@@ -1,0 +1,150 @@
+"""Frequencies of an attribute's categories: unbiased value, standard error, interval.
+
+The truth is the population that respondents are drawn from. An attribute in clear has Wilson's
+interval for a proportion, a perturbed one that of
+:func:`hushpoll_protocols.estimation.frequencies.estimate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.poisoning.influence import Influence, influence
+from hushpoll_analysis.records.counts import Counts, Records, count
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeEstimate:
+    """The estimated distribution of one attribute.
+
+    Attributes
+    ----------
+    name, role : str
+        As in the manifest.
+    protocol, epsilon : str or None
+        How it was perturbed; None in clear. Epsilon is what a respondent was charged.
+    categories : tuple of str
+        In code order, the missing one last.
+    n : int
+        Records behind it.
+    confidence : float
+        Of the intervals.
+    frequency, standard_error, lower, upper : f64[k]
+        Unbiased and not projected: a frequency may fall outside [0, 1]. They sum to 1.
+    poisoning : Influence
+        What one fake report can count as; no interval knows of fakes.
+    """
+
+    name: str
+    role: str
+    protocol: str | None
+    epsilon: str | None
+    categories: tuple[str, ...]
+    n: int
+    confidence: float
+    frequency: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    poisoning: Influence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as the API and ``--json`` give it."""
+        columns = (
+            self.categories,
+            self.frequency.tolist(),
+            self.standard_error.tolist(),
+            self.lower.tolist(),
+            self.upper.tolist(),
+        )
+        names = ("category", "frequency", "standard_error", "lower", "upper")
+        return {
+            "name": self.name,
+            "role": self.role,
+            "protocol": self.protocol,
+            "epsilon": self.epsilon,
+            "categories": [
+                dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
+            ],
+            "poisoning": self.poisoning.to_dict(),
+        }
+
+
+def frequencies(
+    published: Published, records: Records, *, confidence: float = 0.95
+) -> list[AttributeEstimate]:
+    """Estimate every attribute of a survey from its records.
+
+    Parameters
+    ----------
+    published : Published
+        The survey that the records belong to.
+    records : uint8[n, L], or an iterable of such arrays
+        Well-formed records; an iterable is read in one pass, never held at once.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        If there are no records, or they are not of this survey.
+    """
+    return frequencies_from_counts(published, count(published, records), confidence=confidence)
+
+
+def frequencies_from_counts(
+    published: Published, counts: Counts, *, confidence: float = 0.95
+) -> list[AttributeEstimate]:
+    """Estimate every attribute from support counts; see :func:`frequencies`."""
+    require_rows(counts.n)
+    return [
+        _estimate(one, counts.support[one.name], counts.n, confidence)
+        for one in published.attributes
+    ]
+
+
+def require_rows(n: int) -> None:
+    """Refuse to estimate from nothing.
+
+    Raises
+    ------
+    InvalidParameter
+        If n is 0.
+    """
+    if n == 0:
+        raise InvalidParameter(
+            "there are 0 records, and an estimate needs at least 1; wait for reports to arrive",
+            field="records",
+        )
+
+
+def _estimate(
+    one: PublishedAttribute, support: npt.NDArray[np.int64], n: int, confidence: float
+) -> AttributeEstimate:
+    if one.oracle is None:
+        found = estimate_proportion(support, n, p=1, q=0, confidence=confidence)
+    else:
+        found = estimate(one.oracle, support, n, confidence=confidence)
+    return AttributeEstimate(
+        name=one.name,
+        role=one.role,
+        protocol=None if one.oracle is None else one.oracle.name,
+        epsilon=None if one.oracle is None else format_epsilon(one.oracle.epsilon),
+        categories=one.domain,
+        n=n,
+        confidence=confidence,
+        frequency=found.frequency,
+        standard_error=found.standard_error,
+        lower=found.lower,
+        upper=found.upper,
+        poisoning=influence(one.oracle),
+    )

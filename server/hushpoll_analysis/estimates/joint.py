@@ -1,0 +1,258 @@
+"""Estimates from the joint counts of two attributes' indicators.
+
+Let W = W1 W2 be the per-row product of the weights of two *different* attributes
+(:mod:`hushpoll_protocols.estimation.weights`). They are perturbed independently, so E[W] is the
+share of the population in both categories, and as the weights of a row sum to 1 in each attribute,
+the cells of a row of the table sum to that category's estimate, and all cells to 1. Each weight is
+D_v - c_v T, so the mean of W follows from the counts of I1, of I2 and of both: with J the means of
+D1 D2, the sums over J's columns and rows give the means of T1 D2, D1 T2 and T1 T2, and no n-row
+product is ever formed.
+
+The variance of W is, for given c and marginal frequencies, linear in the joint frequency apart from
+-f^2, and the law gives it; so do its third moments. The interval is the score interval with both
+(:mod:`hushpoll_protocols.estimation.score`), at the marginal estimates. The standard error is for
+respondents redrawn from their population, together with their noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.frequencies import (
+    Estimator,
+    estimate_proportion,
+    normal_quantile,
+)
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_protocols.estimation.weights import WeightLaw
+
+Array = npt.NDArray[np.float64]
+
+CELLS_AT_A_TIME = 1 << 16
+"""Cells whose limits are computed at a time, so that a large table takes bounded memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointCounts:
+    """How often indicators were 1, alone and together; add two to join their rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows counted.
+    first, second : int64[k1], int64[k2]
+        Support counts of each attribute.
+    both : int64[k1, k2]
+        Rows in which both indicators were 1.
+    """
+
+    n: int
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    both: npt.NDArray[np.int64]
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        return JointCounts(
+            self.n + other.n,
+            self.first + other.first,
+            self.second + other.second,
+            self.both + other.both,
+        )
+
+    @classmethod
+    def of(cls, first: npt.NDArray[np.uint8], second: npt.NDArray[np.uint8]) -> JointCounts:
+        """Count the indicator matrices [n, k1] and [n, k2] of one chunk, n below 2^24."""
+        # float32 goes through BLAS and is exact for counts below 2^24
+        both = first.astype(np.float32).T @ second.astype(np.float32)
+        return cls(
+            first.shape[0],
+            first.sum(axis=0, dtype=np.int64),
+            second.sum(axis=0, dtype=np.int64),
+            both.astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JointEstimate:
+    """Shares of the population in each pair of categories.
+
+    Attributes
+    ----------
+    frequency, standard_error, lower, upper : f64[k1, k2]
+        Unbiased, so a frequency may fall outside [0, 1].
+    first, second : f64[k1], f64[k2]
+        The estimates of either attribute, to which rows and columns sum.
+    """
+
+    frequency: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    first: npt.NDArray[np.float64]
+    second: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two attributes.
+
+    Attributes
+    ----------
+    channel : Channel
+        Law of an indicator.
+    law : WeightLaw
+        Law of the weights.
+    """
+
+    channel: Channel
+    law: WeightLaw
+
+    @classmethod
+    def of(cls, oracle: FrequencyOracle | None, *, estimator: Estimator = "weighted") -> Side:
+        """Return the side of a protocol; of an attribute in clear for None."""
+        channel = Channel.of(oracle)
+        if estimator == "raw":
+            return cls(channel, WeightLaw.of_indicator(channel.p, channel.q))
+        return cls(channel, WeightLaw.of(oracle))
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether there is any noise."""
+        return self.channel.p - self.channel.q < 1
+
+
+def estimate_joint(
+    counts: JointCounts, first: Side, second: Side, *, confidence: float
+) -> JointEstimate:
+    """Estimate the joint frequencies with standard errors and intervals.
+
+    With both attributes in clear the interval is Wilson's.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is outside (0, 1).
+    """
+    z = normal_quantile(confidence)
+    raw1, raw2 = (
+        _debiased(counts.first, counts.n, first),
+        _debiased(counts.second, counts.n, second),
+    )
+    share1, share2 = first.law.excess_shares(raw1), second.law.excess_shares(raw2)
+    frequency = _frequency(counts, first, second, (raw1, raw2), (share1, share2))
+    law1 = _RowMoments.of(first.law, raw1, share1)
+    law2 = _RowMoments.of(second.law, raw2, share2)
+    skewed = first.perturbed or second.perturbed
+    error, lower, upper = (np.empty_like(frequency) for _ in range(3))
+    step = max(1, CELLS_AT_A_TIME // frequency.shape[1])
+    for start in range(0, len(frequency), step):
+        rows = slice(start, start + step)
+        error[rows], lower[rows], upper[rows] = _intervals(
+            frequency[rows], counts.n, law1.rows(rows), law2, z=z, skewed=skewed
+        )
+    return JointEstimate(
+        frequency,
+        error,
+        lower,
+        upper,
+        first.law.frequencies(raw1),
+        second.law.frequencies(raw2),
+    )
+
+
+def _debiased(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
+    return estimate_proportion(support, n, p=side.channel.p, q=side.channel.q).frequency
+
+
+def _frequency(
+    counts: JointCounts,
+    first: Side,
+    second: Side,
+    debiased: tuple[Array, Array],
+    shares: tuple[Array, Array],
+) -> Array:
+    n, q1, q2 = counts.n, float(first.channel.q), float(second.channel.q)
+    pi1, pi2 = (counts.first / n)[:, None], (counts.second / n)[None, :]
+    gaps = first.channel.gap * second.channel.gap
+    joint: Array = (counts.both / n - q1 * pi2 - q2 * pi1 + q1 * q2) / gaps
+    if not first.law.varies and not second.law.varies:
+        return joint
+    by_first = joint.sum(axis=0) - debiased[1]  # mean of T1 D2
+    by_second = joint.sum(axis=1) - debiased[0]  # mean of D1 T2
+    excess1 = float(debiased[0].sum()) - 1.0
+    both = float(by_first.sum()) - excess1  # mean of T1 T2
+    joint -= shares[0][:, None] * (by_first - shares[1] * both)
+    joint -= by_second[:, None] * shares[1]
+    return joint
+
+
+@dataclass(frozen=True, slots=True)
+class _RowMoments:
+    """Marginal frequency, within [0, 1], and raw moments of the weights of one attribute.
+
+    `second` and `third` are E[W^2] and E[W^3] at the truth, `other` and `other_third` elsewhere.
+    """
+
+    frequency: Array
+    second: Array
+    other: Array
+    third: Array
+    other_third: Array
+
+    @classmethod
+    def of(cls, law: WeightLaw, debiased: Array, share: Array) -> _RowMoments:
+        spread = law.spread(share)
+        return cls(
+            np.clip(law.frequencies(debiased), 0.0, 1.0),
+            1.0 + spread.at_match,
+            spread.elsewhere,
+            1.0 + 3.0 * spread.at_match + spread.third_at_match,
+            spread.third_elsewhere,
+        )
+
+    def rows(self, rows: slice) -> _RowMoments:
+        """Return those of some categories, as columns."""
+        return _RowMoments(*(getattr(self, name)[rows, None] for name in self.__slots__))
+
+
+def _intervals(
+    frequency: Array, n: int, one: _RowMoments, two: _RowMoments, *, z: float, skewed: bool
+) -> tuple[Array, Array, Array]:
+    """Return standard errors and limits f64[r, k2] of some rows of a table."""
+    f1, f2 = one.frequency, two.frequency
+    none, rise = _mixed(f1, f2, (one.second, one.other), (two.second, two.other))
+    none3, rise3 = _mixed(f1, f2, (one.third, one.other_third), (two.third, two.other_third))
+
+    def third(f: Array) -> Array:
+        found: Array = none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3
+        return found
+
+    least = np.maximum(f1 + f2 - 1.0, 0.0)
+    lower, upper = score_limits(
+        frequency,
+        n,
+        variance=(none, rise, np.asarray(-1.0)),
+        z=z,
+        third=third if skewed else None,
+        least=least,
+    )
+    # As in `estimate`: outside the frequencies there can be, the variance is the nearest one's.
+    inside = np.clip(frequency, least, 1.0)
+    variance = np.maximum(none + rise * inside - inside**2, 0.0)
+    return np.sqrt(variance / n), lower, upper
+
+
+def _mixed(
+    f1: Array, f2: Array, first: tuple[Array, Array], second: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Return a and b such that a moment of W is a + b f, from those at the truth and elsewhere.
+
+    It is f m1 m2 + (f1 - f) m1 e2 + (f2 - f) e1 m2 + (1 - f1 - f2 + f) e1 e2.
+    """
+    (m1, e1), (m2, e2) = first, second
+    return f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2, (m1 - e1) * (m2 - e2)

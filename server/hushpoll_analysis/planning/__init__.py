@@ -1,0 +1,1 @@
+"""What a survey will be able to say, before anybody has answered."""

@@ -1,0 +1,242 @@
+"""What a survey will be able to say, before anybody has answered: for every protocol and split.
+
+Per attribute, categories being equally frequent: the width of a category's 95 % interval, and the
+smallest difference of a category's share between two halves of the respondents that a two-sided
+test at 5 % finds with power 0.8, at the variances that the estimates of both halves then have. For
+the protected attribute: the power of a fairness audit to find a gap in DI, SPD, EOD and OAD
+(:mod:`hushpoll_analysis.planning.power`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Final
+
+from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
+from hushpoll_analysis.planning.precision import variance_coefficients, width_at
+from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.protection import weak_protection
+from hushpoll_shared.survey.published import Published
+
+POWER: Final = 0.8
+UNSPENT: Final = 0.9
+SPLITS: Final = ("own", *DRAFT_SPLITS)
+
+
+def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
+    """Return the expected width of a category's 95 % interval at frequency 1/k.
+
+    Raises
+    ------
+    InvalidParameter
+        If n is below 1.
+    """
+    _check_n(n)
+    return width_at(oracle, 1 / k, n, confidence=LEVEL)
+
+
+def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> float | None:
+    """Return the smallest difference between halves of n people found with power 0.8, at 5 %.
+
+    A category has the frequency 1/k in one half and more in the other, by as much. The variance is
+    that of both frequencies. None if even a frequency of 1 is not told from 1/k so often.
+
+    Raises
+    ------
+    InvalidParameter
+        If n is below 1.
+    """
+    _check_n(n)
+    c0, c1, c2 = variance_coefficients(oracle)
+    z, normal = normal_quantile(LEVEL), NormalDist()
+
+    def power(difference: float) -> float:
+        both = sum(c0 + c1 * f + c2 * f**2 for f in (1 / k, 1 / k + difference))
+        distance = difference / math.sqrt(2 * both / n) if both > 0 else math.inf
+        return normal.cdf(distance - z) + normal.cdf(-distance - z)
+
+    low, high = 0.0, 1 - 1 / k
+    if power(high) < POWER:
+        return None
+    # The variance is concave in f, so that the power rises with the difference.
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high
+
+
+def plan(
+    manifest: Manifest, n: int, given: AuditAssumptions | None = None, *, metric: str = "SPD"
+) -> dict[str, Any]:
+    """Compare every protocol and split for a draft.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        The draft; its own protocols and split are the rows ``own``.
+    n : int
+        Respondents, at least 1.
+    given : AuditAssumptions, optional
+        About the audit.
+    metric : {"DI", "SPD", "EOD", "OAD"}
+        Whose gap the recommended option has to find.
+
+    Returns
+    -------
+    dict
+        JSON: ``options``, one per protocol and split, each with ``attributes``, ``total_variance``,
+        ``audit_power`` by metric (None where there is no group, or no gap of it to be found) and
+        ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
+        ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
+        the named ones, with the draft's protocols.
+
+    Raises
+    ------
+    InvalidParameter
+        If n is below 1, or for another metric.
+    """
+    _check_n(n)
+    if metric not in METRICS:
+        raise InvalidParameter(
+            f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
+        )
+    asked = given or AuditAssumptions()
+    options = [
+        _option(manifest, protocol, split, n, asked)
+        for protocol in ("own", *PROTOCOLS)
+        for split in SPLITS
+    ]
+    possible = [one for one in options if "error" not in one]
+    best = min(possible, key=lambda one: _preference(one, metric), default=None)
+    return {
+        "survey": manifest.name,
+        "n": n,
+        "confidence": LEVEL,
+        "power": POWER,
+        "assumptions": {
+            "gap": asked.gap,
+            "positive": asked.positive,
+            "unprivileged": asked.unprivileged,
+            "base": asked.base,
+            "true_positive": asked.true_positive,
+            "false_positive": asked.false_positive,
+        },
+        "metric": metric,
+        "options": options,
+        "optimal_gain": _gain(options),
+        "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
+        "reason": best and _reason(best, asked, metric),
+    }
+
+
+def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
+    totals = {
+        one["split"]: one["total_variance"]
+        for one in options
+        if one["protocol"] == "own" and "error" not in one
+    }
+    if OPTIMAL not in totals:
+        return {}
+    return {name: 1 - totals[OPTIMAL] / totals[name] for name in NAMED_SPLITS if name in totals}
+
+
+def _power(option: dict[str, Any], metric: str) -> float | None:
+    powers: dict[str, float | None] = option["audit_power"] or {}
+    return powers.get(metric)
+
+
+def _enough(option: dict[str, Any], metric: str) -> bool:
+    power = _power(option, metric)
+    return power is None or power >= POWER
+
+
+def _preference(option: dict[str, Any], metric: str) -> tuple[bool, float, float]:
+    """Rank options: enough power and least variance; where none has enough, the most power."""
+    if _enough(option, metric):
+        return False, 0.0, option["total_variance"]
+    return True, -(_power(option, metric) or 0.0), option["total_variance"]
+
+
+def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
+    least = f"the least total variance of its estimates ({best['total_variance']:.4g}, over n)"
+    power = _power(best, metric)
+    if power is None:
+        return f"{least} among all"
+    gap = f"a gap of {given.gap:g} in {metric}"
+    if power >= POWER:
+        return (
+            f"{least} among those that find {gap} with a power of at least {POWER:g}: {power:.2f}"
+        )
+    return (
+        f"none finds {gap} with a power of {POWER:g}: this one has the most, {power:.2f}, and more "
+        "respondents or epsilon are needed"
+    )
+
+
+def _option(
+    manifest: Manifest, protocol: str, split: str, n: int, given: AuditAssumptions
+) -> dict[str, Any]:
+    heading = {"protocol": protocol, "split": split}
+    try:
+        published = _resolved(manifest, protocol, split)
+    except InvalidParameter as error:
+        return {**heading, "error": str(error)}
+    powers = None
+    if published.protected is not None:
+        powers = dict(audit_powers(published, n, given))
+    rows, total = [], Fraction(0)
+    warnings = [one.message for one in weak_protection(published)]
+    for one in published.perturbed:
+        oracle = one.oracle
+        assert oracle is not None  # noqa: S101  (perturbed)
+        total += oracle.estimate_variance(Fraction(1, one.k))
+        rows.append(
+            {
+                "name": one.name,
+                "k": one.k,
+                "protocol": oracle.name,
+                "epsilon": format_epsilon(oracle.epsilon),
+                "realized_epsilon": format_epsilon(oracle.realized_epsilon),
+                "width": category_width(oracle, one.k, n),
+                "detectable": detectable_difference(oracle, one.k, n),
+            }
+        )
+        if float(oracle.realized_epsilon) < UNSPENT * float(oracle.epsilon):
+            warnings.append(
+                f"{oracle.name} spends {float(oracle.realized_epsilon):.3f} of the epsilon "
+                f"{oracle.epsilon:f} given to {one.name}"
+            )
+    return {
+        **heading,
+        "attributes": rows,
+        "total_variance": float(total),
+        "audit_power": powers,
+        "warnings": warnings,
+    }
+
+
+def _resolved(manifest: Manifest, protocol: str, split: str) -> Published:
+    changed = manifest if split == "own" else replace(manifest, split=Split(split))
+    if protocol != "own":
+        changed = replace(
+            changed,
+            attributes=tuple(
+                # a target keeps its own: most protocols' records give no label to learn from
+                replace(one, protocol=protocol) if one.role == "sensitive" else one
+                for one in changed.attributes
+            ),
+        )
+    return changed.resolve()
+
+
+def _check_n(n: int) -> None:
+    if n < 1:
+        raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")

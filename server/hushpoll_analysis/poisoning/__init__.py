@@ -1,0 +1,1 @@
+"""How far fake reports can move a result, and a test that finds careless ones."""

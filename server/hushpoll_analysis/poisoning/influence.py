@@ -1,0 +1,335 @@
+"""How far fake reports can move an estimate: closed forms, proven against a brute-force attacker.
+
+A respondent's device may send any well-formed record, and the estimate is the mean of the records'
+weights W_v = D_v - c_v T (:mod:`hushpoll_protocols.estimation.weights`). An honest answer counts as
+one on average. A fake counts as the most that a weight can be, or the least. The maximal gain
+attack of Cao, Jia and Gong (USENIX Security 2021) sends nothing else. The smaller epsilon, the more
+a fake weighs: privacy keeps it from being told from an honest report.
+
+For a set of t categories let x of them be supported, and r of the k - t others. Then
+
+    W = (x - t q - c (x + r - k q - (p - q)))/(p - q)
+
+is linear in x and in r, so its extremes are at the ends of what one record can support:
+
+    protocol                x                                  r
+    in clear, GRR           0 or 1, 1 if t = k                 (T is 0)
+    SS                      max(0, omega - (k - t)) to min(omega, t)    (T is 0)
+    OUE, RAPPOR, THE        0 to t                             0 to k - t
+    BLH, OLH                0 to t, at most                    0 to k - t, at most
+
+A hash may be sent that puts all categories in one bucket, but for a large domain and few buckets
+none may exist that singles out one category: there the closed form is a bound.
+
+Fakes also move c, since it follows from the frequency. With s the share of the reports that are
+fake, D and T the fake's, b + d f the share c of the excess, and a mean excess T' of the genuine
+reports, the estimate moves by exactly
+
+    s (W(c) - f)/((1 - s)(1 + d T') + s (1 + d T)),        c = b + d f.
+
+Weights that sum to one make honest estimates less variable and fakes heavier: a record that
+supports one category alone also stands against the others. A fake removes far more than D would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+
+QUOTED_SHARE = Fraction(1, 100)
+"""Share of fake reports at which a shift is quoted with every estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one report of a fake counts as, towards the people of a category or of several.
+
+    Attributes
+    ----------
+    corners : tuple of (Fraction, Fraction)
+        D and T of the records that are extreme; one of them is the best of every attack.
+    base, slope : Fraction
+        c = base + slope f, the share of the excess of categories of frequency f.
+    """
+
+    corners: tuple[tuple[Fraction, Fraction], ...]
+    base: Fraction
+    slope: Fraction
+
+    def weights(self, frequency: float | Fraction) -> tuple[Fraction, Fraction]:
+        """Return the least and the most that a fake counts as, at a frequency of the estimate."""
+        share = self.base + self.slope * Fraction(frequency)
+        found = [debiased - share * excess for debiased, excess in self.corners]
+        return min(found), max(found)
+
+    @property
+    def up(self) -> Fraction:
+        """The most, where nobody gave the categories; at least 1."""
+        return self.weights(0)[1]
+
+    @property
+    def down(self) -> Fraction:
+        """The least, where everybody did; at most 0 (or 1, if each record counts as 1 anyway)."""
+        return self.weights(1)[0]
+
+    def shift(
+        self,
+        *,
+        fakes: int,
+        genuine: int,
+        frequency: float | Fraction,
+        excess: float | Fraction = 0,
+    ) -> tuple[Fraction, Fraction]:
+        """Return by how much fakes can lower and raise an estimate.
+
+        Parameters
+        ----------
+        fakes : int
+            Reports of the attacker, at least 0.
+        genuine : int
+            Reports of everybody else, at least 1.
+        frequency : float or Fraction
+            What the genuine reports alone give, unbiased; may lie outside [0, 1].
+        excess : float or Fraction
+            Mean of T over the genuine reports; 0 is its expectation.
+
+        Returns
+        -------
+        (Fraction, Fraction)
+            The largest fall, at most 0, and the largest rise, at least 0: exact.
+
+        Raises
+        ------
+        InvalidParameter
+            For a number out of bounds.
+        """
+        _check(fakes, genuine)
+        share, alone = Fraction(fakes, fakes + genuine), Fraction(frequency)
+        found = [self._moved(corner, share, alone, Fraction(excess)) for corner in self.corners]
+        return min(*found, Fraction(0)), max(*found, Fraction(0))
+
+    def _moved(
+        self, corner: tuple[Fraction, Fraction], share: Fraction, alone: Fraction, excess: Fraction
+    ) -> Fraction:
+        debiased, own = corner
+        weight = debiased - (self.base + self.slope * alone) * own
+        under = (1 - share) * (1 + self.slope * excess) + share * (1 + self.slope * own)
+        return share * (weight - alone) / under
+
+    def without(
+        self,
+        frequency: float,
+        share: Fraction = QUOTED_SHARE,
+        *,
+        excess: float | Fraction = 0,
+    ) -> tuple[float, float]:
+        """Return what the genuine reports alone may have given, if this share of all is fake.
+
+        Parameters
+        ----------
+        frequency : float
+            The estimate from all reports.
+        share : Fraction
+            Of the reports that are fake, in [0, 1).
+        excess : float or Fraction
+            Mean of T over all reports.
+
+        Returns
+        -------
+        (float, float)
+            Smallest and largest. Every value between them is what some fakes would hide.
+
+        Raises
+        ------
+        InvalidParameter
+            If the share is outside [0, 1), or so large that nothing is known.
+        """
+        if not 0 <= share < 1:
+            raise InvalidParameter(
+                f"share is {share}; the share of fake reports lies in [0, 1)", field="share"
+            )
+        whole = 1 + self.slope * Fraction(excess)
+        found = []
+        for debiased, own in self.corners:
+            rest = whole - share * (1 + self.slope * own)
+            if rest <= 0:
+                raise InvalidParameter(
+                    f"share is {share}; so many fakes leave nothing known: give a smaller share",
+                    field="share",
+                )
+            found.append(
+                (whole * Fraction(frequency) - share * (debiased - self.base * own)) / rest
+            )
+        return float(min(found)), float(max(found))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
+        fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
+        return _told(
+            self.up,
+            self.down,
+            # of a category that nobody, and that everybody gave
+            self.shift(fakes=fakes, genuine=genuine, frequency=0)[1],
+            self.shift(fakes=fakes, genuine=genuine, frequency=1)[0],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfluence:
+    """What one report of a fake counts as, towards the people of a cell of a cross-table.
+
+    A fake's product of weights is bilinear, so its extremes are products of the extremes of both
+    attributes. The constants c are those of the table; that fakes move them too is of the second
+    order in their share.
+
+    Attributes
+    ----------
+    up, down : Fraction
+        The most and the least, over all cells of the table.
+    """
+
+    up: Fraction
+    down: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
+        return _told(self.up, self.down, QUOTED_SHARE * self.up, QUOTED_SHARE * (self.down - 1))
+
+
+def _told(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> dict[str, Any]:
+    return {
+        "one_fake_adds": float(up),
+        "one_fake_removes": float(-down),
+        "fake_share": float(QUOTED_SHARE),
+        "raised_by": float(raised),
+        "lowered_by": float(-lowered),
+    }
+
+
+def table_influence(
+    first: FrequencyOracle | None,
+    second: FrequencyOracle | None,
+    frequencies: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+) -> TableInfluence:
+    """Return what one fake report can count as in the cells of a cross-table.
+
+    Parameters
+    ----------
+    first, second : FrequencyOracle or None
+        The protocols; None for an attribute in clear.
+    frequencies : (f64[k1], f64[k2])
+        The estimates of both attributes, which the constants c are of.
+    """
+    ends = [
+        _ends(influence(oracle), given)
+        for oracle, given in zip((first, second), frequencies, strict=True)
+    ]
+    products = [one * other for one, other in product(*ends)]
+    return TableInfluence(max(products), min(products))
+
+
+def _ends(one: Influence, frequencies: npt.NDArray[np.float64]) -> Sequence[Fraction]:
+    """Return the least and the most weight over all categories; weights are linear in f."""
+    found = [
+        weight for end in (frequencies.min(), frequencies.max()) for weight in one.weights(end)
+    ]
+    return min(found), max(found)
+
+
+def influence(
+    oracle: FrequencyOracle | None, *, k: int | None = None, targets: int = 1
+) -> Influence:
+    """Return what one fake report can count as.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        The protocol; None for an attribute in clear.
+    k : int, optional
+        Domain size of an attribute in clear; needed only for more than one target.
+    targets : int
+        Categories whose estimates are added up, in [1, k].
+
+    Raises
+    ------
+    InvalidParameter
+        If targets is outside its interval.
+    """
+    size = oracle.k if oracle is not None else k or 2
+    if not 1 <= targets <= size:
+        raise InvalidParameter(
+            f"targets is {targets}; it must lie in [1, {size}], the categories", field="targets"
+        )
+    if oracle is None:
+        values = {Fraction(int(targets == size)), Fraction(1)}
+        return Influence(tuple((value, Fraction(0)) for value in sorted(values)), *_ZEROS)
+    p, q, omega = oracle.p, oracle.q, oracle.support_size
+    gap = p - q
+    if omega is not None:
+        most, least = min(omega, targets), max(0, omega - (size - targets))
+        ends = sorted({(least - targets * q) / gap, (most - targets * q) / gap})
+        return Influence(tuple((end, Fraction(0)) for end in ends), *_ZEROS)
+    excess = p * (1 - p) + (size - 1) * q * (1 - q)
+    return Influence(
+        tuple(
+            ((x - targets * q) / gap, (x + r - size * q) / gap - 1)
+            for x, r in product((0, targets), (0, size - targets))
+        ),
+        targets * q * (1 - q) / excess,
+        (p * (1 - p) - q * (1 - q)) / excess,
+    )
+
+
+_ZEROS = (Fraction(0), Fraction(0))
+
+
+def fakes_for_shift(
+    oracle: FrequencyOracle | None, *, genuine: int, shift: float, frequency: float = 0.0
+) -> int:
+    """Return the fewest fake reports that can raise a category's estimate by `shift`.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        The protocol; None for an attribute in clear.
+    genuine : int
+        Honest reports, at least 1.
+    shift : float
+        In (0, 1 - frequency).
+    frequency : float
+        What the genuine reports give, in [0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For a number out of bounds.
+    """
+    _check(0, genuine)
+    if not 0 <= frequency < 1 or not 0 < shift < 1 - frequency:
+        raise InvalidParameter(
+            f"shift is {shift} from {frequency}; the estimate must stay in (0, 1)", field="shift"
+        )
+    one, by, alone = influence(oracle), Fraction(shift), Fraction(frequency)
+    # m (W - f) >= shift (n + m (1 + slope T)) for one of the extreme records
+    gains = [
+        debiased - (one.base + one.slope * alone) * excess - alone - by * (1 + one.slope * excess)
+        for debiased, excess in one.corners
+    ]
+    return -(-by * genuine // max(gains))
+
+
+def _check(fakes: int, genuine: int) -> None:
+    if fakes < 0 or genuine < 1:
+        raise InvalidParameter(
+            f"there are {fakes} fake and {genuine} genuine reports; give at least 0 and at least 1",
+            field="fakes" if fakes < 0 else "genuine",
+        )

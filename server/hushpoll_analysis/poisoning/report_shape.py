@@ -1,0 +1,289 @@
+"""Do reports look like those that devices make? A test for fakes that were not made with care.
+
+What a record *says* depends on its answer, but parts of its *shape* do not, whoever answers:
+
+- OUE, RAPPOR, THE: the number of set bits is a Bernoulli(p) plus a binomial(k-1, q).
+- BLH, OLH: the words a and b are uniform, no two reports share a, the bucket y is uniform, and the
+  number of supported categories is p + (k-1)/g on average.
+- SS fixes the number of bits (another one is malformed), and GRR names one code: nothing is left.
+
+So the law under honest reports is known exactly, without knowing the population. Fakes of the
+maximal gain attack set few bits or all, random bytes set half of them, and copies repeat a hash.
+Who draws the rest of a record like a device passes: this finds the careless, and
+:mod:`hushpoll_analysis.poisoning.influence` bounds what the careful can do.
+
+Each p-value is valid for any number of reports: exact binomial tails, the inequality of Dvoretzky,
+Kiefer and Wolfowitz, the birthday bound, and, for the mean support of local hashing, Maurer and
+Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferroni.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.poisoning.binomial import (
+    bernoulli_plus_binomial,
+    largest_excess,
+    uniform_distance,
+)
+from hushpoll_analysis.records.counts import CELLS, Records, chunks
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.kernels import indicators
+from hushpoll_protocols.oracles.local_hashing import LocalHashing
+from hushpoll_protocols.oracles.unary import UnaryEncoding
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import column
+
+ALPHA = 0.01
+"""Chance, at most, that a survey without a fake is flagged."""
+
+_SEED_BYTES = 16
+_WORD = 2.0**64
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeShape:
+    """What one attribute's reports look like.
+
+    Attributes
+    ----------
+    name : str
+        The attribute.
+    protocol : str or None
+        None in clear.
+    p_value : float or None
+        Valid in any number of reports; None where nothing of a report's shape is fixed.
+    finding : str
+        What deviates most, or why there is nothing to test.
+    """
+
+    name: str
+    protocol: str | None
+    p_value: float | None
+    finding: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportShape:
+    """Whether a survey's reports look like those that devices make.
+
+    Attributes
+    ----------
+    n : int
+        Reports.
+    attributes : tuple of AttributeShape
+        In manifest order.
+    alpha : float
+        Chance, at most, that honest reports are flagged.
+    """
+
+    n: int
+    attributes: tuple[AttributeShape, ...]
+    alpha: float = ALPHA
+
+    @property
+    def p_value(self) -> float | None:
+        """Over all attributes (Bonferroni); None where no attribute can be tested."""
+        tested = [one.p_value for one in self.attributes if one.p_value is not None]
+        return min(1.0, len(tested) * min(tested)) if tested else None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether fakes are among the reports, as far as can be told."""
+        return self.p_value is not None and self.p_value <= self.alpha
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as the API and ``--json`` give it."""
+        return {
+            "n": self.n,
+            "alpha": self.alpha,
+            "p_value": self.p_value,
+            "flagged": self.flagged,
+            "attributes": [
+                {
+                    "name": one.name,
+                    "protocol": one.protocol,
+                    "p_value": one.p_value,
+                    "finding": one.finding,
+                }
+                for one in self.attributes
+            ],
+        }
+
+
+def report_shape(published: Published, records: Records, *, alpha: float = ALPHA) -> ReportShape:
+    """Test the shape of records against the law of honest devices.
+
+    Parameters
+    ----------
+    published : Published
+        The survey that the records belong to.
+    records : uint8[n, L], or an iterable of such arrays
+        Well-formed records; an iterable is read in one pass. Of local hashing 8 bytes a record are
+        kept.
+    alpha : float
+        Chance, at most, that honest reports are flagged.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are no records, or they are not of this survey.
+    MalformedRecord
+        If a record is malformed.
+    """
+    tallies = {one.name: _tally(one) for one in published.attributes}
+    n = 0
+    widest = max(one.k for one in published.attributes)
+    for chunk in chunks(published, records, max(1, CELLS // widest)):
+        n += len(chunk)
+        for name, tally in tallies.items():
+            tally.add(column(published.layout, chunk, name))
+    require_rows(n)
+    return ReportShape(n, tuple(tally.found() for tally in tallies.values()), alpha)
+
+
+class _Untestable:
+    """An attribute whose reports have no shape of their own."""
+
+    def __init__(self, one: PublishedAttribute) -> None:
+        self._one = one
+
+    def add(self, part: npt.NDArray[np.uint8]) -> None:
+        """Take note of nothing."""
+
+    def found(self) -> AttributeShape:
+        oracle = self._one.oracle
+        if oracle is None:
+            return AttributeShape(self._one.name, None, None, "in clear: any answer is a report")
+        what = (
+            "every record has the same number of bits, or is malformed"
+            if oracle.name == "SS"
+            else "a record is one code, and any is possible"
+        )
+        return AttributeShape(self._one.name, oracle.name, None, what)
+
+
+class _Popcounts:
+    """How many bits each record has set."""
+
+    def __init__(self, name: str, oracle: UnaryEncoding) -> None:
+        self._name, self._oracle = name, oracle
+        self._law = popcount_law(oracle)
+        self._counts = np.zeros(oracle.k + 1, np.int64)
+
+    def add(self, part: npt.NDArray[np.uint8]) -> None:
+        set_bits = np.bitwise_count(part).sum(axis=1, dtype=np.int64)
+        self._counts += np.bincount(set_bits, minlength=len(self._counts))
+
+    def found(self) -> AttributeShape:
+        excess, cell = largest_excess(self._counts, self._law)
+        shift = uniform_distance(self._counts, self._law)
+        n = int(self._counts.sum())
+        if excess <= shift:
+            what = (
+                f"{self._counts[cell]} records have {cell} bits set, where "
+                f"{n * self._law[cell]:.1f} are expected"
+            )
+        else:
+            bits = np.arange(len(self._law))
+            what = (
+                f"records have {self._counts @ bits / n:.2f} bits set on average, where "
+                f"{self._law @ bits:.2f} are expected"
+            )
+        return AttributeShape(self._name, self._oracle.name, min(1.0, 2 * min(excess, shift)), what)
+
+
+class _Hashes:
+    """Seeds, buckets and support sizes of local hashing."""
+
+    def __init__(self, name: str, oracle: LocalHashing) -> None:
+        self._name, self._oracle = name, oracle
+        self._bytes = np.zeros((_SEED_BYTES, 256), np.int64)
+        self._buckets = np.zeros(oracle.g, np.int64)
+        self._first: list[npt.NDArray[np.uint64]] = []
+        self._sizes = np.zeros(oracle.k + 1, np.int64)
+
+    def add(self, part: npt.NDArray[np.uint8]) -> None:
+        for at, counts in enumerate(self._bytes):
+            counts += np.bincount(part[:, at], minlength=256)
+        buckets = part[:, 16].astype(np.int64) | part[:, 17].astype(np.int64) << 8
+        self._buckets += np.bincount(buckets, minlength=len(self._buckets))
+        self._first.append(np.ascontiguousarray(part[:, :8]).view("<u8").ravel())
+        sizes = indicators(self._oracle, part).sum(axis=1, dtype=np.int64)
+        self._sizes += np.bincount(sizes, minlength=len(self._sizes))
+
+    def found(self) -> AttributeShape:
+        found = [self._copies(), self._seeds(), self._bucket(), self._support()]
+        p_value, what = min(found)
+        return AttributeShape(self._name, self._oracle.name, min(1.0, len(found) * p_value), what)
+
+    def _copies(self) -> tuple[float, str]:
+        first = np.concatenate(self._first)
+        n = len(first)
+        copies = n - len(np.unique(first))
+        # The birthday bound: any pair of n uniform words is equal with this chance at most.
+        bound = min(1.0, n * (n - 1) / 2 / _WORD)
+        return (bound if copies else 1.0), f"{copies} records repeat the hash of another"
+
+    def _seeds(self) -> tuple[float, str]:
+        found = [largest_excess(counts, np.full(256, 1 / 256)) for counts in self._bytes]
+        at = min(range(_SEED_BYTES), key=lambda one: found[one])
+        p_value, value = found[at]
+        what = f"byte {at} of the hash seed is {value} in {self._bytes[at, value]} records"
+        return min(1.0, _SEED_BYTES * p_value), what
+
+    def _bucket(self) -> tuple[float, str]:
+        g = len(self._buckets)
+        p_value, y = largest_excess(self._buckets, np.full(g, 1 / g))
+        return p_value, f"{self._buckets[y]} records name bucket {y}"
+
+    def _support(self) -> tuple[float, str]:
+        k, n = self._oracle.k, int(self._sizes.sum())
+        values = np.arange(k + 1)
+        expected = float(self._oracle.p + (k - 1) * self._oracle.q)
+        mean = float(self._sizes @ values) / n
+        what = (
+            f"records support {mean:.3f} categories on average, where {expected:.3f} are expected"
+        )
+        if n < 2:
+            return 1.0, what
+        variance = float(self._sizes @ (values - mean) ** 2) / (n - 1)
+        return bernstein(abs(mean - expected), variance, n, k), what
+
+
+_Tally = _Untestable | _Popcounts | _Hashes
+
+
+def _tally(one: PublishedAttribute) -> _Tally:
+    match one.oracle:
+        case UnaryEncoding() as oracle:
+            return _Popcounts(one.name, oracle)
+        case LocalHashing() as oracle:
+            return _Hashes(one.name, oracle)
+        case _:
+            return _Untestable(one)
+
+
+def popcount_law(oracle: FrequencyOracle) -> npt.NDArray[np.float64]:
+    """Return the law f64[k + 1] of the bits that a device sets, whatever the answer."""
+    return bernoulli_plus_binomial(float(oracle.p), oracle.k - 1, float(oracle.q))
+
+
+def bernstein(distance: float, variance: float, n: int, largest: float) -> float:
+    """Return a p-value for a mean of n values in [0, largest] to be so far from its expectation.
+
+    Solves Maurer and Pontil's bound, theorem 4, both sides, for its confidence: with x = ln(4/p),
+    distance = sqrt(2 variance x/n) + 7 largest x/(3 (n - 1)).
+    """
+    if distance <= 0:
+        return 1.0
+    a, b = 7 * largest / (3 * (n - 1)), math.sqrt(2 * variance / n)
+    root = (math.sqrt(b * b + 4 * a * distance) - b) / (2 * a)
+    return min(1.0, 4 * math.exp(-root * root))

@@ -1,0 +1,1 @@
+"""From records to indicators, support counts and pair counts."""

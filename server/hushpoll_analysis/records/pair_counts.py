@@ -1,0 +1,216 @@
+"""Support counts of every attribute and joint counts of every pair, in one pass over the records.
+
+They are all that frequencies and cross-tables need, and they add up: the counts of old records and
+of new ones together are the counts of all. So a server that keeps them never reads a record twice.
+
+Each category is a string of bits, one per record; two categories meet where both have a one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.joint import JointCounts
+from hushpoll_analysis.records.counts import CELLS, Counts, Records, chunks, count
+from hushpoll_analysis.records.decode import clear_codes, indicator_matrix
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.kernels.blocks import run, spans
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+PAIRED_CATEGORIES = 1024
+"""Categories of all attributes together whose joint counts are kept: at most 2^19 cells, 4 MiB."""
+
+ROWS = 1 << 14
+"""Rows counted at a time: a bit per category, so that Adult's 270 take 540 KiB of the cache."""
+
+Cells = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Support counts, and the joint counts of pairs; add two to join their rows.
+
+    Attributes
+    ----------
+    counts : Counts
+        Rows, and support of every attribute.
+    joint : mapping of (str, str) to int64[k1, k2]
+        Rows in which both indicators were 1, for each pair of :func:`paired` attributes, in
+        manifest order.
+    """
+
+    counts: Counts
+    joint: Mapping[tuple[str, str], Cells]
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        return PairCounts(
+            self.counts + other.counts,
+            {pair: cells + other.joint[pair] for pair, cells in self.joint.items()},
+        )
+
+    @classmethod
+    def none(cls, published: Published) -> PairCounts:
+        """Return the counts of no record."""
+        return cls(
+            Counts.none(published),
+            {
+                (one.name, two.name): np.zeros((one.k, two.k), np.int64)
+                for one, two in combinations(paired(published), 2)
+            },
+        )
+
+    def of_pair(self, a: str, b: str) -> JointCounts | None:
+        """Return what a cross-table of a and b needs, or None where the pair is not kept."""
+        if (a, b) in self.joint:
+            both = self.joint[a, b]
+        elif (b, a) in self.joint:
+            both = self.joint[b, a].T
+        else:
+            return None
+        support = self.counts.support
+        return JointCounts(self.counts.n, support[a], support[b], both)
+
+    def pack(self) -> tuple[bytes, bytes]:
+        """Return the supports and the joint counts as int64, little-endian, in manifest order."""
+        return _packed(self.counts.support), _packed(self.joint)
+
+    @classmethod
+    def unpack(cls, published: Published, n: int, support: bytes, joint: bytes) -> PairCounts:
+        """Read what :meth:`pack` wrote of `n` rows.
+
+        Raises
+        ------
+        InvalidParameter
+            If the bytes are of another survey, or of a release that kept other pairs.
+        """
+        empty = cls.none(published)
+        return cls(
+            Counts(n, _unpacked(empty.counts.support, support)), _unpacked(empty.joint, joint)
+        )
+
+
+def paired(published: Published) -> tuple[PublishedAttribute, ...]:
+    """Return the attributes whose joint counts are kept, in manifest order.
+
+    Those with the fewest categories, as many as have ``PAIRED_CATEGORIES`` together; of two with
+    as many, the first of the manifest. Of any other pair a cross-table reads the records.
+    """
+    chosen: set[str] = set()
+    left = PAIRED_CATEGORIES
+    for one in sorted(published.attributes, key=lambda one: one.k):
+        if one.k > left:
+            break
+        left -= one.k
+        chosen.add(one.name)
+    return tuple(one for one in published.attributes if one.name in chosen)
+
+
+def count_pairs(published: Published, records: Records) -> PairCounts:
+    """Count the support of every category and of every pair of categories that is kept.
+
+    Parameters
+    ----------
+    published : Published
+        The survey that the records belong to.
+    records : uint8[n, L], or an iterable of such arrays
+        Well-formed records; an iterable is consumed one array at a time.
+
+    Raises
+    ------
+    InvalidParameter
+        If an array has another shape or type than the survey's records.
+    MalformedRecord
+        If a row is malformed.
+    """
+    total = PairCounts.none(published)
+    for chunk in chunks(published, records, max(1, CELLS // published.layout.record_size)):
+        total = total + _count_chunk(published, chunk)
+    return total
+
+
+def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCounts:
+    # They need numba, which is slow to import; a server starts without it.
+    from hushpoll_analysis.records.pair_kernels import count_bits
+
+    together = paired(published)
+    starts = np.cumsum([0, *(one.k for one in together)]).tolist()
+    places = {
+        one.name: slice(start, start + one.k) for one, start in zip(together, starts, strict=False)
+    }
+    width = starts[-1]
+    # Of each column, where the next attribute's columns begin.
+    later = np.repeat(starts[1:], [one.k for one in together])
+    support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
+    adding = Lock()
+
+    def block(rows: slice) -> None:
+        bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
+        for one in together:
+            _set_bits(published, records[rows], one, bits[places[one.name]])
+        found, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
+        count_bits(bits, later, found, both)
+        with adding:
+            np.add(support, found, out=support)
+            np.add(joint, both, out=joint)
+
+    run(partial(block, rows) for rows in spans(len(records), ROWS))
+    alone = {one.name for one in published.attributes} - set(places)
+    others = count(published, records, only=alone).support if alone else {}
+    return PairCounts(
+        Counts(
+            len(records),
+            {
+                one.name: others[one.name] if one.name in alone else support[places[one.name]]
+                for one in published.attributes
+            },
+        ),
+        {
+            (one.name, two.name): joint[places[one.name], places[two.name]]
+            for one, two in combinations(together, 2)
+        },
+    )
+
+
+def _set_bits(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    attribute: PublishedAttribute,
+    bits: Bits,
+) -> None:
+    """Set bit i of row v of `bits` where record i supports category v."""
+    from hushpoll_analysis.records import pair_kernels as kernels
+
+    if attribute.oracle is None:
+        kernels.set_codes(clear_codes(published, records, attribute), bits)
+    else:
+        kernels.set_indicators(indicator_matrix(published, records, attribute), bits)
+
+
+def _packed(arrays: Mapping[Any, Cells]) -> bytes:
+    return b"".join(cells.astype("<i8").tobytes() for cells in arrays.values())
+
+
+def _unpacked(shapes: Mapping[Any, Cells], data: bytes) -> dict[Any, Cells]:
+    expected = 8 * sum(cells.size for cells in shapes.values())
+    if len(data) != expected:
+        raise InvalidParameter(
+            f"the stored counts have {len(data)} bytes, and those of this survey {expected}; "
+            "count its segments again",
+            field="counts",
+        )
+    values = np.frombuffer(data, "<i8").astype(np.int64)
+    ends = np.cumsum([cells.size for cells in shapes.values()])
+    return {
+        key: values[end - cells.size : end].reshape(cells.shape)
+        for (key, cells), end in zip(shapes.items(), ends, strict=True)
+    }

@@ -1,0 +1,144 @@
+"""Records beyond one machine: exported Parquet, read and counted by Dask (extra ``scale``).
+
+The file is what ``hushpoll export --format parquet`` writes: a column per attribute, and the
+published manifest in the schema's metadata. Each task reads a row group; counts are integers and
+add up, so they are exactly those of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRecords:
+    """Records in files that every worker can read.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    groups : tuple of (str, int)
+        Path and number of every row group.
+    n : int
+        Records.
+    """
+
+    published: Published
+    groups: tuple[tuple[str, int], ...]
+    n: int
+
+    @classmethod
+    def of(cls, paths: Sequence[str | Path]) -> ParquetRecords:
+        """Describe files of one survey's records, at least one.
+
+        Raises
+        ------
+        InvalidParameter
+            If a file is no export of records, or they are of different surveys.
+        OSError
+            If one cannot be read.
+        """
+        found = [_describe(path) for path in paths]
+        if not found or len({published.digest for published, _, _ in found}) > 1:
+            surveys = len({published.digest for published, _, _ in found})
+            raise InvalidParameter(
+                f"the {len(found)} files are of {surveys} surveys; give at least one, all of the "
+                "same published version",
+                field="paths",
+            )
+        groups = [
+            (str(path), group)
+            for path, (_, number, _) in zip(paths, found, strict=True)
+            for group in range(number)
+        ]
+        return cls(found[0][0], tuple(groups), sum(rows for _, _, rows in found))
+
+
+def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[Published, Counts]:
+    """Count the support of every category in Parquet files of one survey's records.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files that every worker can read; at least one.
+    client : distributed.Client, optional
+        Of the cluster; threads of this process by default.
+
+    Raises
+    ------
+    MissingExtra
+        Without Dask.
+    InvalidParameter
+        If a file is no export of records, or they are of different surveys.
+    MalformedRecord
+        If a record is malformed.
+    """
+    try:
+        import dask
+    except ImportError as error:
+        raise MissingExtra("scale", "counting with Dask") from error
+    found = ParquetRecords.of(paths)
+    untyped: Any = dask
+    parts = [untyped.delayed(count_row_group, pure=False)(*group) for group in found.groups]
+    done = client.gather(client.compute(parts)) if client is not None else untyped.compute(*parts)
+    return found.published, sum(done, Counts.none(found.published))
+
+
+def count_row_group(path: str, group: int) -> Counts:
+    """Count one row group; runs on a worker."""
+    return count(*read_row_group(path, group))
+
+
+def read_row_group(path: str, group: int) -> tuple[Published, npt.NDArray[np.uint8]]:
+    """Read the survey and the records, uint8[n, L], of one row group; runs on a worker."""
+    from pyarrow import parquet
+
+    published, _, _ = _describe(path)
+    return published, _records(published, parquet.ParquetFile(path).read_row_group(group))
+
+
+def _describe(path: str | Path) -> tuple[Published, int, int]:
+    """Return a file's survey, and how many row groups and rows it has."""
+    from pyarrow import ArrowInvalid, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except ArrowInvalid as error:
+        raise InvalidParameter(
+            f"{path} is no Parquet file ({error}); export one with --format parquet", field="paths"
+        ) from error
+    metadata = file.schema_arrow.metadata or {}
+    if metadata.get(b"hushpoll.content") != b"records":
+        raise InvalidParameter(
+            f"{path} holds no records; export it with --format parquet --content records",
+            field="paths",
+        )
+    published = Published.from_json(metadata[b"hushpoll.manifest"])
+    return published, file.num_row_groups, file.metadata.num_rows
+
+
+def _records(published: Published, table: Any) -> npt.NDArray[np.uint8]:
+    """Return the rows uint8[n, L] that a table's columns came from."""
+    records = np.empty((table.num_rows, published.layout.record_size), np.uint8)
+    for one in published.attributes:
+        field = published.layout.field(one.name)
+        values = table.column(one.name).combine_chunks()
+        if one.oracle is None:
+            place = {category: code for code, category in enumerate(one.domain)}
+            codes = np.array([place[text] for text in values.to_pylist()], f"<u{field.size}")
+            part = codes.view(np.uint8)
+        else:
+            part = np.frombuffer(b"".join(values.to_pylist()), np.uint8)
+        records[:, field.offset : field.end] = part.reshape(-1, field.size)
+    return records

@@ -1,0 +1,93 @@
+"""``hushpoll migrate``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.terminal import FAILED, reports_errors
+
+try:
+    from hushpoll_server.config.configuration import Configuration
+    from hushpoll_server.config.options import configured
+    from hushpoll_server.store import migrate as schema
+    from hushpoll_server.store import sqlite
+    from hushpoll_server.store.database import Database, parse_url
+    from hushpoll_server.store.lock import acquire
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.startswith("hushpoll"):
+        raise
+    raise MissingExtra("server", "hushpoll migrate") from error
+
+NONE = "none"
+BASE = "base"
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Change nothing; end with 1 if there is work to do.")
+@click.option(
+    "--to",
+    "wanted",
+    metavar="VERSION",
+    help='Schema version to go to, also back to an older one ("base" removes every table). '
+    "[default: this program's]",
+)
+@reports_errors
+@configured
+def migrate(configuration: Configuration, check: bool, wanted: str | None) -> None:
+    """Bring the database to this program's schema version.
+
+    The server does this by itself when it starts; do it beforehand where several servers start at
+    once. End all servers of the database first, and make a backup. The database's settings are
+    read as "hushpoll serve" reads them.
+    """
+    url = configuration.settings.database_url
+    target = _target(wanted)
+    if check:
+        found = _version_of(url)
+        click.echo(f"schema version {found}, wanted {target}")
+        sys.exit(0 if found == target else FAILED)
+    with acquire(url):
+        database = Database(url, pool_size=1)
+        try:
+            before = schema.current(database) or NONE
+            if _is_older(target, before):
+                schema.downgrade(database, BASE if target == NONE else target)
+            else:
+                schema.upgrade(database, target)
+        finally:
+            database.close()
+    done = f"{before} -> {target}" if before != target else f"{target}, nothing to do"
+    click.echo(f"schema version {done}")
+
+
+def _target(wanted: str | None) -> str:
+    if wanted is None:
+        return schema.head()
+    if wanted == BASE:
+        return NONE
+    if wanted not in schema.known():
+        raise InvalidParameter(
+            f"--to is {wanted!r}; give one of {BASE}, {', '.join(schema.known())}", field="to"
+        )
+    return wanted
+
+
+def _is_older(target: str, before: str) -> bool:
+    # A version that is not known is left to `upgrade`, which says so.
+    order = [NONE, *schema.known()]
+    return before in order and order.index(target) < order.index(before)
+
+
+def _version_of(url: str) -> str:
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite" and not Path(sqlite.path_of(parsed)).exists():
+        return NONE  # opening it would make it
+    database = Database(url, pool_size=1)
+    try:
+        return schema.current(database) or NONE
+    finally:
+        database.close()

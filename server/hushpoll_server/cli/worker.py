@@ -1,0 +1,51 @@
+"""``hushpoll worker``."""
+
+from __future__ import annotations
+
+import click
+
+from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.cli.terminal import reports_errors
+
+try:
+    from hushpoll_server import logs
+    from hushpoll_server.config.configuration import Configuration
+    from hushpoll_server.config.options import configured
+    from hushpoll_server.jobs.check import check_counts
+    from hushpoll_server.jobs.process import Worker
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.startswith("hushpoll"):
+        raise
+    raise MissingExtra("server", "hushpoll worker") from error
+
+
+@click.command()
+@click.option(
+    "--check-counts",
+    "check",
+    is_flag=True,
+    help="Count all segments again, compare with the counts that are kept, and end.",
+)
+@click.option("--repair", is_flag=True, help="With --check-counts: replace counts that differ.")
+@reports_errors
+@configured
+def worker(configuration: Configuration, check: bool, repair: bool) -> None:
+    """Run background jobs, and with --folding worker also fold.
+
+    Takes the settings of the server whose database it shares; any number may run at once. Prints
+    "taking jobs" once it does. SIGTERM ends it within 15 seconds: a job that is not finished by
+    then is left to another worker.
+    """
+    settings = configuration.settings
+    logs.to_stderr(settings.log_level)
+    if repair and not check:
+        raise click.UsageError("--repair needs --check-counts")
+    if check:
+        differing = 0
+        for line, same in check_counts(settings, repair=repair):
+            click.echo(line)
+            differing += not same
+        if differing and not repair:
+            raise click.ClickException(f"{differing} versions differ; --repair counts them again")
+        return
+    Worker(settings, ready=lambda: click.echo("taking jobs")).run()

@@ -1,0 +1,1 @@
+"""Settings: their table, where each value comes from, and the command line's flags."""

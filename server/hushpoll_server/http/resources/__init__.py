@@ -1,0 +1,1 @@
+"""The resources of the API that Flask answers, a blueprint each."""

@@ -1,0 +1,137 @@
+"""What an analyst reads: estimates, cross-tables, records, counts."""
+
+from __future__ import annotations
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_server.http import models
+from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
+from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
+from hushpoll_shared.spelling.clock import format_timestamp
+
+api = APIBlueprint(
+    "analysis",
+    __name__,
+    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
+    abp_tags=[Tag(name="analysis")],
+    abp_security=BEARER,
+)
+
+
+@api.get(
+    "/estimates", responses={200: models.EstimatesAnswer, **problems(401, 403, 404, 409, 422, 503)}
+)
+@endpoint("read")
+def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Response:
+    """Estimate the frequencies of every attribute, with standard errors and intervals.
+
+    Unbiased values: one may fall outside [0, 1]. They are about the last release. Refused before
+    the first, and below the survey's minimum batch.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    return json_answer(parts.analysis.estimates(row, confidence=query.confidence))
+
+
+@api.get(
+    "/cross-tables",
+    responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 410, 422, 503)},
+)
+@endpoint("read")
+def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Response:
+    """Estimate the shares of the population in each pair of categories of two attributes.
+
+    They are about the last release. Refused before the first, and below the survey's minimum batch.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    return json_answer(
+        parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
+    )
+
+
+@api.get(
+    "/records",
+    responses={
+        200: {
+            "description": "A file of records.",
+            "content": {
+                media_type: {"schema": {"type": "string", "format": "binary"}}
+                for media_type in MEDIA_TYPES.values()
+            },
+        },
+        **problems(401, 403, 404, 409, 410, 422, 503),
+    },
+)
+@endpoint("read")
+def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
+    """Export every record of the last release, shuffled and without ids.
+
+    Refused before the first release, and below the survey's minimum batch. Of a survey that
+    releases immediately, reports that wait to be sealed are left out.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    export = parts.exports.export(row, **query.model_dump())
+    return file_answer(export)
+
+
+@api.delete(
+    "/records",
+    responses={200: models.DeletionAnswer, **problems(401, 403, 404, 409)},
+)
+@endpoint("admin")
+def delete_records(path: models.VersionPath) -> Response:
+    """Delete the records of a version that takes no more reports, for good.
+
+    Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
+    to refuse replays. Exports that jobs have made are deleted too.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    deletion = parts.retention.delete(row)
+    return json_answer(
+        {
+            "name": row.name,
+            "version": row.version,
+            "deleted": deletion.records,
+            "deleted_at": format_timestamp(parts.surveys.moment(deletion.at)),
+        }
+    )
+
+
+@api.get("/counts", responses={200: models.CountsAnswer, **problems(401, 403, 404)})
+@endpoint("read")
+def counts(path: models.VersionPath) -> Response:
+    """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
+
+    Of a survey that releases on a schedule all are as they were at the last release, until it is
+    over. What is stored is counted exactly. Duplicates and refusals are counted apart from any
+    upload; a crash may lose the counts of its last second.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    return json_answer(
+        {
+            "survey": row.name,
+            "version": row.version,
+            "digest": row.digest,
+            "state": parts.surveys.state(row).value,
+            **parts.releases.account(row),
+        }
+    )
+
+
+def file_answer(export: Export) -> Response:
+    """Stream a file."""
+    answer = Response(export.blocks, mimetype=export.media_type)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{export.name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    if export.size is not None:
+        answer.headers["Content-Length"] = str(export.size)
+    return answer

@@ -1,0 +1,109 @@
+"""Surveys: publish, list, close. Devices fetch them from ``ingest.routes``."""
+
+from __future__ import annotations
+
+from flask import Response, request
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.http import models
+from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
+from hushpoll_server.http.endpoint import endpoint, json_body, parse_body
+from hushpoll_server.http.openapi import BEARER, body_of, problems
+from hushpoll_shared.spelling.clock import format_timestamp
+
+api = APIBlueprint(
+    "surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")]
+)
+
+
+@api.get("", responses={200: models.SurveyList, **problems(401)})
+@endpoint()
+def list_surveys() -> Response:
+    """List every survey version.
+
+    A bearer token of scope `read` also sees how many reports each has released.
+    """
+    parts = services()
+    authorization = request.headers.get("Authorization")
+    counted = authorization is not None and parts.access.grant(authorization).allows("read")
+    surveys = [
+        models.SurveySummary(
+            name=row.name,
+            version=row.version,
+            title=row.title,
+            digest=row.digest,
+            state=parts.surveys.state(row).value,
+            reports=parts.releases.reports(row) if counted else None,
+        )
+        for row in parts.surveys.all()
+    ]
+    return json_answer(models.SurveyList(surveys=surveys))
+
+
+@api.post(
+    "",
+    responses={
+        201: models.PublishAnswer,
+        200: models.PublishAnswer,
+        **problems(400, 401, 403, 409, 413, 415, 422, 503),
+    },
+    security=BEARER,
+    openapi_extensions=body_of({"application/json": {"type": "object"}}),
+)
+@endpoint("publish")
+def publish(query: models.PublishQuery) -> Response:
+    """Publish a survey version.
+
+    The body is a manifest. Publishing the same content again answers 200; a published version
+    never changes. A survey that hardly protects its respondents is refused without `allow_weak`. A
+    large manifest takes a while to check, so a server publishes one at a time and answers 503 to
+    others meanwhile.
+    """
+    parts = services()
+    body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
+    with parts.surveys.turn_to_publish():
+        publication = parts.surveys.publish(parse_body(body), allow_weak=query.allow_weak)
+        row, published = publication.row, publication.published
+        answer = models.PublishAnswer(
+            name=row.name,
+            version=row.version,
+            digest=row.digest,
+            warnings=[models.PublishWarning(**vars(one)) for one in publication.warnings],
+            manifest=published.to_dict(),
+        )
+        location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+
+
+@api.post(
+    "/<name>/versions/<int:version>/close",
+    responses={200: models.CloseAnswer, **problems(401, 403, 404, 422)},
+    security=BEARER,
+)
+@endpoint("publish")
+def close(path: models.VersionPath, body: models.CloseBody) -> Response:
+    """Close a survey version.
+
+    Reports of devices that were offline are taken for a grace period. Closing again with
+    `grace_seconds` can end that period earlier, never later; otherwise it changes nothing.
+    """
+    parts = services()
+    row = parts.surveys.close(
+        parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
+    )
+    parts.upkeep.after_closing(row)
+    if row.closed_at is None or row.accepts_until is None:
+        raise Refused("internal", "the version was not closed")
+    state = parts.surveys.state(row)
+    return json_answer(
+        {
+            "name": row.name,
+            "version": row.version,
+            "state": state.value,
+            "closed_at": format_timestamp(parts.surveys.moment(row.closed_at)),
+            "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
+        }
+    )

@@ -1,0 +1,138 @@
+"""Tokens: of analysts, with scopes, and of respondents, for a single report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.http import models
+from hushpoll_server.http.answers import json_answer
+from hushpoll_server.http.current import services
+from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.services.surveys.access import IssuedToken, hash_token, respondent_tokens
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_shared.spelling.clock import format_timestamp
+
+api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
+
+
+@api.post(
+    "/surveys/<name>/tokens",
+    responses={201: models.RespondentTokensAnswer, **problems(401, 403, 404, 422)},
+    security=BEARER,
+)
+@endpoint("publish")
+def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentTokensBody) -> Response:
+    """Issue single-use tokens for the respondents of a token survey.
+
+    Each is worth one report to any version of the survey. Only hashes are stored.
+    """
+    parts = services()
+    row = parts.surveys.latest(path.name)
+    if parts.surveys.published(row).submission != "token":
+        raise Refused(
+            "invalid-request",
+            f"{row.name} version {row.version} has submission 'open' and takes no tokens; publish "
+            "a version with submission 'token'",
+            field="submission",
+        )
+    if body.count > parts.settings.max_tokens:
+        raise Refused(
+            "invalid-request",
+            f"count is {body.count}, outside [1, {parts.settings.max_tokens}]; ask several times",
+            field="count",
+        )
+    tokens = respondent_tokens(body.count)
+    parts.tokens.add_respondents(row.survey_id, [hash_token(token) for token in tokens])
+    return json_answer({"tokens": tokens}, 201)
+
+
+@api.post(
+    "/tokens",
+    responses={201: models.TokenAnswer, **problems(401, 403, 422)},
+    security=BEARER,
+)
+@endpoint("admin")
+def issue_token(body: models.TokenBody) -> Response:
+    """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
+    issued = services().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
+    return json_answer(_issued(issued, body.scopes), 201)
+
+
+@api.get("/tokens", responses={200: models.TokenList, **problems(401, 403)}, security=BEARER)
+@endpoint("admin")
+def list_tokens() -> Response:
+    """List every bearer token, the oldest first. The server has no secrets to show."""
+    access = services().access
+    tokens = [
+        models.TokenSummary(
+            id=row.id,
+            label=row.label,
+            scopes=sorted(row.scopes),
+            state=access.state(row).value,
+            issued_at=_moment(row.issued_at),
+            expires_at=_moment(row.expires_at),
+            replaced_by=row.replaced_by,
+        )
+        for row in access.all()
+    ]
+    return json_answer(models.TokenList(tokens=tokens))
+
+
+@api.post(
+    "/tokens/<token_id>/rotate",
+    responses={201: models.RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
+    security=BEARER,
+)
+@endpoint("admin")
+def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
+    """Replace a bearer token by a new one with the same scopes and label.
+
+    The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
+    administrator may: a thief of a token must not be able to outlive its revocation.
+    """
+    rotation = services().access.rotate(
+        path.token_id, overlap_seconds=body.overlap_seconds, expires_in=body.expires_in
+    )
+    if rotation is None:
+        raise _unknown()
+    answer = {
+        **_issued(rotation.issued, rotation.scopes),
+        "replaces": path.token_id,
+        "replaced_until": _moment(rotation.replaced_until),
+    }
+    return json_answer(answer, 201)
+
+
+@api.delete("/tokens/<token_id>", responses={204: None, **problems(401, 403, 404)}, security=BEARER)
+@endpoint("admin")
+def revoke_token(path: models.TokenPath) -> Response:
+    """Revoke a bearer token by its public id."""
+    if not services().access.revoke(path.token_id):
+        raise _unknown()
+    return Response(status=204)
+
+
+def _issued(issued: IssuedToken, scopes: Iterable[str]) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "token": issued.token,
+        "id": issued.id,
+        "scopes": sorted(set(scopes)),
+    }
+    if issued.expires_at is not None:
+        answer["expires_at"] = _moment(issued.expires_at)
+    return answer
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else format_timestamp(SurveyService.moment(seconds))
+
+
+def _unknown() -> Refused:
+    return Refused("not-found", "no token has this id; it is the middle part of the token")

@@ -1,0 +1,132 @@
+"""The hosted survey page: a form that is answered and randomised in the browser."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, Response, render_template, request
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.current import services
+from hushpoll_server.http.endpoint import not_modified
+from hushpoll_server.pages.assets import ENTRY, WORKER, assets
+from hushpoll_server.pages.questions import questions
+from hushpoll_server.pages.rendered import RenderedPages
+from hushpoll_server.services.surveys.surveys import State
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.problems import PROBLEMS
+
+pages = Blueprint("page", __name__, template_folder="templates")
+
+# Everything from this server, no markup from strings, and no form that sends anywhere.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types hushpoll",
+    )
+)
+FOR_EVER = "public, max-age=31536000, immutable"
+# By the digest, which names the content: all applications of a process may share it.
+PAGES: Final = RenderedPages()
+NOTICES = {
+    "unknown-survey": (
+        "There is no such survey here",
+        "Check the link, or ask whoever gave it to you.",
+    ),
+    "survey-not-open": ("This survey has not begun", "Come back when it has."),
+    "survey-closed": ("This survey is closed", "It takes no more answers. Thank you for coming."),
+}
+
+
+@pages.get("/s/<name>")
+def survey(name: str) -> Response:
+    """Render the version that a new respondent answers."""
+    try:
+        return _form(services().surveys.latest(name))
+    except Refused as refusal:
+        return _notice(refusal)
+
+
+@pages.get("/s/<name>/versions/<int:version>")
+def survey_version(name: str, version: int) -> Response:
+    """Render one version."""
+    try:
+        return _form(services().surveys.version(name, version))
+    except Refused as refusal:
+        return _notice(refusal)
+
+
+@pages.get("/page/<build>/<path:path>")
+def asset(build: str, path: str) -> Response:
+    """Return one file of the page, to be kept for ever."""
+    found = assets().files.get(path) if build == assets().build else None
+    if found is None:
+        raise Refused("not-found", "the page has no such file; load the page again")
+    compressed = request.accept_encodings.quality("gzip") > 0
+    answer = Response(found.compressed if compressed else found.body, mimetype=found.media_type)
+    if compressed:
+        answer.headers["Content-Encoding"] = "gzip"
+    answer.headers["Vary"] = "Accept-Encoding"
+    answer.headers["Cache-Control"] = FOR_EVER
+    answer.headers["Content-Security-Policy"] = POLICY
+    if path == WORKER:
+        # It serves the pages, not only what lies beside it.
+        answer.headers["Service-Worker-Allowed"] = f"{request.script_root}/"
+    return answer
+
+
+def _form(row: VersionRow) -> Response:
+    surveys = services().surveys
+    match surveys.state(row):
+        case State.SCHEDULED:
+            raise Refused("survey-not-open", "the survey has not begun")
+        case State.CLOSED | State.CLOSING:
+            raise Refused("survey-closed", "the survey takes no more answers")
+    page = PAGES.get((row.digest, _root()), lambda: _rendered(surveys.published(row)))
+    answer = _page(page.body, not_modified(page.etag))
+    answer.set_etag(page.etag)
+    return answer
+
+
+def _rendered(published: Published) -> str:
+    root = _root()
+    return render_template(
+        "survey.html",
+        survey=published,
+        questions=questions(published),
+        root=root,
+        modules=assets().modules,
+        entry=ENTRY,
+        server=request.script_root,
+        worker=f"{root}{WORKER}",
+        scope=f"{request.script_root}/s/",
+    )
+
+
+def _notice(refusal: Refused) -> Response:
+    heading, words = NOTICES[refusal.code]
+    answer = _page(render_template("notice.html", heading=heading, words=words, root=_root()))
+    answer.status_code = PROBLEMS[refusal.code].status
+    return answer
+
+
+def _page(html: str | bytes, instead: Response | None = None) -> Response:
+    answer = Response(html, mimetype="text/html") if instead is None else instead
+    answer.headers["Cache-Control"] = "no-cache"
+    answer.headers["Content-Security-Policy"] = POLICY
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def _root() -> str:
+    return f"{request.script_root}/page/{assets().build}/"

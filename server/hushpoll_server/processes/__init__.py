@@ -1,0 +1,1 @@
+"""The processes of ``hushpoll serve``: the parent, and what it starts."""

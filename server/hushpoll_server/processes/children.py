@@ -1,0 +1,108 @@
+"""The child side of ``hushpoll serve``: what a process is given, and that it ends with its parent.
+
+A child reads one line of JSON from its standard input and says ``ready`` on its standard output.
+Afterwards it waits for the end of its input, which only its parent holds open: that is the death of
+its parent, however that died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from hushpoll_server import logs
+from hushpoll_server.config.settings import SETTINGS, Settings
+
+ORPHANED: Final = 70
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a parent gives to a child.
+
+    Parameters
+    ----------
+    settings : mapping
+        Every setting by its name.
+    listener : int
+        Descriptor of the socket that this child listens on.
+    web_socket : str
+        Path of the web process's socket.
+    lock : int or None
+        Descriptor of the database's lock.
+    """
+
+    settings: dict[str, Any]
+    listener: int
+    web_socket: str
+    lock: int | None
+
+    @classmethod
+    def of(cls, settings: Settings, *, listener: int, web_socket: str, lock: int | None) -> Given:
+        """Return it for these settings."""
+        values = {name: getattr(settings, name) for name in SETTINGS}
+        return cls(values, listener, web_socket, lock)
+
+    def line(self) -> bytes:
+        """Return it as the line that a child reads."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+def begin() -> tuple[Given, Settings]:
+    """Return what the parent gives; from then on this process ends with its parent."""
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(ORPHANED)
+    given = Given(**json.loads(line))
+    threading.Thread(target=_end_with_parent, name="hushpoll-parent", daemon=True).start()
+    settings = Settings(**given.settings)
+    logs.to_stderr(settings.log_level)
+    return given, settings
+
+
+def ready() -> None:
+    """Tell the parent that this process answers."""
+    os.write(1, b"ready\n")
+
+
+def end_on_signal() -> None:
+    """Let SIGTERM and SIGINT end the main thread by ``SystemExit``."""
+
+    def leave(_number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
+
+
+def end() -> None:
+    """End this process at once: everything is stored, and no thread is waited for.
+
+    Taking the interpreter down takes a second or more, and waits for threads that a client holds.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the limit of open descriptors to the hard limit; return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):  # another limit of the system's is lower
+        return soft
+    return hard
+
+
+def _end_with_parent() -> None:
+    # The descriptor itself: at the end, the interpreter would wait for a reader of the file object.
+    while os.read(0, 4096):
+        pass
+    os._exit(ORPHANED)

@@ -1,0 +1,104 @@
+"""What an ingest process runs, which ``hushpoll serve`` starts."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from typing import Any, Final
+
+import httpx
+import uvicorn
+
+from hushpoll_server.ingest.application import IngestApplication
+from hushpoll_server.ingest.connections import IDLE_SECONDS, Connections
+from hushpoll_server.ingest.forwarding import share_of_web
+from hushpoll_server.ingest.requests import DRAINED_BYTES
+from hushpoll_server.logs import get_logger
+from hushpoll_server.processes import children
+from hushpoll_server.processes.listening import BACKLOG
+from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.store.lock import adopt
+
+log = get_logger(__name__)
+
+# Of SIGTERM: for requests in flight. What is stored after that is not acknowledged.
+GRACE_SECONDS: Final = 7
+# Descriptors that are not clients' connections: the database's, the web process's, logs, libraries.
+RESERVED: Final = 256
+MOST_CONNECTIONS: Final = 65_536
+WEB_KEEPALIVE_SECONDS: Final = 30.0
+
+
+def run() -> None:
+    """Serve until SIGTERM or SIGINT."""
+    given, settings = children.begin()
+    lock = adopt(settings.database_url, given.lock)
+    services = DeviceServices(settings, upgrade=False)
+    transport = httpx.AsyncHTTPTransport(
+        uds=given.web_socket,
+        limits=httpx.Limits(
+            max_connections=share_of_web(settings),
+            max_keepalive_connections=min(settings.threads, share_of_web(settings)),
+            keepalive_expiry=WEB_KEEPALIVE_SECONDS,
+        ),
+    )
+    application = IngestApplication(services, transport)
+    connections = Connections(
+        most=_most_connections(),
+        head_seconds=settings.request_seconds,
+        most_bytes=settings.max_body_bytes + DRAINED_BYTES,
+    )
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await application(scope, receive, send)
+            return
+        await application(scope, receive, _ready_after(send))
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            answer,
+            http=connections.protocol,  # type: ignore[arg-type]  # called as a class is
+            loop="uvloop",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=int(IDLE_SECONDS),
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )
+    listener = socket.socket(fileno=given.listener)
+    # uvicorn has handlers of its own meanwhile, and raises the signal again when it is done.
+    children.end_on_signal()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        services.stop()
+        lock.close()
+        children.end()
+
+
+def _ready_after(send: Any) -> Any:
+    """Return `send`, with which the end of the start is told to the parent."""
+
+    async def told(message: Any) -> None:
+        await send(message)
+        if message["type"] == "lifespan.startup.complete":
+            children.ready()
+
+    return told
+
+
+def _most_connections() -> int:
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    # Where there is too little for either, neither is to take it all.
+    most = max(1, min(MOST_CONNECTIONS, max(limit - RESERVED, limit // 4)))
+    if limit < 2 * RESERVED:
+        log.warning("few-descriptors", descriptors=limit, connections=most)
+    return most

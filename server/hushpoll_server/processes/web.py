@@ -1,0 +1,64 @@
+"""What the web process runs, which ``hushpoll serve`` starts: analysts, pages and maintenance."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import Final
+
+import waitress
+
+from hushpoll_server.http.application import build
+from hushpoll_server.processes import children
+from hushpoll_server.services.container import Services
+from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.results.counting import prepare
+from hushpoll_server.store.lock import adopt
+
+# A body was read as a whole by the ingest process and is held here once more.
+BACKLOG: Final = 1024
+# An answer is held in memory up to this, and the thread that makes it waits; nothing of it is
+# written to a file.
+HELD_ANSWER_BYTES: Final = 2**20
+NO_FILE_BYTES: Final = 2**31 - 1
+
+
+def run() -> None:
+    """Serve until SIGTERM or SIGINT."""
+    given, settings = children.begin()
+    lock = adopt(settings.database_url, given.lock)
+    services = Services(settings, upgrade=False)
+    app = build(settings, services)
+    server = waitress.create_server(
+        app,
+        sockets=[socket.socket(fileno=given.listener)],
+        threads=settings.threads,
+        connection_limit=settings.threads + settings.queue_requests + 1,
+        backlog=BACKLOG,
+        max_request_body_size=settings.max_body_bytes + 1,
+        inbuf_overflow=NO_FILE_BYTES,
+        outbuf_overflow=NO_FILE_BYTES,
+        outbuf_high_watermark=HELD_ANSWER_BYTES,
+        # select() takes no descriptor from 1,024 on.
+        asyncore_use_poll=True,
+        clear_untrusted_proxy_headers=True,
+        ident=None,
+    )
+    maintenance = Maintenance(services) if settings.folding == "server" else None
+    if services.sampler is not None:
+        services.sampler.start()
+    if maintenance is not None:
+        maintenance.start()
+    threading.Thread(target=prepare, name="hushpoll-prepare", daemon=True).start()
+    children.end_on_signal()
+    children.ready()
+    try:
+        server.run()
+    finally:
+        if maintenance is not None:
+            maintenance.stop()
+        if services.sampler is not None:
+            services.sampler.stop()
+        services.stop()
+        lock.close()
+        children.end()

@@ -1,0 +1,79 @@
+"""Deleting the records of a survey version that is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.maintenance.sealing import Upkeep
+from hushpoll_server.services.surveys.surveys import State, SurveyService
+from hushpoll_server.store.tables.counts import CountStore
+from hushpoll_server.store.tables.jobs import JobStore
+from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_server.store.tables.surveys import VersionRow
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """What was deleted.
+
+    Parameters
+    ----------
+    records : int
+        How many; 0 if there were none.
+    at : int
+        When records were last deleted: seconds since 1970, UTC.
+    """
+
+    records: int
+    at: int
+
+
+class Retention:
+    """Deletes records; their counts stay, and their ids, which refuse replays."""
+
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        segments: SegmentStore,
+        counts: CountStore,
+        jobs: JobStore,
+        upkeep: Upkeep,
+    ) -> None:
+        self._surveys = surveys
+        self._segments = segments
+        self._counts = counts
+        self._jobs = jobs
+        self._upkeep = upkeep
+
+    def delete(self, row: VersionRow) -> Deletion:
+        """Delete the records that a version has, each time; counts and ids stay.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-over``: it takes reports, or may yet.
+        """
+        state = self._surveys.state(row)
+        if state is not State.CLOSED:
+            raise Refused(
+                "survey-not-over",
+                f"{row.name} version {row.version} is {state.value}; its records can be deleted "
+                "once it is closed and its grace period is over",
+            )
+        # What is left in the inbox is counted like the rest, and goes with it. From then on no
+        # process takes a report of the version.
+        self._upkeep.fold(row, last=True)
+        deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
+        # Exports that jobs have made hold the records as well.
+        self._jobs.forget_version(row.id, "export")
+        self._segments.tidy()
+        if deleted:
+            log.info("records-deleted", survey=row.name, version=row.version, records=deleted)
+        held = self._counts.read(row.id)
+        at = None if held is None else held.records_deleted_at
+        return Deletion(deleted, self._surveys.now() if at is None else at)

@@ -1,0 +1,1 @@
+"""What analysts get: releases, estimates, exports and jobs."""

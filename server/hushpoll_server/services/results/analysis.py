@@ -1,0 +1,199 @@
+"""Estimates and cross-tables, from counts that folding keeps; none below the minimum batch.
+
+They are about the last release, or about all that is sealed where a survey releases immediately: so
+two answers differ by no report or by at least a minimum batch, except for the rest of a survey that
+has ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hushpoll_analysis.estimates.cross_table import (
+    CrossTable,
+    cross_table_from_counts,
+    joint_counts,
+    pair,
+)
+from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
+from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_analysis.records.pair_counts import count_pairs
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.results.releases import Release, Releases
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.tables.counts import Rows
+from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.spelling.clock import format_timestamp
+
+# Questions that may wait for the one being answered. Each holds a thread that reports need.
+WAITING_QUESTIONS = 4
+RETRY_AFTER_SECONDS = 5
+
+
+class Analysis:
+    """What an analyst can ask of a survey version's records.
+
+    Questions that need the records themselves are worked on one at a time: each takes every core
+    and holds blocks of records. A few may wait; more are refused with ``unavailable``, so that
+    analysts never keep reports out. Those that counts answer do not queue.
+
+    Parameters
+    ----------
+    surveys, segments, releases
+        Where the answers are.
+    """
+
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        segments: SegmentStore,
+        releases: Releases,
+    ) -> None:
+        self._surveys = surveys
+        self._segments = segments
+        self._releases = releases
+        self._turn = threading.Lock()
+        self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
+
+    def estimates(self, row: VersionRow, *, confidence: float = 0.95) -> dict[str, Any]:
+        """Estimate the frequencies of every attribute.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        confidence : float
+            Of the intervals, in (0, 1).
+
+        Raises
+        ------
+        Refused
+            ``not-released``, ``not-enough-reports``; where counts are not kept yet also
+            ``unavailable``.
+        """
+        release = self.release(row)
+        published = self._surveys.published(row)
+        counts = release.counts
+        if counts is None:
+            with self.scanning(row, release) as blocks:
+                counts = count_pairs(published, blocks)
+        found = frequencies_from_counts(published, counts.counts, confidence=confidence)
+        return {
+            **_heading(row),
+            "n": found[0].n,
+            "pending": release.pending,
+            **self._releases.describe(row),
+            "confidence": confidence,
+            "intervals": how_to_read(
+                sum(len(one.categories) for one in found), confidence, shape=True
+            ),
+            "attributes": [one.to_dict() for one in found],
+        }
+
+    def cross_table(
+        self, row: VersionRow, a: str, b: str, *, confidence: float = 0.95
+    ) -> dict[str, Any]:
+        """Estimate the cross-table of two attributes.
+
+        Raises
+        ------
+        InvalidParameter
+            Unknown attribute, the same twice, or a table too large to read.
+        Refused
+            ``not-released``, ``not-enough-reports``; where the pair's counts are not kept also
+            ``unavailable``, and ``records-deleted``.
+        """
+        published = self._surveys.published(row)
+        pair(published, a, b)
+        release = self.release(row)
+        counts = None if release.counts is None else release.counts.of_pair(a, b)
+        if counts is None:
+            with self.scanning(row, release) as blocks:
+                counts = joint_counts(published, blocks, a, b)
+        table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
+        return {
+            **_heading(row),
+            "a": table.a,
+            "b": table.b,
+            "n": table.n,
+            "pending": release.pending,
+            **self._releases.describe(row),
+            "confidence": table.confidence,
+            "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
+            "cells": list(_cells(table)),
+            "poisoning": table.poisoning.to_dict(),
+        }
+
+    def release(self, row: VersionRow) -> Release:
+        """Return what may be told of a version now; see ``Releases.current``."""
+        return self._releases.current(row)
+
+    def require_records(self, row: VersionRow) -> None:
+        """Refuse what needs the records of a version that has too few of them, or none any more.
+
+        Raises
+        ------
+        Refused
+            ``not-released``, ``not-enough-reports`` or ``records-deleted``.
+        """
+        self._refuse_deleted(row, self.release(row))
+
+    def _refuse_deleted(self, row: VersionRow, release: Release) -> None:
+        if release.records_deleted_at is not None:
+            raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
+
+    @contextmanager
+    def scanning(self, row: VersionRow, release: Release) -> Iterator[Iterator[Rows]]:
+        """Let the block read the records of a version's release, when it is its turn.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: too many wait for their turn; ``records-deleted``.
+        """
+        self._refuse_deleted(row, release)
+        if not self._places.acquire(blocking=False):
+            raise Refused(
+                "unavailable",
+                f"{1 + WAITING_QUESTIONS} questions are being answered or wait; ask again after "
+                f"{RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
+            with self._turn:
+                yield self._segments.blocks(
+                    row.id, row.record_size, released_only=release.released_at is not None
+                )
+        finally:
+            self._places.release()
+
+
+def _gone(row: VersionRow, when: str) -> Refused:
+    return Refused(
+        "records-deleted",
+        f"the records of {row.name} version {row.version} were deleted at {when}; estimates, and "
+        "cross-tables of attributes with few categories, are still given",
+    )
+
+
+def _cells(table: CrossTable) -> Iterator[dict[str, Any]]:
+    # Keyed "a" and "b": an attribute may be called like a column of the table.
+    for i, category_a in enumerate(table.categories_a):
+        for j, category_b in enumerate(table.categories_b):
+            yield {
+                "a": category_a,
+                "b": category_b,
+                "frequency": float(table.frequency[i, j]),
+                "standard_error": float(table.standard_error[i, j]),
+                "lower": float(table.lower[i, j]),
+                "upper": float(table.upper[i, j]),
+            }
+
+
+def _heading(row: VersionRow) -> dict[str, Any]:
+    return {"survey": row.name, "version": row.version, "digest": row.digest}

@@ -1,0 +1,65 @@
+"""Between the bytes that the store keeps and the counts that estimates are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from hushpoll_analysis.records.pair_counts import PairCounts, count_pairs
+from hushpoll_protocols import SecureBits
+from hushpoll_protocols.registry import PROTOCOLS
+from hushpoll_server.store.tables.counts import Folded, Rows, Tally
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.published import Published
+
+
+def counted(published_of: Callable[[int], Published]) -> Tally:
+    """Return the function by which the store counts records.
+
+    Parameters
+    ----------
+    published_of : callable
+        Gives the resolved manifest of a version's id.
+    """
+
+    def tally(version_id: int, blocks: Iterable[Rows]) -> Folded:
+        found = count_pairs(published_of(version_id), blocks)
+        return Folded(found.counts.n, *found.pack())
+
+    return tally
+
+
+def prepare() -> None:
+    """Count one record of every protocol, so that the first fold is as fast as others.
+
+    It would otherwise load numba and its machine code while requests wait for it.
+    """
+    sensitive = [
+        {"name": name.lower(), "role": "sensitive", "protocol": name, "range": [1, 3]}
+        for name in PROTOCOLS
+    ]
+    published = Manifest.from_dict(
+        {
+            "name": "prepare",
+            "version": 1,
+            "title": "prepare",
+            "epsilon": str(len(PROTOCOLS)),
+            "attributes": [*sensitive, {"name": "clear", "role": "plain", "range": [1, 3]}],
+        }
+    ).resolve()
+    answers = {attribute.name: "2" for attribute in published.attributes}
+    codes = published.layout.code_answers(answers)
+    record = published.layout.encode(codes, SecureBits())
+    count_pairs(published, [np.frombuffer(record, dtype=np.uint8)[None].copy()])
+
+
+def unfolded(published: Published, folded: Folded) -> PairCounts:
+    """Return the counts that the store keeps.
+
+    Raises
+    ------
+    InvalidParameter
+        A release that kept other pairs has written them.
+    """
+    return PairCounts.unpack(published, folded.reports, folded.support, folded.joint)

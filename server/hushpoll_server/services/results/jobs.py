@@ -1,0 +1,182 @@
+"""Background jobs as analysts see them: asked for, looked at, their results fetched."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.tables.jobs import CANCELLED, DONE, FAILED, JobRow, JobStore
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_shared.wire.problems import PROBLEMS
+
+log = get_logger(__name__)
+
+RETRY_AFTER_SECONDS: Final = 60
+KINDS: Final = ("fold", "export", "train", "fairness", "shape")
+
+
+class Jobs:
+    """Jobs of survey versions.
+
+    Parameters
+    ----------
+    store : JobStore
+        Where they are.
+    surveys : SurveyService
+        The versions they belong to.
+    announce : callable
+        Told the id of each new job, so that a worker starts at once. One that is not announced, or
+        whose announcement is lost, is found all the same.
+    per_token : int
+        Jobs of one token that may wait or run at the same time.
+    """
+
+    def __init__(
+        self,
+        store: JobStore,
+        surveys: SurveyService,
+        announce: Callable[[str], None],
+        *,
+        per_token: int,
+    ) -> None:
+        self._store = store
+        self._surveys = surveys
+        self._announce = announce
+        self._per_token = per_token
+
+    def add(
+        self, row: VersionRow, kind: str, parameters: Mapping[str, Any], *, token_id: str
+    ) -> JobRow:
+        """Ask for a job; a worker does it, not this process.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        kind : str
+            One of ``KINDS``.
+        parameters : mapping
+            As JSON; checked already.
+        token_id : str
+            Public id of the token that asks.
+
+        Raises
+        ------
+        Refused
+            ``too-many-jobs``: as many of this token wait or run as may.
+        """
+        job_id = secrets.token_hex(16)
+        theirs = self._store.add(
+            job_id=job_id,
+            version_id=row.id,
+            kind=kind,
+            parameters=json.dumps(parameters, sort_keys=True),
+            token_id=token_id,
+            now=self._surveys.now(),
+            most=self._per_token,
+        )
+        if theirs is not None:
+            raise Refused(
+                "too-many-jobs",
+                f"{len(theirs)} jobs of this token wait or run, of at most {self._per_token}; "
+                f"wait until one has ended, or cancel one, such as {theirs[-1]}",
+                retry_after=RETRY_AFTER_SECONDS,
+                jobs=theirs,
+            )
+        log.info("job-added", job=job_id, kind=kind, survey=row.name, version=row.version)
+        try:
+            self._announce(job_id)
+        except Exception as error:  # the queue is a shortcut: workers look into the table as well
+            log.warning("job-not-announced", job=job_id, error=type(error).__name__)
+        return self.find(job_id)
+
+    def find(self, job_id: str) -> JobRow:
+        """Return a job.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: there is none of this id, or none any more.
+        """
+        found = self._store.find(job_id)
+        if found is None:
+            raise Refused(
+                "not-found",
+                f"there is no job {job_id!r}; results are kept for some days, then ask again",
+                field="job_id",
+            )
+        return found
+
+    def cancel(self, job: JobRow, grant: Grant) -> JobRow:
+        """End a job; one that has ended stays as it is.
+
+        Raises
+        ------
+        Refused
+            ``forbidden``: another token asked for it, and this one is no administrator's.
+        """
+        if job.token_id != grant.token_id and not grant.allows("admin"):
+            raise Refused(
+                "forbidden",
+                f"job {job.id} was asked for by another token; have its holder or an "
+                "administrator cancel it",
+                field="Authorization",
+                scope="admin",
+            )
+        self._store.cancel(job.id, now=self._surveys.now())
+        return self.find(job.id)
+
+    def describe(self, job: JobRow) -> dict[str, Any]:
+        """Return a job as the API gives it."""
+        row = self._surveys.by_id(job.version_id)
+        document: dict[str, Any] = {
+            "id": job.id,
+            "kind": job.kind,
+            "survey": row.name,
+            "version": row.version,
+            "parameters": json.loads(job.parameters),
+            "state": job.state,
+            "attempt": job.attempt,
+            "created_at": self._time(job.created_at),
+        }
+        if job.finished_at is not None:
+            document["finished_at"] = self._time(job.finished_at)
+        if job.state == FAILED:
+            document["error"] = {"code": job.error_code, "detail": job.error_detail}
+        if job.state == DONE:
+            document["result"] = {
+                "name": job.file_name,
+                "media_type": job.media_type,
+                "size": job.size,
+            }
+        return document
+
+    def result(self, job: JobRow) -> Iterator[bytes]:
+        """Return a result, piece by piece.
+
+        Raises
+        ------
+        Refused
+            ``job-cancelled``; ``job-not-done``: it waits, runs or has failed. A failure that has an
+            entry of its own in the problem table is told as that.
+        """
+        if job.state == DONE:
+            return self._store.result(job.id)
+        if job.state == FAILED:
+            code = job.error_code if job.error_code in PROBLEMS else "job-not-done"
+            raise Refused(str(code), f"job {job.id} failed: {job.error_detail}", state=FAILED)
+        if job.state == CANCELLED:
+            raise Refused("job-cancelled", f"job {job.id} was cancelled", state=CANCELLED)
+        raise Refused(
+            "job-not-done", f"job {job.id} is {job.state}; ask again later", state=job.state
+        )
+
+    def _time(self, seconds: int) -> str:
+        return format_timestamp(self._surveys.moment(seconds))

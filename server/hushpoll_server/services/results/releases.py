@@ -1,0 +1,212 @@
+"""What may be told of a version now: its last release, and when the next one is due.
+
+A release is the same for everybody who asks. It is made by the clock (see ``upkeep.sweep``), never
+by a question, a job or an upload, so nobody chooses which reports lie between two of them. A
+version that releases immediately is the exception: its answers are as new as they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hushpoll_analysis.records.pair_counts import PairCounts
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.results.counting import unfolded
+from hushpoll_server.services.surveys.surveys import State, SurveyService
+from hushpoll_server.store.tables.counters import TallyStore
+from hushpoll_server.store.tables.counts import CountStore, Folded
+from hushpoll_server.store.tables.releases import ReleaseStore
+from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
+
+
+@dataclass(frozen=True)
+class Release:
+    """What may be told of a version now.
+
+    Parameters
+    ----------
+    counts : PairCounts or None
+        Of its reports; None where they were not kept yet, or by another release of this program.
+    reports : int
+        How many there are, at least the minimum batch.
+    pending : int or None
+        Reports that wait to be sealed; None of a version that releases on a schedule.
+    released_at : int or None
+        When it was made, in seconds since 1970, UTC; None of a version that releases immediately.
+    records_deleted_at : int or None
+        When the records were deleted, in seconds since 1970, UTC.
+    """
+
+    counts: PairCounts | None
+    reports: int
+    pending: int | None
+    released_at: int | None
+    records_deleted_at: int | None
+
+
+class Releases:
+    """Reads releases.
+
+    Parameters
+    ----------
+    surveys, segments, counts, tallies, store
+        Where they are.
+    before : callable
+        Told each version that releases immediately and is asked about, to seal what the answer may
+        take into account.
+    """
+
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        segments: SegmentStore,
+        counts: CountStore,
+        tallies: TallyStore,
+        store: ReleaseStore,
+        before: Callable[[VersionRow], None],
+    ) -> None:
+        self._surveys = surveys
+        self._segments = segments
+        self._counts = counts
+        self._tallies = tallies
+        self._store = store
+        self._before = before
+
+    def current(self, row: VersionRow) -> Release:
+        """Return what may be told of a version now; nothing of fewer than its minimum batch.
+
+        Raises
+        ------
+        Refused
+            ``not-released``: there is no release yet; ``not-enough-reports``.
+        """
+        if row.release == IMMEDIATE:
+            return self._immediate(row)
+        released = self._store.read(row.id)
+        if released is None and not row.ended:
+            raise self._not_released(row)
+        reports = 0 if released is None else released.folded.reports
+        if released is None or reports < row.minimum_batch:
+            raise _too_few(row, reports, 0)
+        return Release(
+            self._unfolded(row, released.folded),
+            reports,
+            None,
+            released.at,
+            self._deleted_at(row),
+        )
+
+    def reports(self, row: VersionRow) -> int:
+        """Return how many reports of a version may be told of."""
+        if row.release == IMMEDIATE:
+            return self._segments.count(row.id)
+        released = self._store.read(row.id)
+        return 0 if released is None else released.folded.reports
+
+    def account(self, row: VersionRow) -> dict[str, Any]:
+        """Return the counts of a version's reports, as the API gives them.
+
+        Of a version that releases on a schedule they are those of the last release, refusals too.
+        Once it is over and all is released, they are as of now.
+        """
+        inbox: int | None
+        if row.release == IMMEDIATE:
+            inbox, sealed = self._segments.counts(row.id)
+            refused = self._tallies.totals(row.id)
+        else:
+            released = self._store.read(row.id)
+            inbox, sealed = None, 0 if released is None else released.folded.reports
+            refused = {} if released is None else dict(released.refused)
+            if row.ended:
+                refused = self._tallies.totals(row.id)
+        return {
+            "accepted": (inbox or 0) + sealed,
+            "inbox": inbox,
+            "sealed": sealed,
+            "duplicate": refused.pop("duplicate", 0),
+            "rejected": refused,
+            **self.describe(row),
+        }
+
+    def describe(self, row: VersionRow) -> dict[str, Any]:
+        """Return when a version releases, did last and will next, as the API gives it."""
+        released = None if row.release == IMMEDIATE else self._store.read(row.id)
+        following = self.following(row)
+        return {
+            "release": row.release,
+            "released_at": None if released is None else self._time(released.at),
+            "next_release": None if following is None else self._time(following),
+        }
+
+    def following(self, row: VersionRow) -> int | None:
+        """Return the second of the next release; None where it is not known, or there is none."""
+        if row.release == IMMEDIATE or row.ended:
+            return None
+        ends = self._surveys.accepts_until(row)
+        return min((one for one in (row.next_release, ends) if one is not None), default=None)
+
+    def _immediate(self, row: VersionRow) -> Release:
+        self._before(row)
+        held = self._counts.read(row.id)
+        pending, reports = self._segments.counts(row.id)
+        if held is not None:
+            reports = held.folded.reports
+        if reports < row.minimum_batch:
+            raise _too_few(row, reports, pending)
+        counts = None if held is None else self._unfolded(row, held.folded)
+        deleted = None if held is None else held.records_deleted_at
+        return Release(counts, reports, pending, None, deleted)
+
+    def _unfolded(self, row: VersionRow, folded: Folded) -> PairCounts | None:
+        try:
+            return unfolded(self._surveys.published(row), folded)
+        except InvalidParameter:
+            return None  # the segments are read until they are counted again
+
+    def _deleted_at(self, row: VersionRow) -> int | None:
+        held = self._counts.read(row.id)
+        return None if held is None else held.records_deleted_at
+
+    def _not_released(self, row: VersionRow) -> Refused:
+        following = self.following(row)
+        if self._surveys.state(row) is State.CLOSED:
+            when = "it is over, and its reports are released within seconds"
+        elif following is None:
+            when = "its reports are released once it was closed and its grace period is over"
+        else:
+            when = f"the next release is due at {self._time(following)}"
+            if following == row.next_release:
+                when += (
+                    f", if at least {row.minimum_batch} reports (its minimum batch) are sealed by "
+                    "then"
+                )
+        how = "at its end" if row.release == AT_THE_END else row.release
+        return Refused(
+            "not-released",
+            f"{row.name} version {row.version} releases its reports {how}, and nothing is released "
+            f"yet: {when}; a survey for trials declares release: immediate",
+            release=row.release,
+            next_release=None if following is None else self._time(following),
+        )
+
+    def _time(self, seconds: int) -> str:
+        return format_timestamp(self._surveys.moment(seconds))
+
+
+def _too_few(row: VersionRow, reports: int, pending: int) -> Refused:
+    waiting = f" and {pending} that wait to be sealed" if reports and pending else ""
+    there = reports or pending
+    return Refused(
+        "not-enough-reports",
+        f"{row.name} version {row.version} has {there} reports{waiting}, fewer than its minimum "
+        f"batch of {row.minimum_batch} sealed ones; nothing is computed from so few: wait for more",
+        reports=reports + pending,
+        minimum_batch=row.minimum_batch,
+    )

@@ -1,0 +1,1 @@
+"""Published surveys, who may do what with them, and when their periods end."""

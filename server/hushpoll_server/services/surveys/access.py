@@ -1,0 +1,327 @@
+"""Bearer tokens: who may do what.
+
+A token is ``hp_<id>_<secret>``: a public id of 64 bits and a secret of 256 random bits. Only the
+secret's SHA-256 is stored: a slow hash protects guessable passwords, and nobody guesses 256 bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import Refused
+from hushpoll_server.store.tables.tokens import ApiTokenRow, TokenStore
+from hushpoll_shared.spelling.clock import Clock
+from hushpoll_shared.spelling.text import show
+
+SCOPES: Final = ("submit", "publish", "read", "train", "admin")
+MAX_EXPIRY_SECONDS: Final = 10 * 365 * 86_400
+MAX_OVERLAP_SECONDS: Final = 30 * 86_400
+OVERLAP_SECONDS: Final = 86_400
+
+_TOKEN: Final = re.compile(r"hp_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+_RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What the bearer of a request's token may do.
+
+    Parameters
+    ----------
+    token_id : str
+        Public id of the token.
+    scopes : frozenset of str
+        Its scopes; ``admin`` holds all others.
+    """
+
+    token_id: str
+    scopes: frozenset[str]
+
+    def allows(self, scope: str) -> bool:
+        """Return whether this grant holds `scope`."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    """A new token; the only time that its secret is seen.
+
+    Parameters
+    ----------
+    token : str
+        What the bearer sends.
+    id : str
+        Its public id, for revoking it.
+    expires_at : int or None
+        Seconds since 1970, UTC.
+    """
+
+    token: str
+    id: str
+    expires_at: int | None
+
+
+class TokenState(StrEnum):
+    """What a bearer token is worth now."""
+
+    VALID = "valid"
+    REPLACED = "replaced"  # it has a successor and is valid until its overlap is over
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """A token's successor, and until when the token itself is valid.
+
+    Parameters
+    ----------
+    issued : IssuedToken
+        The successor.
+    scopes : frozenset of str
+        Scopes of both.
+    replaced_until : int
+        Seconds since 1970, UTC, at which the replaced token is refused.
+    """
+
+    issued: IssuedToken
+    scopes: frozenset[str]
+    replaced_until: int
+
+
+class Access:
+    """Issues, checks, replaces and revokes bearer tokens."""
+
+    def __init__(self, store: TokenStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def issue(
+        self, scopes: Iterable[str], *, label: str = "", expires_in: int | None = None
+    ) -> IssuedToken:
+        """Issue a bearer token.
+
+        Parameters
+        ----------
+        scopes : iterable of str
+            At least one of ``SCOPES``.
+        label : str
+            What it is for, at most 200 printable characters.
+        expires_in : int or None
+            Seconds in [1, 315360000]; None never expires.
+
+        Raises
+        ------
+        InvalidParameter
+            Unknown scope, or a value outside its interval.
+        """
+        row, token = self._new(scopes, label, expires_in)
+        self._store.add(row)
+        return IssuedToken(token, row.id, row.expires_at)
+
+    def first_admin(self) -> str | None:
+        """Issue an admin token if the database holds no token at all, that is at first start."""
+        row, token = self._new(["admin"], "first start", None)
+        return token if self._store.add_first(row) else None
+
+    def all(self) -> list[ApiTokenRow]:
+        """Return every bearer token, the oldest first; the store has no secrets to show."""
+        return self._store.all()
+
+    def state(self, row: ApiTokenRow) -> TokenState:
+        """Return what a token is worth now."""
+        if row.revoked:
+            return TokenState.REVOKED
+        if self._expired(row):
+            return TokenState.EXPIRED
+        return TokenState.VALID if row.replaced_by is None else TokenState.REPLACED
+
+    def rotate(
+        self,
+        token_id: str,
+        *,
+        overlap_seconds: int = OVERLAP_SECONDS,
+        expires_in: int | None = None,
+    ) -> Rotation | None:
+        """Replace a token by a new one with the same scopes and label.
+
+        Parameters
+        ----------
+        token_id : str
+            Public id of the token.
+        overlap_seconds : int
+            For how long the old token stays valid beside the new one, in [0, 2592000]; never
+            longer than it would have been.
+        expires_in : int or None
+            Seconds after which the new token expires, in [1, 315360000]; by default when the old
+            one would have, if ever.
+
+        Returns
+        -------
+        Rotation or None
+            None if there is no token of this id.
+
+        Raises
+        ------
+        InvalidParameter
+            A value outside its interval; or the token is revoked, expired or replaced already.
+        """
+        if not 0 <= overlap_seconds <= MAX_OVERLAP_SECONDS:
+            raise InvalidParameter(
+                f"overlap_seconds is {overlap_seconds}, outside [0, {MAX_OVERLAP_SECONDS}]; "
+                "give a number inside it",
+                field="overlap_seconds",
+            )
+        row = self._store.find(token_id)
+        if row is None:
+            return None
+        self._check_replaceable(row)
+        successor, token = self._new(row.scopes, row.label, expires_in)
+        if expires_in is None:
+            successor = replace(successor, expires_at=row.expires_at)
+        until = self._now() + overlap_seconds
+        if not self._store.replace(row.id, successor, valid_until=until):
+            self._check_replaceable(self._store.find(token_id) or row)
+            raise Refused("unavailable", "the token changed meanwhile; try again", retry_after=1)
+        return Rotation(
+            IssuedToken(token, successor.id, successor.expires_at),
+            row.scopes,
+            until if row.expires_at is None else min(until, row.expires_at),
+        )
+
+    def revoke(self, token_id: str) -> bool:
+        """Revoke a token by its public id; return False if there is none."""
+        return self._store.revoke(token_id)
+
+    def grant(self, authorization: str | None) -> Grant:
+        """Return what the token of an ``Authorization`` header allows.
+
+        Raises
+        ------
+        Refused
+            ``unauthorized``: no token, or one that is unknown, revoked or expired. The answer does
+            not say which.
+        """
+        match = _TOKEN.fullmatch(bearer(authorization) or "")
+        row = self._store.find(match[1]) if match else None
+        # Compared even where no row was found, so that the time taken does not tell.
+        expected = row.hash if row else bytes(32)
+        same = hmac.compare_digest(expected, hash_token(match[2] if match else ""))
+        usable = (TokenState.VALID, TokenState.REPLACED)
+        if row is None or not same or self.state(row) not in usable:
+            raise Refused(
+                "unauthorized",
+                "this needs a bearer token that is known, neither expired nor revoked; "
+                "send it as 'Authorization: Bearer <token>'",
+                field="Authorization",
+            )
+        return Grant(row.id, row.scopes)
+
+    def require(self, authorization: str | None, scope: str) -> Grant:
+        """Return the grant of a request that needs `scope`.
+
+        Raises
+        ------
+        Refused
+            ``unauthorized`` as ``grant``; ``forbidden`` if the token lacks the scope.
+        """
+        grant = self.grant(authorization)
+        if not grant.allows(scope):
+            raise Refused(
+                "forbidden",
+                f"this needs a token of scope {scope!r}; this one has "
+                f"{', '.join(sorted(grant.scopes))}; ask an administrator for another",
+                field="Authorization",
+                scope=scope,
+            )
+        return grant
+
+    def _now(self) -> int:
+        return int(self._clock.now().timestamp())
+
+    def _expired(self, row: ApiTokenRow) -> bool:
+        return row.expires_at is not None and self._now() >= row.expires_at
+
+    def _check_replaceable(self, row: ApiTokenRow) -> None:
+        state = self.state(row)
+        if row.replaced_by is not None:
+            raise InvalidParameter(
+                f"token {row.id} was replaced by {row.replaced_by}; rotate that one",
+                field="token_id",
+            )
+        if state is not TokenState.VALID:
+            raise InvalidParameter(
+                f"token {row.id} is {state}, and only a valid one can be rotated; issue a new one",
+                field="token_id",
+            )
+
+    def _new(
+        self, scopes: Iterable[str], label: str, expires_in: int | None
+    ) -> tuple[ApiTokenRow, str]:
+        wanted = frozenset(scopes)
+        unknown = sorted(wanted - set(SCOPES))
+        if unknown or not wanted:
+            raise InvalidParameter(
+                f"scopes is {unknown or []!r}; give one or more of {', '.join(SCOPES)}",
+                field="scopes",
+            )
+        if len(label) > 200 or not label.isprintable():
+            raise InvalidParameter(
+                f"label is {show(label)} and has {len(label)} characters; give at most 200, all "
+                "of them printable",
+                field="label",
+            )
+        if expires_in is not None and not 1 <= expires_in <= MAX_EXPIRY_SECONDS:
+            raise InvalidParameter(
+                f"expires_in is {expires_in}, outside [1, {MAX_EXPIRY_SECONDS}] seconds; "
+                "give a number inside it, or leave it out",
+                field="expires_in",
+            )
+        token_id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+        now = self._now()
+        row = ApiTokenRow(
+            id=token_id,
+            hash=hash_token(secret),
+            label=label,
+            scopes=wanted,
+            expires_at=None if expires_in is None else now + expires_in,
+            revoked=False,
+            issued_at=now,
+        )
+        return row, f"hp_{token_id}_{secret}"
+
+
+def bearer(authorization: str | None) -> str | None:
+    """Return the token of an ``Authorization`` header of the scheme Bearer."""
+    scheme, _, token = (authorization or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def bearer_token(authorization: str | None) -> str | None:
+    """Return the token of an ``Authorization`` header if it has the form of an analyst's."""
+    token = bearer(authorization)
+    return token if token and _TOKEN.fullmatch(token) else None
+
+
+def hash_token(secret: str) -> bytes:
+    """Return the SHA-256 of a random token."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def respondent_tokens(count: int) -> list[str]:
+    """Return `count` new single-use tokens of 256 random bits."""
+    return [secrets.token_urlsafe(32) for _ in range(count)]
+
+
+def respondent_hash(authorization: str | None) -> bytes | None:
+    """Return the hash of the single-use token in an ``Authorization`` header; None without one."""
+    token = bearer(authorization)
+    return hash_token(token) if token and _RESPONDENT_TOKEN.fullmatch(token) else None

@@ -1,0 +1,397 @@
+"""Survey versions: publishing, finding, closing, and the state each is in."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.surveys.schedule import period_end
+from hushpoll_server.store.tables.closing import Cutoff
+from hushpoll_server.store.tables.surveys import SurveyStore, VersionRow
+from hushpoll_shared.spelling.text import is_name
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.protection import Level, weak_protection
+from hushpoll_shared.survey.published import Published
+
+if TYPE_CHECKING:
+    from hushpoll_server.services.surveys.warnings import PublishingWarning
+
+log = get_logger(__name__)
+
+# How long a row may be served from memory. Another process may have closed the version meanwhile:
+# whether a report is taken is settled by the transaction that stores it; see ``store.closing``.
+ROW_SECONDS = 1.0
+CACHED_MANIFESTS = 256
+# A usual manifest is published within milliseconds. Who waits holds a thread.
+PUBLISH_WAIT_SECONDS = 0.1
+RETRY_AFTER_SECONDS = 1
+
+
+class State(StrEnum):
+    """Where a survey version stands; see docs/data-model.md."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+class NotRemembered(Exception):  # it is an outcome: ask again where the database may be asked
+    """What is asked for is not in memory."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What publishing gave.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version.
+    published : Published
+        Its resolved manifest.
+    warnings : tuple of PublishingWarning
+        What its author should know.
+    created : bool
+        False if exactly this was published before.
+    """
+
+    row: VersionRow
+    published: Published
+    warnings: tuple[PublishingWarning, ...]
+    created: bool
+
+
+class SurveyService:
+    """Everything about survey versions but their reports."""
+
+    def __init__(
+        self,
+        store: SurveyStore,
+        settings: Settings,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._monotonic = monotonic
+        self._rows: dict[str, tuple[float, VersionRow]] = {}
+        # By name and version; what never changes.
+        self._forms: dict[tuple[str, int], tuple[VersionRow, bytes]] = {}
+        # The published form never changes, so it is parsed and checked once.
+        self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
+        self._publishing = threading.Lock()
+
+    @contextmanager
+    def turn_to_publish(self) -> Iterator[None]:
+        """Be the only one of this process that publishes; reports are taken meanwhile.
+
+        Checking a manifest of many categories keeps a core busy for tenths of a second. Requests of
+        as many threads would leave reports next to nothing.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: another survey is being published.
+        """
+        if not self._publishing.acquire(timeout=PUBLISH_WAIT_SECONDS):
+            raise Refused(
+                "unavailable",
+                "another survey is being published; send the same again after "
+                f"{RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
+            yield
+        finally:
+            self._publishing.release()
+
+    def publish(self, draft: object, *, allow_weak: bool = False) -> Publication:
+        """Check, resolve and store a manifest.
+
+        Parameters
+        ----------
+        draft : object
+            The manifest as JSON gave it.
+        allow_weak : bool
+            Whether a survey may be published that hardly protects its respondents.
+
+        Raises
+        ------
+        ManifestRefused
+            Naming the field at fault.
+        Refused
+            ``version-exists``: this name has this version with another content;
+            ``hardly-protected``: an epsilon is so large that `allow_weak` is needed.
+        """
+        # Here, since a process that only takes reports has no use for what this imports.
+        from hushpoll_server.services.surveys.warnings import publishing_warnings
+
+        try:
+            published = Manifest.from_dict(draft).resolve()
+        except InvalidParameter as error:
+            raise ManifestRefused(str(error), field=error.field) from error
+        if not allow_weak:
+            _refuse_weak(published)
+        row, created = self._store.publish(
+            name=published.name,
+            canonical=published.canonical,
+            version=published.version,
+            digest=published.digest,
+            title=published.title,
+            record_size=published.layout.record_size,
+            minimum_batch=published.minimum_batch,
+            opens=None if published.opens_at is None else int(published.opens_at.timestamp()),
+            closes=None if published.closes_at is None else int(published.closes_at.timestamp()),
+            release=published.release,
+            next_release=period_end(published.release, self.now()),
+        )
+        if row.digest != published.digest:
+            raise Refused(
+                "version-exists",
+                f"{row.name} version {row.version} is published with digest {row.digest}, and a "
+                f"published version never changes; publish this as version {row.version + 1}",
+                field="version",
+            )
+        if created:
+            log.info("published", survey=row.name, version=row.version, digest=row.digest)
+        return Publication(row, published, publishing_warnings(published), created)
+
+    def all(self) -> list[VersionRow]:
+        """Return every version, by name and version."""
+        return self._store.all()
+
+    def latest(self, name: str) -> VersionRow:
+        """Return the version that a new respondent should answer.
+
+        The highest that is open; without one, the highest.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey``.
+        """
+        return self._chosen(name, self._named(name), None)
+
+    def version(self, name: str, version: int) -> VersionRow:
+        """Return one version.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey``: no survey of this name, or no such version of it.
+        """
+        return self._chosen(name, self._named(name), version)
+
+    def by_digest(self, name: str, digest: str, *, from_memory: bool = False) -> VersionRow:
+        """Return the version of a survey that has this digest.
+
+        Parameters
+        ----------
+        name, digest : str
+            The survey and the digest.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait. The resolved manifest
+            of what is returned is then in memory as well.
+
+        Raises
+        ------
+        NotRemembered
+            The database would have to be asked.
+        Refused
+            ``unknown-survey`` or ``unknown-digest``.
+        """
+        cached = self._rows.get(digest)
+        if cached is not None and self._monotonic() - cached[0] < ROW_SECONDS:
+            row: VersionRow | None = cached[1]
+        elif from_memory:
+            raise NotRemembered
+        else:
+            row = self._store.by_digest(digest)
+            if row is not None:
+                self._rows[digest] = self._monotonic(), row
+                self.published(row)  # so that it can be remembered
+        if row is None or row.name != name:
+            if from_memory:
+                raise NotRemembered
+            self._named(name)
+            raise Refused(
+                "unknown-digest",
+                f"no version of {name} has the digest {digest}; fetch the survey again and check "
+                "its digest against the one you were given",
+                field="digest",
+            )
+        return row
+
+    def form(
+        self, name: str, version: int | None, *, from_memory: bool = False
+    ) -> tuple[VersionRow, bytes]:
+        """Return a version (None: the one that a new respondent answers) and its published form.
+
+        A version that is named comes from memory once it was found: its form never changes. Which
+        one a new respondent answers is asked of the database each time, since another process may
+        have published or closed a version a moment ago.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        version : int or None
+            Its version.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait.
+
+        Returns
+        -------
+        tuple of VersionRow and bytes
+            Of a version that is named, the row may be an old one: its times may have changed.
+
+        Raises
+        ------
+        NotRemembered
+            The database would have to be asked.
+        Refused
+            ``unknown-survey``.
+        """
+        remembered = None if version is None else self._forms.get((name, version))
+        if remembered is not None:
+            return remembered
+        if from_memory:
+            raise NotRemembered
+        row = self._chosen(name, self._named(name), version)
+        known = self._forms.get((name, row.version))
+        form = self._store.canonical(row.id) if known is None else known[1]
+        if len(self._forms) >= CACHED_MANIFESTS:
+            self._forms.clear()
+        self._forms[name, row.version] = row, form
+        return row, form
+
+    def by_id(self, version_id: int) -> VersionRow:
+        """Return the version of a known id."""
+        return self._store.by_id(version_id)
+
+    def published(self, row: VersionRow) -> Published:
+        """Return the resolved manifest of a version."""
+        return self._published(row.id)
+
+    def published_of(self, version_id: int) -> Published:
+        """Return the resolved manifest of the version of a known id."""
+        return self._published(version_id)
+
+    def canonical(self, row: VersionRow) -> bytes:
+        """Return the published form of a version, byte for byte as it was hashed."""
+        return self._store.canonical(row.id)
+
+    def close(self, row: VersionRow, *, grace_seconds: int | None = None) -> VersionRow:
+        """Close a version; closing it again can shorten its grace period, and nothing else.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        grace_seconds : int or None
+            For how long from now reports of offline devices are still taken, in [0, 31536000];
+            the configured time by default. A version that has not opened has no such devices, and
+            no grace period. Of a version that is closed already, a later end or None changes
+            nothing. Once this has returned, no process takes a report after that end.
+        """
+        now = self.now()
+        grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds
+        if self.state(row) is State.SCHEDULED:
+            grace = 0
+        if self._store.close(row.id, closed_at=now, accepts_until=now + grace):
+            log.info("closed", survey=row.name, version=row.version, grace_seconds=grace)
+        elif grace_seconds is not None and self._store.shorten(
+            row.id, now=now, accepts_until=now + grace
+        ):
+            log.info("grace-shortened", survey=row.name, version=row.version, grace_seconds=grace)
+        self.look_again(row)
+        return self._store.by_id(row.id)
+
+    def look_again(self, row: VersionRow) -> None:
+        """Forget what is remembered of a version whose row has changed."""
+        self._rows.pop(row.digest, None)
+
+    def cutoff(self) -> Cutoff:
+        """Return what tells, of the stored rows, which versions take reports now."""
+        now = self.now()
+        return Cutoff(now, now - self._settings.close_grace_seconds)
+
+    def now(self) -> int:
+        """Return the current second since 1970, UTC."""
+        return int(self._settings.clock.now().timestamp())
+
+    def today(self) -> str:
+        """Return the current day, UTC, YYYY-MM-DD."""
+        return self._settings.clock.now().date().isoformat()
+
+    @staticmethod
+    def moment(seconds: int) -> datetime:
+        """Return seconds since 1970 as an aware datetime in UTC."""
+        return datetime.fromtimestamp(seconds, UTC)
+
+    def closes_at(self, row: VersionRow) -> int | None:
+        """Return the second at which the version closed or will close."""
+        return min((t for t in (row.closes, row.closed_at) if t is not None), default=None)
+
+    def accepts_until(self, row: VersionRow) -> int | None:
+        """Return the second from which no report is taken; None while no closing is set."""
+        scheduled = None if row.closes is None else row.closes + self._settings.close_grace_seconds
+        return min((t for t in (scheduled, row.accepts_until) if t is not None), default=None)
+
+    def state(self, row: VersionRow) -> State:
+        """Return the state of a version now."""
+        now = self.now()
+        accepts_until, closes_at = self.accepts_until(row), self.closes_at(row)
+        if row.ended or (accepts_until is not None and now >= accepts_until):
+            return State.CLOSED
+        if closes_at is not None and now >= closes_at:
+            return State.CLOSING
+        if row.opens is not None and now < row.opens:
+            return State.SCHEDULED
+        return State.OPEN
+
+    def _chosen(self, name: str, rows: list[VersionRow], version: int | None) -> VersionRow:
+        if version is None:
+            return next((row for row in rows if self.state(row) is State.OPEN), rows[0])
+        for row in rows:
+            if row.version == version:
+                return row
+        raise Refused(
+            "unknown-survey",
+            f"{name} has no version {version}; it has "
+            f"{', '.join(str(row.version) for row in reversed(rows))}",
+            field="version",
+        )
+
+    def _named(self, name: str) -> list[VersionRow]:
+        # What no survey can be named is not asked for: PostgreSQL refuses a NUL in a text.
+        rows = self._store.named(name) if is_name(name) else []
+        if not rows:
+            raise Refused(
+                "unknown-survey",
+                f"no survey is named {name[:64]!r}; list the surveys to see their names",
+                field="name",
+            )
+        return rows
+
+    def _load(self, version_id: int) -> Published:
+        return Published.from_json(self._store.canonical(version_id))
+
+
+def _refuse_weak(published: Published) -> None:
+    for one in weak_protection(published):
+        if one.level is Level.HARDLY:
+            field = "epsilon" if one.attribute is None else f"attributes[{one.attribute}].epsilon"
+            raise Refused("hardly-protected", one.message, field=field)

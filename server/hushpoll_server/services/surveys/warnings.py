@@ -1,0 +1,132 @@
+"""What the author of a survey should know before respondents see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hushpoll_analysis.planning.precision import protected_width, respondents_for_width
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.protection import weak_protection
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
+
+# A protocol that spends less than this share of its epsilon buys accuracy with none of the rest.
+UNSPENT_SHARE = Decimal("0.9")
+
+
+@dataclass(frozen=True)
+class PublishingWarning:
+    """One thing to know; publishing goes on.
+
+    Parameters
+    ----------
+    code : str
+        ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
+        ``release-immediate`` or ``small-minimum-batch``.
+    attribute : str or None
+        The attribute it is about; None where it is about the whole survey.
+    message : str
+        The thing, in words.
+    """
+
+    code: str
+    attribute: str | None
+    message: str
+
+
+# Reports at which the width of the protected attribute's interval is quoted, and the half-width,
+# two points of a hundred, for which the number of reports is.
+QUOTED_REPORTS = 10_000
+QUOTED_HALF_WIDTH = 0.02
+
+
+def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
+    """Return the warnings of a survey.
+
+    Weak protection; attributes in clear; how wide the protected attribute's intervals will be;
+    epsilon that is not spent; terms under which an analyst can single out a report.
+
+    Parameters
+    ----------
+    published : Published
+        The resolved survey.
+    """
+    found = [
+        PublishingWarning("weak-protection", one.attribute, one.message)
+        for one in weak_protection(published)
+    ]
+    found.extend(_clear(one) for one in published.attributes if not one.perturbed)
+    found.extend(_width(published))
+    for attribute in published.attributes:
+        found.extend(_unspent(attribute))
+    found.extend(_singled_out(published))
+    return tuple(found)
+
+
+def _clear(attribute: PublishedAttribute) -> PublishingWarning:
+    return PublishingWarning(
+        "clear-attribute",
+        attribute.name,
+        f"{attribute.name} ({attribute.role}) leaves the device in clear: epsilon does not cover "
+        "it, and it can betray sensitive answers that go together with it; "
+        "make it sensitive, or drop it if it is not needed",
+    )
+
+
+def _width(published: Published) -> list[PublishingWarning]:
+    expected = protected_width(published, QUOTED_REPORTS)
+    if expected is None:
+        return []
+    name = expected.attribute
+    needed = respondents_for_width(published, name, 2 * QUOTED_HALF_WIDTH)
+    return [
+        PublishingWarning(
+            "protected-width",
+            name,
+            f"with {QUOTED_REPORTS:,} reports, the {expected.confidence:.0%} interval of a share "
+            f"of {name} will be up to {expected.width:.3g} wide "
+            f"(plus or minus {expected.width / 2:.3g}); plus or minus {QUOTED_HALF_WIDTH} takes "
+            f"{needed:,} reports; give {name} a larger part of epsilon if that is too many",
+        )
+    ]
+
+
+def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:
+    oracle = attribute.oracle
+    if oracle is None or oracle.realized_epsilon >= UNSPENT_SHARE * oracle.epsilon:
+        return []
+    return [
+        PublishingWarning(
+            "epsilon-unspent",
+            attribute.name,
+            f"{oracle.name} spends {oracle.realized_epsilon:.3f} of the epsilon "
+            f"{oracle.epsilon:f} given to {attribute.name}; another protocol would use the rest "
+            "for accuracy",
+        )
+    ]
+
+
+def _singled_out(published: Published) -> list[PublishingWarning]:
+    found = []
+    if published.release == IMMEDIATE:
+        found.append(
+            PublishingWarning(
+                "release-immediate",
+                None,
+                "release: immediate gives analysts each report soon after it came: who asks before "
+                "and after can single it out, answers in clear and the moment included, by sending "
+                f"{published.minimum_batch - 1} reports of their own; it is for trials, and a "
+                "survey of real people releases daily, weekly or at its end",
+            )
+        )
+    if published.minimum_batch < SMALL_BATCH:
+        found.append(
+            PublishingWarning(
+                "small-minimum-batch",
+                None,
+                f"minimum_batch is {published.minimum_batch}: a release of so few reports tells "
+                f"much about each of them; declare at least {SMALL_BATCH}",
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Taking reports in: one, a batch, and whether any can be taken now."""

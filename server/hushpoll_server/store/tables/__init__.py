@@ -1,0 +1,1 @@
+"""The statements of the package, a module for each table or pair of tables."""

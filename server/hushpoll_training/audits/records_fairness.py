@@ -1,0 +1,163 @@
+"""An audit of fairness from records alone, in one call: cross-fit, then audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.audit import audit
+from hushpoll_analysis.auditing.groups import GroupsAudit, audit_groups, regrouped
+from hushpoll_analysis.auditing.report import FairnessAudit
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.audits.crossfit import FOLDS, cross_fit
+from hushpoll_training.learners.parameters import check_parameters
+from hushpoll_training.models.model import OnRound
+from hushpoll_training.runs.record import versions
+
+DECLARED = ("unprivileged", "positive", "base")
+"""Shares that can be declared to an audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsFairness:
+    """An audit with all that it depends on.
+
+    Attributes
+    ----------
+    audit : FairnessAudit or GroupsAudit
+        The estimates.
+    fitting : mapping
+        How the audited models were made, JSON: ``folds``, ``seed``, ``parameters`` and
+        ``encoding``, or the name of an external ``model``.
+    protected_input : str
+        ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audits.audit_inputs`.
+    """
+
+    audit: FairnessAudit | GroupsAudit
+    fitting: Mapping[str, Any]
+    protected_input: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as the API and ``--json`` give it."""
+        return {
+            **self.audit.to_dict(),
+            "protected_input": self.protected_input,
+            **self.fitting,
+            "versions": versions(),
+        }
+
+
+def fairness_of_records(
+    published: Published,
+    records: npt.NDArray[np.uint8],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    folds: int = FOLDS,
+    protected_input: str = "dropped",
+    encoding: str = "indicator",
+    groups: str | None = None,
+    reference: str | None = None,
+    confidence: float = 0.95,
+    expected: Mapping[str, float] | None = None,
+    threads: int = 1,
+    on_round: OnRound | None = None,
+) -> RecordsFairness:
+    """Estimate a classifier's group fairness from records, the protected attribute unseen.
+
+    Parameters
+    ----------
+    published : Published
+        The survey; it declares a protected attribute and a target that gives labels.
+    records : uint8[n, L]
+        Its well-formed records.
+    parameters : mapping, optional
+        The learner's; see :data:`hushpoll_training.learners.parameters.PARAMETERS`.
+    seed, folds, protected_input, encoding, threads, on_round
+        See :func:`hushpoll_training.audits.crossfit.cross_fit`.
+    groups : str, optional
+        An attribute, each of whose categories is compared with `reference`; by default the two
+        groups of the manifest are compared.
+    reference : str, optional
+        A category of `groups`; by default the privileged ones, if it is the protected attribute.
+    confidence : float
+        Of the intervals, in (0, 0.999].
+    expected : mapping, optional
+        ``unprivileged``, ``positive`` and ``base``, shares that were declared or found earlier:
+        what a survey of this size can find is said for them. See
+        :class:`hushpoll_analysis.planning.power.AuditAssumptions`.
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument, or a survey or records that cannot be audited: no protected attribute,
+        no target, a target that gives no labels, too few records for the folds.
+    MalformedRecord
+        If a record is malformed.
+    """
+    values = check_parameters(parameters or {})
+    declared = declared_shares(expected)
+    if groups is None and reference is not None:
+        raise InvalidParameter(
+            f"reference is {reference!r}, and groups names no attribute that it is a category of; "
+            "give both or neither",
+            field="reference",
+        )
+    compared = published if groups is None else regrouped(published, groups, reference)
+    predictions = cross_fit(
+        compared,
+        records,
+        values,
+        seed=seed,
+        folds=folds,
+        protected_input=protected_input,
+        encoding=encoding,
+        threads=threads,
+        on_round=on_round,
+    )
+    found: FairnessAudit | GroupsAudit
+    if groups is None:
+        found = audit(published, records, predictions, confidence=confidence, expected=declared)
+    else:
+        found = audit_groups(
+            published,
+            records,
+            predictions,
+            attribute=groups,
+            reference=reference,
+            confidence=confidence,
+            expected=declared,
+        )
+    return RecordsFairness(
+        found,
+        {"folds": folds, "seed": seed, "parameters": values, "encoding": encoding},
+        protected_input,
+    )
+
+
+def declared_shares(expected: Mapping[str, Any] | None) -> AuditAssumptions | None:
+    """Return declared shares as an audit takes them; None where there are none.
+
+    Raises
+    ------
+    InvalidParameter
+        For another name, or a share outside (0, 1).
+    """
+    if not expected:
+        return None
+    for name, share in expected.items():
+        if name not in DECLARED:
+            raise InvalidParameter(
+                f"expected has {name!r}; it takes {', '.join(DECLARED)}", field="expected"
+            )
+        if not isinstance(share, int | float) or not 0 < share < 1:
+            raise InvalidParameter(
+                f"expected.{name} is {share}; give a share in (0, 1)", field="expected"
+            )
+    return AuditAssumptions(gap=min(0.1, 1 - expected.get("positive", 0.3)), **expected)

@@ -1,0 +1,34 @@
+"""``hushpoll card``: the card of a saved model, made again from the record of its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_training.models.saved import CARD_PAGE, read_run
+from hushpoll_training.reports.card import model_card
+from hushpoll_training.reports.card_page import card_page
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"HTML file to write.  [default: {CARD_PAGE} in MODEL]",
+)
+@json_option
+@reports_errors
+def card(model: Path, out: Path | None, as_json: bool) -> None:
+    """Make the card of MODEL, a directory that train --out wrote, as HTML; as JSON with --json.
+
+    It says what the model predicts, which survey and epsilon it comes from, how good and how fair
+    it was measured to be, and what must not be concluded from that.
+    """
+    document = model_card(read_run(model))
+    path = model / CARD_PAGE if out is None else out
+    if not as_json:
+        path.write_text(card_page(document), encoding="utf-8")
+    emit(document, lambda: f"The card is in {path}.", as_json=as_json)

@@ -1,0 +1,247 @@
+"""``hushpoll experiment``: run a grid, draw its figures, list the paper's configurations."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
+from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
+from hushpoll_training.cli.experiment_tables import compare_command, table_command
+from hushpoll_training.encodings.encoding import ENCODINGS
+from hushpoll_training.experiments import shipped
+from hushpoll_training.experiments.cluster_grid import run_on_cluster
+from hushpoll_training.experiments.configuration import ENGINES, Experiment
+from hushpoll_training.experiments.engine import Finished, run_experiment
+from hushpoll_training.experiments.grid import Task
+from hushpoll_training.experiments.journal import (
+    CELLS,
+    DESCRIPTION,
+    read_description,
+    write_file,
+)
+from hushpoll_training.experiments.remaining import Remaining
+from hushpoll_training.experiments.results.curves import Curves, read_results
+from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET
+from hushpoll_training.experiments.roles import OF_MANIFEST
+from hushpoll_training.runs.cell import TEST_SIZE
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_SHOWN = 5
+
+
+@click.group()
+def experiment() -> None:
+    """Rerun the paper, or an experiment like it: protocols, splits, epsilons and seeds."""
+
+
+@experiment.command()
+@click.argument("config", required=False)
+@click.option("--data", metavar="FILE", help="CSV of integer codes, one column an attribute.")
+@click.option(
+    "--manifest",
+    metavar="FILE",
+    help="What says roles, domains and questions; --data then holds its categories.",
+)
+@click.option(
+    "--coded/--categories", default=None, help="With --manifest: --data holds codes of its domains."
+)
+@click.option("--target", metavar="COLUMN", help="What is predicted; code 1 is positive.")
+@click.option("--protected", metavar="COLUMN", help="Code 1 is privileged, 0 is not.")
+@click.option("--sensitive", metavar="COLUMN,...", help="The columns to perturb.")
+@click.option(
+    "--protocols", metavar="NAME,...", help=f"Out of {', '.join(PROTOCOLS)}.  [default: all]"
+)
+@click.option(
+    "--splits",
+    metavar="NAME,...",
+    help=f"Out of {', '.join(DRAFT_SPLITS)}.  [default: {','.join(NAMED_SPLITS)}]",
+)
+@click.option("--epsilons", "--epsilon", metavar="NUMBER,...", help="Totals of one person.")
+@click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")
+@click.option(
+    "--params",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+)
+@click.option("--test-size", type=float, help=f"Share of rows to test on.  [default: {TEST_SIZE}]")
+@click.option("--ignore", metavar="COLUMN,...", help="Columns not to read.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help="Ours, or the paper's way: multi-freq-ldpy's clients, row by row.  [default: hushpoll]",
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(ENCODINGS),
+    help="How records become features.  [default: indicator]",
+)
+@click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Cells at a time, each with one thread; results do not depend on it.  "
+    "[default: the number of processors]",
+)
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Run the cells on the Dask cluster with this scheduler instead; results do not depend on "
+    "it.",
+)
+@click.option("--out", required=True, type=_FOLDER, help="Folder of the results, to resume from.")
+@json_option
+@reports_errors
+def run(
+    config: str | None,
+    params: tuple[str, ...],
+    jobs: int | None,
+    dask: str | None,
+    out: Path,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Run a grid of cells, and the NonDP baseline of each seed.
+
+    CONFIG is a YAML file, or the name of one that hushpoll experiment configs lists; flags win over
+    it, or say everything without it. Run it again with the same --out to do what is missing: cells
+    that were not reached, and cells that failed.
+    """
+    if dask is not None and jobs is not None:
+        raise click.UsageError("--jobs is for this machine; leave it out with --dask")
+    given = {} if config is None else shipped.find(config)
+    if flags["manifest"] is not None:
+        # Flags win over the file: what the manifest says, the file need not.
+        given = {name: value for name, value in given.items() if name not in OF_MANIFEST}
+    given |= {name: value for name, value in flags.items() if value is not None}
+    if params:
+        own = given.get("params") or {}
+        given["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
+    checked = Experiment.from_dict(given)
+    shown: list[Remaining] = []
+
+    def count(_task: Task, found: dict[str, Any]) -> None:
+        shown[0].advance(failed="error" in found)
+
+    try:
+        finished = run_experiment(
+            checked,
+            out,
+            jobs=jobs,
+            runner=None if dask is None else partial(run_on_cluster, address=dask),
+            on_start=lambda total, done: shown.append(Remaining(total, done)),
+            on_cell=count,
+        )
+    finally:
+        for one in shown:
+            one.close()
+    document = {
+        "cells": finished.cells,
+        "resumed": finished.resumed,
+        "failed": [{**task._asdict(), "error": error} for task, error in finished.failed.items()],
+        "results": str(out / CSV),
+    }
+    emit(document, lambda: _told(finished, out), as_json=as_json)
+    if finished.failed:
+        _complain(finished, out)
+        sys.exit(FAILED)
+
+
+def _told(finished: Finished, out: Path) -> str:
+    done = finished.cells - len(finished.failed)
+    text = f"{done} of {finished.cells} cells are in {out / CSV} and {out / PARQUET}"
+    return (
+        f"{text}; {finished.resumed} of them were there already."
+        if finished.resumed
+        else f"{text}."
+    )
+
+
+def _complain(finished: Finished, out: Path) -> None:
+    click.echo(f"Error: {len(finished.failed)} of {finished.cells} cells failed:", err=True)
+    for task, error in list(finished.failed.items())[:_SHOWN]:
+        click.echo(f"  {task}: {error}", err=True)
+    more = len(finished.failed) - _SHOWN
+    if more > 0:
+        click.echo(f"  and {more} more", err=True)
+    click.echo(
+        f"All are in {out / FAILURES}, with details in {out / CELLS}; run again to try them again.",
+        err=True,
+    )
+
+
+@experiment.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=_FOLDER, help="Folder of the figures and the report.")
+@click.option(
+    "--beside",
+    type=click.Path(path_type=Path),
+    help="Another run's results, such as --engine reference gave, drawn dotted.",
+)
+@click.option("--beside-name", default="reference", show_default=True, help="What to call them.")
+@json_option
+@reports_errors
+def plot(results: Path, out: Path, beside: Path | None, beside_name: str, as_json: bool) -> None:
+    """Draw fairness and utility by epsilon as SVG and PNG, and write an HTML report.
+
+    RESULTS is the --out of a run, or its results.csv or results.parquet. Bands are 95 % intervals
+    of the mean over seeds.
+    """
+    try:
+        from hushpoll_training.experiments.results.figures import PANELS, draw
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("hushpoll_"):
+            raise
+        raise MissingExtra("train", "drawing figures") from error
+    from hushpoll_training.experiments.results.html_report import html_report
+
+    curves = Curves.of(read_results(results))
+    others = None if beside is None else Curves.of(read_results(beside))
+    folder = results if results.is_dir() else results.parent
+    description = read_description(folder) if (folder / DESCRIPTION).is_file() else None
+    drawings = {family: draw(curves, family, beside=others, name=beside_name) for family in PANELS}
+    files: dict[str, bytes] = {}
+    for family, drawing in drawings.items():
+        files |= {f"{family}.svg": drawing.svg, f"{family}.png": drawing.png}
+    report = html_report(curves, drawings, description, beside=others, beside_name=beside_name)
+    files["report.html"] = report.encode()
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_file(out / name, content)
+    emit(
+        {"files": [str(out / name) for name in files]},
+        f"{', '.join(files)} are in {out}.",
+        as_json=as_json,
+    )
+
+
+experiment.add_command(compare_command)
+experiment.add_command(table_command)
+
+
+@experiment.command()
+@click.argument("name", required=False)
+@json_option
+@reports_errors
+def configs(name: str | None, as_json: bool) -> None:
+    """List the configurations that come with hushpoll, or print the one of that NAME."""
+    if name is not None:
+        if as_json:
+            raise InvalidParameter("--json lists configurations; leave out the name", field="name")
+        click.echo(shipped.text(name), nl=False)
+        return
+    titles = {one: shipped.title(one) for one in shipped.names()}
+    width = max(map(len, titles))
+    emit(
+        [{"name": one, "title": title} for one, title in titles.items()],
+        "\n".join(f"{one:<{width}}  {title}" for one, title in titles.items()),
+        as_json=as_json,
+    )

@@ -1,0 +1,1 @@
+"""The rows that a training is given: records, clear rows, files of codes, and the target."""

@@ -1,0 +1,103 @@
+"""Predictions that somebody else's model made, in a CSV file, for a report of their fairness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.csv_cells import unescaped
+from hushpoll_shared.spelling.text import show
+from hushpoll_training.data.csv_file import Column, read_coded
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionsFile:
+    """Rows of a file of predictions.
+
+    Attributes
+    ----------
+    label, predicted : int64[n] of {0, 1}
+        1 where the cell was the positive category.
+    columns : mapping of str to array[n] of str
+        The columns that tell groups apart.
+    """
+
+    label: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+    columns: dict[str, npt.NDArray[np.str_]]
+
+
+def read_predictions(
+    path: Path,
+    *,
+    label: str = "label",
+    predicted: str = "predicted",
+    positive: str = "1",
+    groups: Sequence[str],
+) -> PredictionsFile:
+    """Read labels, predictions and groups in clear.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, comma-separated, with a header.
+    label, predicted : str
+        Columns of the true and of the predicted category.
+    positive : str
+        The category that counts as 1.
+    groups : sequence of str
+        Columns whose categories make groups; an empty cell is the category ``(empty)``.
+
+    Raises
+    ------
+    InvalidParameter
+        For a file that is no CSV, a column that it lacks, or a column of labels or predictions with
+        more than two categories, or without the positive one in either.
+    OSError
+        If the file cannot be read.
+    """
+    seen: dict[str, dict[str, int]] = {name: {} for name in (label, predicted, *groups)}
+
+    def coder(name: str) -> Callable[[str], int]:
+        def code(text: str) -> int:
+            if name in (label, predicted) and not text:
+                raise InvalidParameter(
+                    f"the cell is empty; give {show(positive)} or another category",
+                    field="predictions",
+                )
+            return seen[name].setdefault(unescaped(text) or "(empty)", len(seen[name]))
+
+        return code
+
+    def columns(header: Sequence[str]) -> list[Column]:
+        for name in seen:
+            if name not in header:
+                raise InvalidParameter(
+                    f"{path} has no column {show(name)}; its columns are {', '.join(header)}",
+                    field="predictions",
+                )
+        return [Column(name, header.index(name), coder(name)) for name in seen]
+
+    codes, _ = read_coded(path, "predictions", columns)
+    categories = sorted({*seen[label], *seen[predicted]})
+    if positive not in categories or len(categories) > 2:
+        raise InvalidParameter(
+            f"{path} has the categories {', '.join(map(show, categories[:6]))} in {label} and "
+            f"{predicted}; there must be {show(positive)}, the positive one, and one other: name "
+            "it with --positive",
+            field="positive",
+        )
+    binary = {
+        name: (codes[name] == seen[name].get(positive, -1)).astype(np.int64)
+        for name in (label, predicted)
+    }
+    return PredictionsFile(
+        binary[label],
+        binary[predicted],
+        {name: np.array(list(seen[name]))[codes[name]] for name in groups},
+    )

@@ -1,0 +1,147 @@
+"""The target: which rows have a label, what the label is, and what a score means.
+
+In clear the label is the answer. A perturbed target can be learned from only where a record reports
+exactly one category: GRR (and subset selection of size one, the same law). Supports of the other
+protocols hold none, some or all categories and so give no label; they are refused.
+
+A GRR report of one of m answers is the truth with probability p and each other one with q, so a
+model fitted to reports learns s = q + (p - q) f, f being the chance of the positive category.
+`correct` undoes that line, so that scores are about the truth and the threshold stays one half.
+Reports of the missing category are left out; what remains of the respondents who did answer follows
+GRR over the other answers at the same ratio p/q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+
+THRESHOLD = 0.5
+"""Corrected scores above it are predicted positive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The attribute that is learned.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the manifest.
+    positive, negative : str
+        What the two classes are called; the negative one by its category where there is only one.
+    positive_code : int
+        Code of the positive category.
+    missing_code : int or None
+        Code of the missing category, whose rows have no label.
+    p, q : float
+        Chance that a reported answer is the true one, and a given other one; 1 and 0 in clear.
+    """
+
+    name: str
+    positive: str
+    negative: str
+    positive_code: int
+    missing_code: int | None
+    p: float = 1.0
+    q: float = 0.0
+
+    @classmethod
+    def of(cls, published: Published) -> Target:
+        """Return the target as records report it.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no target, it has no positive category, or its protocol reports no label.
+        """
+        truth = cls.clear(published)
+        attribute = published.attribute(truth.name)
+        p, q = _report_law(attribute.name, attribute.oracle, len(attribute.categories))
+        return replace(truth, p=p, q=q)
+
+    @classmethod
+    def clear(cls, published: Published) -> Target:
+        """Return the target as rows in clear hold it, whatever its protocol.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no target, or it has no positive category.
+        """
+        attribute = published.target
+        if attribute is None:
+            raise InvalidParameter(
+                f"the survey {published.name} has no target, so there is nothing to learn; give "
+                "one attribute the role target and a positive category",
+                field="target",
+            )
+        if attribute.positive is None:
+            raise InvalidParameter(
+                f"the target {attribute.name} has no positive category; declare positive as one of "
+                f"{', '.join(attribute.categories[:12])}",
+                field="target",
+            )
+        others = [category for category in attribute.categories if category != attribute.positive]
+        return cls(
+            name=attribute.name,
+            positive=attribute.positive,
+            negative=others[0] if len(others) == 1 else f"not {attribute.positive}",
+            positive_code=attribute.categories.index(attribute.positive),
+            missing_code=None if attribute.missing is None else attribute.k - 1,
+        )
+
+    def labels(
+        self, codes: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return the labels int64[n] (1 positive) and which rows have one, bool[n]."""
+        answered = np.ones(codes.size, dtype=np.bool_)
+        if self.missing_code is not None:
+            answered = codes != self.missing_code
+        return (codes == self.positive_code).astype(np.int64), answered
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the target as records and models describe it."""
+        return {
+            "name": self.name,
+            "positive": self.positive,
+            "negative": self.negative,
+            "p": self.p,
+            "q": self.q,
+        }
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether labels are reports rather than the truth."""
+        return self.p != 1.0
+
+    def correct(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Turn the chance of a positive report into that of a positive truth, clipped to [0, 1]."""
+        return corrected(score, self.p, self.q)
+
+
+def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray[np.float64]:
+    """Turn chances of a positive report into chances of the truth; see :class:`Target`."""
+    if p == 1.0:
+        return score
+    return np.clip((score - q) / (p - q), 0.0, 1.0)
+
+
+def _report_law(name: str, oracle: FrequencyOracle | None, answers: int) -> tuple[float, float]:
+    if oracle is None:
+        return 1.0, 0.0
+    if oracle.name != "GRR" and oracle.parameters.get("omega") != 1:
+        raise InvalidParameter(
+            f"the target {name} was collected with {oracle.name}, whose records do not report one "
+            "category and so give no label to learn from; collect the target with GRR, or in clear",
+            field="target",
+        )
+    total = oracle.p + (answers - 1) * oracle.q
+    return float(oracle.p / total), float(oracle.q / total)

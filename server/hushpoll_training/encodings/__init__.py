@@ -1,0 +1,1 @@
+"""From records and clear rows to features."""

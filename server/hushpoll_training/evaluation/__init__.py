@@ -1,0 +1,1 @@
+"""Utility and group fairness of a model on clear rows."""

@@ -1,0 +1,178 @@
+"""Scoring a model on clear rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.target import THRESHOLD, Target
+from hushpoll_training.evaluation.groups import groups
+from hushpoll_training.evaluation.metric import Metric
+from hushpoll_training.evaluation.metrics import NEITHER, measure
+from hushpoll_training.models.model import Codes, Model, OnRound, fit_clear, take
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The rows that were scored: those with a target.
+
+    Attributes
+    ----------
+    label, predicted : int64[n] of {0, 1}
+        True and predicted class, 1 positive.
+    raw : f64[n]
+        Larger means more likely positive.
+    codes : mapping of str to int64[n]
+        The rows in clear.
+    """
+
+    label: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+    raw: npt.NDArray[np.float64]
+    codes: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Metrics and the rows behind them.
+
+    Attributes
+    ----------
+    metrics : mapping of str to Metric
+        In the order of :data:`hushpoll_training.evaluation.metrics.METRICS`.
+    rows : mapping of str to int
+        ``tested``; ``unanswered`` (no target, so left out); ``privileged``, ``unprivileged`` and
+        ``neither``, where a protected attribute is declared.
+    scored : Scored
+        What the metrics were computed from, for intervals and for other groups.
+    """
+
+    metrics: Mapping[str, Metric]
+    rows: Mapping[str, int]
+    scored: Scored = field(repr=False, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return metrics and rows as JSON."""
+        return {
+            "metrics": {name: metric.to_json() for name, metric in self.metrics.items()},
+            "rows": dict(self.rows),
+        }
+
+
+def evaluate(model: Model, codes: Codes, *, threads: int = 1) -> Evaluation:
+    """Score a model on clear rows.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted to other rows.
+    codes : mapping of str to int64[n]
+        Every attribute of the survey, the target included, in clear.
+    threads : int
+        For scoring.
+
+    Raises
+    ------
+    InvalidParameter
+        If no row has a target.
+    """
+    raw = model.raw_scores(codes, threads=threads)
+    # ranked before correction: clipping would tie scores that the model tells apart
+    predicted = model.target.correct(raw) > THRESHOLD
+    return evaluate_scores(model.published, codes, raw, predicted.astype(np.int64))
+
+
+def cross_validate(
+    published: Published,
+    codes: Codes,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int = 1,
+    folds: int = FOLDS,
+    on_round: OnRound | None = None,
+) -> Evaluation:
+    """Score the baseline on every row by models that were fitted to the other folds.
+
+    The folds' predictions are pooled and scored once, so that a small panel's groups are not cut
+    into folds without positives. `on_round` is told the rounds of each fold's model anew.
+
+    Raises
+    ------
+    InvalidParameter
+        If a class has fewer rows than there are folds.
+    """
+    label, answered = Target.clear(published).labels(codes[Target.clear(published).name])
+    rare = min(int(label[answered].sum()), int((1 - label[answered]).sum()))
+    if rare < folds:
+        raise InvalidParameter(
+            f"the panel has {rare} rows of its rarer class; cross-validation in {folds} folds "
+            f"needs at least {folds}: give a larger panel, or --baseline",
+            field="panel",
+        )
+    known = take(codes, answered)
+    raw = np.zeros(len(label[answered]))
+    cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for inside, outside in cutter.split(raw, label[answered]):
+        model = fit_clear(
+            published,
+            take(known, inside),
+            parameters,
+            seed=seed,
+            threads=threads,
+            on_round=on_round,
+        )
+        raw[outside] = model.raw_scores(take(known, outside), threads=threads)
+    found = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
+    return replace(found, rows={**found.rows, "unanswered": int((~answered).sum())})
+
+
+def evaluate_scores(
+    published: Published,
+    codes: Codes,
+    raw: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.int64],
+) -> Evaluation:
+    """Score predictions for clear rows, whatever made them.
+
+    Parameters
+    ----------
+    published : Published
+        The survey, with the target and the protected groups.
+    codes : mapping of str to int64[n]
+        The rows in clear.
+    raw : f64[n]
+        Larger means more likely positive; only the order matters.
+    predicted : int64[n] of {0, 1}
+        1 is the positive class.
+
+    Raises
+    ------
+    InvalidParameter
+        If no row has a target.
+    """
+    target = Target.clear(published)
+    label, answered = target.labels(codes[target.name])
+    if not answered.any():
+        raise InvalidParameter(
+            f"no row to test on has an answer to the target {target.name}; give rows that do",
+            field=target.name,
+        )
+    side = groups(published, codes)
+    rows = {"tested": int(answered.sum()), "unanswered": int((~answered).sum())}
+    if side is not None:
+        side = side[answered]
+        for code, name in ((1, "privileged"), (0, "unprivileged"), (NEITHER, "neither")):
+            rows[name] = int((side == code).sum())
+    known = codes if answered.all() else take(codes, answered)
+    scored = Scored(label[answered], predicted[answered], raw[answered], known)
+    return Evaluation(measure(scored.label, scored.predicted, scored.raw, side), rows, scored)

@@ -1,0 +1,135 @@
+"""Which groups are compared: of one attribute, of several crossed, or the manifest's two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.evaluation.groups import groups as sides
+from hushpoll_training.models.model import Codes
+
+GROUPS_AT_MOST = 1_000
+BY_MANIFEST = "privileged by the manifest"
+"""Why the reference is the reference, where the manifest says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Rows in groups that do not overlap.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        What tells the groups apart.
+    names : tuple of str
+        Of the groups, such as ``gender=Female, race=Black``.
+    group : int64[n]
+        Each row's place in `names`; -1 where a row is in no group.
+    reference : int
+        Place of the group that the others are compared with.
+    reference_is : str
+        Why it is that one, in words.
+    """
+
+    attributes: tuple[str, ...]
+    names: tuple[str, ...]
+    group: npt.NDArray[np.int64]
+    reference: int
+    reference_is: str
+
+
+def partition_by(
+    columns: Mapping[str, Sequence[str] | npt.NDArray[np.generic]], *, reference: str | None = None
+) -> Partition:
+    """Cross one or more columns: a group for each combination that occurs.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence[n]
+        Each row's category, by attribute.
+    reference : str, optional
+        The group to compare with, ``attribute=category, attribute=category``; by default the
+        largest, since comparisons with it are the most precise.
+
+    Raises
+    ------
+    InvalidParameter
+        For no column or row, columns of different lengths, a reference that is no group (they are
+        listed), or more than `GROUPS_AT_MOST` groups.
+    """
+    arrays = {name: np.asarray(values).astype(str) for name, values in columns.items()}
+    if (
+        len({values.shape for values in arrays.values()}) != 1
+        or not next(iter(arrays.values())).size
+    ):
+        raise InvalidParameter(
+            "groups need at least one column and one row, and columns of one length; got "
+            f"{ {name: values.shape for name, values in arrays.items()} }",
+            field="groups",
+        )
+    group = np.zeros(next(iter(arrays.values())).shape, dtype=np.int64)
+    labels = [""]
+    for name, values in arrays.items():
+        found, place = np.unique(values, return_inverse=True)
+        crossed, group = np.unique(group * len(found) + place, return_inverse=True)
+        labels = [
+            ", ".join(
+                filter(None, [labels[code // len(found)], f"{name}={found[code % len(found)]}"])
+            )
+            for code in crossed.tolist()
+        ]
+        if len(labels) > GROUPS_AT_MOST:
+            raise InvalidParameter(
+                f"{', '.join(arrays)} make more than {GROUPS_AT_MOST} groups; give fewer "
+                "attributes, or such of fewer categories",
+                field="groups",
+            )
+    if reference is not None and reference not in labels:
+        raise InvalidParameter(
+            f"reference is {show(reference)}, which is no group; the groups are "
+            f"{'; '.join(labels[:20])}{' ...' if len(labels) > 20 else ''}",
+            field="reference",
+        )
+    largest = int(np.bincount(group).argmax())
+    return Partition(
+        tuple(arrays),
+        tuple(labels),
+        group,
+        largest if reference is None else labels.index(reference),
+        "the largest group" if reference is None else "as given",
+    )
+
+
+def partition_of(
+    published: Published, codes: Codes, attributes: Sequence[str], *, reference: str | None = None
+) -> Partition:
+    """Cross attributes of a survey's clear rows; see :func:`partition_by`.
+
+    Raises
+    ------
+    InvalidParameter
+        Also for a name that is no attribute.
+    """
+    columns = {
+        name: np.array(published.attribute(name).domain)[codes[published.attribute(name).name]]
+        for name in attributes
+    }
+    return partition_by(columns, reference=reference)
+
+
+def protected_partition(published: Published, codes: Codes) -> Partition | None:
+    """Return the manifest's unprivileged and privileged group, or None if it declares none."""
+    protected, side = published.protected, sides(published, codes)
+    if protected is None or side is None:
+        return None
+    names = (
+        f"unprivileged ({' or '.join(protected.unprivileged)})",
+        f"privileged ({' or '.join(protected.privileged)})",
+    )
+    return Partition((protected.attribute,), names, side, 1, BY_MANIFEST)

@@ -1,0 +1,193 @@
+"""A fairness report: group rates, comparisons with a reference group, and the widest spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.report import Withheld
+from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.evaluation.fairness.counts import RATES, GroupCounts
+from hushpoll_training.evaluation.fairness.estimates import Finding, Spread
+from hushpoll_training.evaluation.fairness.measured import COMPARED, Measured
+from hushpoll_training.evaluation.fairness.partition import Partition
+from hushpoll_training.evaluation.fairness.spreads import spreads
+
+SMALLEST: Final = 30
+RESAMPLES: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group's size and rates."""
+
+    name: str
+    n: int
+    positives: int
+    rates: Mapping[str, Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the group as JSON."""
+        rates = {name: found.to_dict() for name, found in self.rates.items()}
+        return {"group": self.name, "n": self.n, "positives": self.positives, "rates": rates}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """DI, SPD, EOD and OAD of a group (as group 0) against the reference (as group 1)."""
+
+    group: str
+    metrics: Mapping[str, Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON."""
+        metrics = {name: found.to_dict() for name, found in self.metrics.items()}
+        return {"group": self.group, "metrics": metrics}
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessReport:
+    """Group fairness of predictions on rows in clear.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        What tells the groups apart.
+    reference, reference_is : str
+        The group that the others are compared with, and why that one.
+    n, outside : int
+        Rows in some group, and in none.
+    confidence, resamples, seed, smallest
+        As given.
+    groups, comparisons : tuple
+        In the order of the partition.
+    spreads : mapping of str to Spread or Withheld
+        Over all groups that are large enough; see
+        :mod:`hushpoll_training.evaluation.fairness.spreads`.
+    too_small : tuple of str
+        Groups of which some rate is withheld.
+    """
+
+    attributes: tuple[str, ...]
+    reference: str
+    reference_is: str
+    n: int
+    outside: int
+    confidence: float
+    resamples: int
+    seed: int
+    smallest: int
+    groups: tuple[Group, ...]
+    comparisons: tuple[Comparison, ...]
+    spreads: Mapping[str, Spread | Withheld]
+    too_small: tuple[str, ...]
+
+    @property
+    def intervals(self) -> int:
+        """How many closed-form intervals it shows, without those withheld; at least 1."""
+        shown = [found for group in self.groups for found in group.rates.values()]
+        shown += [found for one in self.comparisons for found in one.metrics.values()]
+        spread = self.spreads.values() if len(self.groups) > 2 else ()
+        return max(1, sum(not isinstance(found, Withheld) for found in (*shown, *spread)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        return {
+            "kind": "fairness report",
+            "attributes": list(self.attributes),
+            "reference": self.reference,
+            "reference_is": self.reference_is,
+            "n": self.n,
+            "outside": self.outside,
+            "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
+            "bootstrap": {"resamples": self.resamples, "seed": self.seed, "kind": "BCa by group"},
+            "smallest_group": self.smallest,
+            "too_small": list(self.too_small),
+            "groups": [one.to_dict() for one in self.groups],
+            "comparisons": [one.to_dict() for one in self.comparisons],
+            "spreads": {name: found.to_dict() for name, found in self.spreads.items()},
+        }
+
+
+def fairness_report(
+    label: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    partition: Partition,
+    *,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    smallest: int = SMALLEST,
+) -> FairnessReport:
+    """Report group fairness on rows in clear, with two 95 % intervals of each number.
+
+    Parameters
+    ----------
+    label, predicted : array[n] of {0, 1}
+        True and predicted class, 1 positive.
+    partition : Partition
+        The groups.
+    confidence : float
+        Of each interval by itself, in (0, 1).
+    resamples : int
+        Of the bootstrap; 0 for none, else at least 100.
+    seed : int
+        Of the bootstrap.
+    smallest : int
+        Rows that a rate must be a share of, at least 1: of fewer it is withheld, and said so.
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument.
+    """
+    if resamples and resamples < 100:
+        raise InvalidParameter(
+            f"resamples is {resamples}; give at least 100, or 0 for no bootstrap", field="resamples"
+        )
+    if smallest < 1:
+        raise InvalidParameter(f"smallest is {smallest}; give at least 1", field="smallest")
+    counts = GroupCounts.of(label, predicted, partition.group, len(partition.names))
+    if not counts.n.any():
+        raise InvalidParameter(
+            "no row is in any of the groups, so there is nothing to report; give other groups",
+            field="groups",
+        )
+    measured = Measured(counts, partition, confidence, resamples, seed, smallest)
+    groups = tuple(
+        Group(
+            name,
+            int(counts.n[place]),
+            int(counts.rows("TPR")[place]),
+            {rate: measured.rate(rate, place) for rate in RATES},
+        )
+        for place, name in enumerate(partition.names)
+    )
+    return FairnessReport(
+        attributes=partition.attributes,
+        reference=partition.names[partition.reference],
+        reference_is=partition.reference_is,
+        n=int(counts.n.sum()),
+        outside=int((partition.group < 0).sum()),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        smallest=smallest,
+        groups=groups,
+        comparisons=tuple(
+            Comparison(name, {metric: measured.metric(metric, place) for metric in COMPARED})
+            for place, name in enumerate(partition.names)
+            if place != partition.reference
+        ),
+        spreads=spreads(counts, partition.names, confidence=confidence, smallest=smallest),
+        too_small=tuple(
+            one.name
+            for one in groups
+            if any(isinstance(found, Withheld) for found in one.rates.values())
+        ),
+    )

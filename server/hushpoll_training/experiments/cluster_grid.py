@@ -1,0 +1,92 @@
+"""The cells of an experiment on a Dask cluster (extra ``scale``).
+
+The data is sent once, packed, and is unpacked by a task of its own: a worker that joins later, or
+loses it, gets it again. A cell that kills its worker is tried on others and then recorded as
+failed, like on one machine. Results are the same, since a cell depends on nothing but its setup;
+so the workers must run the same versions of what computes, which is checked.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Generator, Iterable
+from concurrent.futures import CancelledError
+from typing import Any
+
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_training.experiments.grid import Task
+from hushpoll_training.experiments.worker import Setup, attempt
+from hushpoll_training.learners.cluster import connected, require_versions
+
+
+def run_on_cluster(
+    tasks: Iterable[Task], setup: Setup, address: str
+) -> Generator[tuple[Task, dict[str, Any]]]:
+    """Run cells on the workers of a cluster, and yield each as it is done.
+
+    A worker runs as many cells at a time as it has threads, each cell with one thread. Closing
+    takes back what has not begun.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        The cells.
+    setup : Setup
+        The experiment and its data.
+    address : str
+        Of the scheduler, such as ``tcp://192.0.2.1:8786``.
+
+    Yields
+    ------
+    (Task, dict)
+        What it gave, or its ``error``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the address is none, the cluster has no worker, or one runs other versions.
+    TransportError
+        If the cluster cannot be reached.
+    HushpollError
+        If it went away meanwhile.
+    """
+    with connected(address) as client:
+        import distributed
+
+        require_versions(client)
+        packed = zlib.compress(pickle.dumps(setup), level=1)
+        # Waited for: a scheduler still reading it would not know what the cells depend on.
+        unpacked = client.submit(_unpack, packed, pure=False)
+        unpacked.exception()
+        cells = {client.submit(attempt, unpacked, task, pure=False): task for task in tasks}
+        completed: Any = distributed.as_completed  # untyped
+        running = completed(list(cells), loop=client.loop)
+        try:
+            for future in running:
+                yield cells.pop(future), _outcome(future)
+                future.release()
+        finally:
+            running.clear()
+            client.cancel([unpacked, *cells])
+
+
+def _outcome(future: Any) -> dict[str, Any]:
+    try:
+        # Waits once more where a worker has died with a result that nobody had fetched: the
+        # scheduler has it computed again.
+        error = future.exception()
+        if error is None:
+            found: dict[str, Any] = future.result()
+            return found
+    except CancelledError:
+        raise HushpollError(
+            "the cluster has gone away, or was restarted; what is done is kept: run again when it "
+            "is back"
+        ) from None
+    return {"error": " ".join(f"{type(error).__name__}: {error}".split())}
+
+
+def _unpack(packed: bytes) -> Setup:
+    setup: Setup = pickle.loads(zlib.decompress(packed))  # noqa: S301  (our own, over Dask's wire)
+    return setup

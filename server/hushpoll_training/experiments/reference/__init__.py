@@ -1,0 +1,1 @@
+"""The reference engine: the paper's way, respondent by respondent."""

@@ -1,0 +1,125 @@
+"""The reference engine: a cell the way the paper's code runs it, row by row.
+
+The same rows, the same parameters and the same metrics as :mod:`hushpoll_training.runs.cell`;
+perturbed by multi-freq-ldpy's clients one respondent at a time (:mod:`.reference_clients`), encoded
+as one vector per respondent and attribute, joined as dense tables, and fitted by LightGBM's own
+scikit-learn classifier. Not copied are: a domain taken from the data's distinct values (it is the
+survey's), columns in the order of a set (they are in the survey's), and AUC of predicted labels
+(``roc_auc`` ranks scores; ``balanced_acc`` is that number under its name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.target import THRESHOLD, Target
+from hushpoll_training.evaluation.evaluation import Evaluation, evaluate_scores
+from hushpoll_training.experiments.reference.clients import (
+    Encode,
+    check_clients,
+    encoder,
+    one_hot_encoder,
+    seeded,
+)
+from hushpoll_training.learners.parameters import check_parameters
+from hushpoll_training.models.model import Codes, take
+from hushpoll_training.runs.cell import TEST_SIZE, split_rows
+from hushpoll_training.runs.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceCell:
+    """What one run gave.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        On the clear test rows.
+    timings : mapping of str to float
+        Seconds for ``perturb`` (encoding included: the two are one step here), ``fit`` and
+        ``score``.
+    """
+
+    evaluation: Evaluation
+    timings: Mapping[str, float]
+
+
+def reference_cell(
+    published: Published,
+    codes: Codes,
+    seed: int,
+    parameters: Mapping[str, Any],
+    threads: int = 1,
+    *,
+    perturbed: bool = True,
+    test_size: float = TEST_SIZE,
+) -> ReferenceCell:
+    """Run a cell, or its baseline, the paper's way; see :func:`hushpoll_training.runs.cell.cell`.
+
+    Parameters
+    ----------
+    published, codes, seed, parameters, threads, test_size
+        As there. The records differ from ours at the same seed, being other draws.
+    perturbed : bool
+        Whether the training part is; False gives the NonDP baseline.
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument, or a target that is itself perturbed, which this engine has no way for.
+    HushpollError
+        For a version of a library that would give wrong results.
+    MissingExtra
+        If multi-freq-ldpy is not installed.
+    """
+    from lightgbm import LGBMClassifier
+
+    check_clients()
+    target = Target.clear(published)
+    if published.attribute(target.name).oracle is not None:
+        raise InvalidParameter(
+            f"the target {target.name} is perturbed, which the engine reference cannot learn from; "
+            "use the engine hushpoll, or a target in clear",
+            field="engine",
+        )
+    train, test = split_rows(published, codes, seed, test_size)
+    fitted, tested = take(codes, train), take(codes, test)
+    label, answered = target.labels(fitted[target.name])
+    clock = Stopwatch()
+    with seeded([seed, int(published.digest, 16)]):
+        features = _table(published, take(fitted, answered), perturbed=perturbed)
+    clock.lap("perturb")
+    settings: dict[str, Any] = check_parameters(parameters)
+    model = LGBMClassifier(
+        objective="binary", random_state=seed, n_jobs=threads, verbosity=-1, **settings
+    )
+    model.fit(features, label[answered])
+    clock.lap("fit")
+    raw = np.asarray(model.predict_proba(_table(published, tested, perturbed=False)))[:, 1]
+    found = evaluate_scores(published, tested, raw, (raw > THRESHOLD).astype(np.int64))
+    clock.lap("score")
+    return ReferenceCell(found, clock.laps)
+
+
+def _table(published: Published, codes: Codes, *, perturbed: bool) -> pd.DataFrame:
+    parts = []
+    for one in published.attributes:
+        if one.role == "target":
+            continue
+        encode = one_hot_encoder(one.k)
+        if perturbed and one.oracle is not None:
+            encode = encoder(one.oracle.name, one.k, float(one.oracle.epsilon))
+        names = [f"{one.name}_{value}" for value in range(one.k)]
+        parts.append(pd.DataFrame(_rows(encode, codes[one.name].tolist()), columns=names))
+    return pd.concat(parts, axis=1)
+
+
+def _rows(encode: Encode, values: Iterable[int]) -> list[Any]:
+    return [encode(value) for value in values]

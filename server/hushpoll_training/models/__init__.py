@@ -1,0 +1,1 @@
+"""Fitted models: used, saved, and read again safely."""

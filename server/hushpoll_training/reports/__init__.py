@@ -1,0 +1,1 @@
+"""Reports and model cards as text and as HTML."""

@@ -1,0 +1,162 @@
+"""A model card: what a model is, what it was made from, how good and how fair it is, its limits.
+
+After Mitchell et al., "Model Cards for Model Reporting" (FAT* 2019). The card is a function of the
+run's record alone, so that it can be made again for any model that was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
+from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+
+FORMAT: Final = 1
+
+ENCODINGS: Final[Mapping[str, str]] = {
+    "indicator": "one column per category: whether the randomised record supports it",
+    "posterior": "one column per category: how likely the category is, given the randomised record "
+    "and the categories' estimated shares",
+}
+
+
+def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the card of a run, as JSON.
+
+    Parameters
+    ----------
+    record : mapping
+        As :func:`hushpoll_training.runs.record.run_record` describes a run.
+    """
+    manifest, target, survey = record["manifest"], record["target"], record["survey"]
+    return {
+        "format": FORMAT,
+        "kind": "model card",
+        "title": f"{manifest.get('title', survey['name'])}: {target['name']}",
+        "finished": record["finished"],
+        "model": {
+            "predicts": target["name"],
+            "positive": target["positive"],
+            "negative": target["negative"],
+            "learner": "LightGBM, gradient boosted trees, binary",
+            "encoding": record["encoding"],
+            "encoding_is": ENCODINGS[record["encoding"]],
+            "parameters": record["parameters"],
+            "seed": record["seed"],
+            "threshold": 0.5,
+        },
+        "survey": {
+            **survey,
+            "title": manifest.get("title"),
+            "epsilon": record["epsilon"],
+            "split": record["split"],
+            "protocol": record["protocol"],
+            "attributes": [_attribute(one) for one in manifest["attributes"]],
+            "protected": manifest.get("protected"),
+        },
+        "data": {
+            "mode": record["mode"],
+            "rows": record["rows"],
+            "inputs": record["inputs"],
+            "tested_on": record["tested_on"],
+            "baseline_is": record["baseline_is"],
+        },
+        "confidence": record.get("confidence"),
+        "metrics": _metrics(record),
+        "unmeasured": record["unmeasured"],
+        "fairness": record.get("fairness"),
+        "limits": limits(record),
+        "versions": record["versions"],
+    }
+
+
+def limits(record: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must not conclude from the numbers, in words."""
+    epsilon, target = record["epsilon"], record["target"]
+    found = [
+        f"Sensitive answers were randomised person by person before anything was learned from "
+        f"them; what one person gave for them reveals at most epsilon {epsilon} in all. Attributes "
+        "marked as in clear are not covered by that.",
+        "The model was fitted to randomised records. Scores are for rows in clear; fed with "
+        "randomised records it behaves otherwise, which is what an audit calls “as deployed on LDP "
+        "records” (hushpoll fairness).",
+    ]
+    if record["ldp"] is None:
+        found.append(f"Nothing was measured: {record['unmeasured']}.")
+    elif record["mode"] == "simulation":
+        found.append(
+            "This is a simulation: rows in clear were split, one part was randomised as devices "
+            f"would have done, and the metrics are of {record['tested_on']}. No respondent's real "
+            "report was involved."
+        )
+    else:
+        found.append(
+            f"Metrics are of {record['tested_on']}: people who agreed to give their answers in "
+            "clear. They say something about all respondents only as far as the panel resembles "
+            "them."
+        )
+    if record["ldp"] is not None:
+        found.append(
+            "Intervals are about other people drawn like those who were tested, with this model; "
+            "they do not tell how another training, with other noise, would have come out."
+        )
+        found.append(
+            "Each interval holds by itself: of 20 at 95 %, one is expected to miss. They hold for "
+            "one look at the results, decided on beforehand: if several models are compared, or "
+            "the model is measured again until a result pleases, more of them miss."
+        )
+    if target["p"] != 1.0:
+        found.append(
+            f"The target was randomised as well: a label is the truth with probability "
+            f"{target['p']:.3g}. Scores are corrected for that."
+        )
+    protected = record["manifest"].get("protected")
+    if protected is None:
+        found.append("The manifest declares no protected attribute, so no fairness was measured.")
+    else:
+        found.append(
+            "Fairness is about the groups named here and no others. That a difference is small "
+            "does not show that the predictions do no harm, and a group that is too small to be "
+            "measured is not thereby treated alike."
+        )
+    return found
+
+
+def _attribute(one: Mapping[str, Any]) -> dict[str, Any]:
+    categories = list(one["categories"])
+    return {
+        "name": one["name"],
+        "role": one["role"],
+        "protocol": one.get("protocol"),
+        "epsilon": one.get("epsilon"),
+        "categories": len(categories) + (one.get("missing") is not None),
+    }
+
+
+def _metrics(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return value and interval per metric and model; fairness intervals are the report's."""
+    if record["ldp"] is None:
+        return None
+    found: dict[str, Any] = {}
+    for model in ("ldp", "baseline"):
+        values = record[model]
+        intervals = (record.get("intervals") or {}).get(model) or {}
+        compared = _compared((record.get("fairness") or {}).get(model))
+        found[model] = {
+            name: {
+                "value": values[name],
+                "interval": intervals.get(name) if name in UTILITY else compared.get(name),
+            }
+            for name in (*UTILITY, *FAIRNESS)
+        }
+    return found
+
+
+def _compared(reports: list[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """Return the closed-form limits of the manifest's two groups."""
+    for report in reports or ():
+        if report["reference_is"] == BY_MANIFEST:
+            metrics = report["comparisons"][0]["metrics"]
+            return {name: found.get("closed_form") for name, found in metrics.items()}
+    return {}

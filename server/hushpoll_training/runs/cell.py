@@ -1,0 +1,203 @@
+"""One cell of an experiment: split, perturb the training part, fit, score on the truth.
+
+A cell depends on nothing but its arguments, so that a grid of them can run in any order, in several
+processes, and be resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import train_test_split
+
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.target import Target
+from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
+from hushpoll_training.learners.lightgbm_learner import check_seed
+from hushpoll_training.models.model import (
+    Codes,
+    Model,
+    OnRound,
+    count_rows,
+    fit_clear,
+    fit_records,
+    take,
+)
+from hushpoll_training.runs.stopwatch import Stopwatch
+
+BASELINE = "NonDP"
+TEST_SIZE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one run gave.
+
+    Attributes
+    ----------
+    protocol, split, epsilon : str
+        As in results.csv; ``NonDP``, ``none`` and ``inf`` for the baseline.
+    seed : int
+        Of the split, the noise and the learner.
+    evaluation : Evaluation
+        On the clear test rows.
+    model : Model
+        Fitted to the training rows.
+    timings : mapping of str to float
+        Seconds for ``perturb``, ``fit`` (encoding included) and ``score``.
+    """
+
+    protocol: str
+    split: str
+    epsilon: str
+    seed: int
+    evaluation: Evaluation
+    model: Model
+    timings: Mapping[str, float]
+
+
+def cell(
+    published: Published,
+    codes: Codes,
+    seed: int,
+    parameters: Mapping[str, Any],
+    threads: int = 1,
+    *,
+    test_size: float = TEST_SIZE,
+    on_round: OnRound | None = None,
+    encoding: str = "indicator",
+) -> Cell:
+    """Train on the perturbed training part and test on the clear rest.
+
+    Parameters
+    ----------
+    published : Published
+        Protocols and budget.
+    codes : mapping of str to int64[n]
+        Every attribute of the survey in clear, codes in [0, k).
+    seed : int
+        In [0, 2^31). The noise also depends on the survey's digest, so that cells of one seed are
+        split alike and perturbed independently.
+    parameters : mapping
+        See :data:`hushpoll_training.learners.parameters.PARAMETERS`.
+    threads : int
+        For fitting and scoring; results do not depend on it.
+    test_size : float
+        Share of the rows to test on, in (0, 1).
+    on_round : callable, optional
+        Called with (boosting rounds done, rounds in all).
+    encoding : {"indicator", "posterior"}
+        How records become features; see :mod:`hushpoll_training.encodings.encoding`.
+
+    Raises
+    ------
+    InvalidParameter
+        For a bad argument, or data too small to split.
+    """
+    train, test = split_rows(published, codes, seed, test_size)
+    clock = Stopwatch()
+    records = encode_many(published, take(codes, train), perturbation(published, seed))
+    clock.lap("perturb")
+    model = fit_records(
+        published,
+        records,
+        parameters,
+        seed=seed,
+        threads=threads,
+        on_round=on_round,
+        encoding=encoding,
+    )
+    clock.lap("fit")
+    found = evaluate(model, take(codes, test), threads=threads)
+    clock.lap("score")
+    return Cell(
+        protocol=protocol_name(published),
+        split=published.split.kind,
+        epsilon=format_epsilon(published.epsilon),
+        seed=seed,
+        evaluation=found,
+        model=model,
+        timings=clock.laps,
+    )
+
+
+def baseline_cell(
+    published: Published,
+    codes: Codes,
+    seed: int,
+    parameters: Mapping[str, Any],
+    threads: int = 1,
+    *,
+    test_size: float = TEST_SIZE,
+    on_round: OnRound | None = None,
+) -> Cell:
+    """Train on the same rows as :func:`cell`, in clear: the NonDP baseline."""
+    train, test = split_rows(published, codes, seed, test_size)
+    clock = Stopwatch()
+    clock.lap("perturb")
+    model = fit_clear(
+        published,
+        take(codes, train),
+        parameters,
+        seed=seed,
+        threads=threads,
+        on_round=on_round,
+    )
+    clock.lap("fit")
+    found = evaluate(model, take(codes, test), threads=threads)
+    clock.lap("score")
+    return Cell(BASELINE, "none", "inf", seed, found, model, clock.laps | {"perturb": 0.0})
+
+
+def split_rows(
+    published: Published, codes: Codes, seed: int, test_size: float = TEST_SIZE
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return row numbers to train and to test on: shuffled, stratified on the target.
+
+    Raises
+    ------
+    InvalidParameter
+        For a seed or a test size out of bounds, or a category of the target with a single row.
+    """
+    check_seed(seed)
+    if not 0 < test_size < 1:
+        raise InvalidParameter(
+            f"test size is {test_size}; it must lie between 0 and 1, such as 0.2", field="test_size"
+        )
+    target = codes[Target.clear(published).name]
+    try:
+        train, test = train_test_split(
+            np.arange(count_rows(codes)),
+            test_size=test_size,
+            random_state=seed,
+            stratify=target,
+        )
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{len(target)} rows cannot be split with {test_size:g} of them to test on, stratified "
+            f"on the target ({error}); give more rows of each category",
+            field="data",
+        ) from error
+    return train, test
+
+
+def perturbation(published: Published, seed: int) -> np.random.Generator:
+    """Return the generator of one cell's noise."""
+    return np.random.default_rng([seed, int(published.digest, 16)])
+
+
+def protocol_name(published: Published) -> str:
+    """Return the one protocol of the sensitive attributes, or all, joined by ``+``."""
+    names = {
+        one.oracle.name: None
+        for one in published.perturbed
+        if one.role == "sensitive" and one.oracle is not None
+    }
+    return "+".join(names) or "none"

@@ -1,0 +1,1 @@
+"""What the commands of both sides share (extra ``cli``)."""

@@ -1,0 +1,225 @@
+"""What the commands of both sides share (extra ``cli``): exit codes, ``--json``, progress.
+
+Exit codes: 0 done; 1 refused or failed; 2 usage; 3 an extra is missing; 4 the network or the other
+side failed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar
+
+from hushpoll_protocols import HushpollError, MissingExtra, TransportError
+from hushpoll_shared.spelling.text import made_printable, printable, printable_lines
+
+try:
+    import click
+except ImportError:
+    raise MissingExtra("cli", "the command line") from None
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+MISSING_EXTRA: Final = 3
+NETWORK: Final = 4
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def exit_code(error: HushpollError | OSError) -> int:
+    """Return the exit code that an error ends a command with.
+
+    A `TransportError` that got no answer, or one that may pass, is 4; an answer that refuses is 1.
+    """
+    if isinstance(error, MissingExtra):
+        return MISSING_EXTRA
+    if isinstance(error, TransportError):
+        return NETWORK if error.retryable or error.status is None else FAILED
+    return FAILED
+
+
+def describe(error: HushpollError | OSError) -> str:
+    """Return an error in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return printable(f"{where}{error.strerror}")
+    return " ".join(printable(error).split()) or type(error).__name__
+
+
+def fail(error: HushpollError | OSError) -> NoReturn:
+    """Say what went wrong in one line on standard error, and end the command."""
+    click.echo(f"Error: {describe(error)}", err=True)
+    sys.exit(exit_code(error))
+
+
+def reports_errors(command: Callable[_Args, _Result]) -> Callable[_Args, _Result]:
+    """Make a command end with one line and an exit code where it raises an error of ours.
+
+    Only `HushpollError` and `OSError` (a file that is not there) are a user's to correct; anything
+    else is a fault in the program and keeps its traceback.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
+        try:
+            return command(*args, **kwargs)
+        except BrokenPipeError:
+            # The reader of a pipe has seen enough; click ends the command quietly.
+            raise
+        except (HushpollError, OSError) as error:
+            fail(error)
+
+    return wrapped
+
+
+def json_option(command: _Command) -> _Command:
+    """Add ``--json``, passed to the command as `as_json`."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+    )(command)
+
+
+def json_text(document: object) -> str:
+    """Return a document as JSON that is safe in a terminal and holds the same texts.
+
+    Characters that :func:`hushpoll_shared.spelling.text.printable` would replace are escaped.
+    """
+    found = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    if found.isascii():
+        return found
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in found)
+
+
+def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:
+    """Print a result on standard output, as JSON or as text, without what would move a cursor.
+
+    A text that a server wrote can still hold lines of its own: such results go to
+    :func:`emit_answer`.
+
+    Parameters
+    ----------
+    document : object
+        The result as JSON; nan and infinity are refused, for they are no JSON.
+    text : str or callable
+        The result in words, or what makes it.
+    as_json : bool
+        Which of the two to print.
+    """
+    if as_json:
+        click.echo(json_text(document))
+    else:
+        click.echo(printable_lines(text() if callable(text) else text))
+
+
+def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) -> None:
+    """Print what a server answered.
+
+    Parameters
+    ----------
+    document : object
+        The answer, JSON.
+    text : callable
+        Makes text of the answer, of which every string is printable and has no line breaks.
+    as_json : bool
+        Whether to print the answer itself instead.
+
+    Raises
+    ------
+    TransportError
+        The answer does not have the form that `text` needs.
+    """
+    try:
+        words = json_text(document) if as_json else printable_lines(text(made_printable(document)))
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        raise TransportError(
+            "the server's answer does not have the form that this command knows; check that the "
+            "address is a hushpoll server's and that both sides have the same version",
+            retryable=False,
+        ) from None
+    click.echo(words)
+
+
+@contextmanager
+def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error while a long piece of work runs.
+
+    It shows the rate and the time left. Nothing is drawn where standard error is no terminal.
+
+    Parameters
+    ----------
+    description : str
+        What is going on.
+    total : int or None
+        Number of steps, or None where it is not known.
+
+    Yields
+    ------
+    callable
+        Call it with the number of steps just done.
+    """
+    # Only long commands pay for importing it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True, markup=False, emoji=False)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(description, total=total, rate="")
+
+        def advance(steps: int) -> None:
+            bar.update(task, advance=steps, rate=f"{bar.tasks[0].speed or 0:,.0f}/s")
+
+        yield advance
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error that somebody else works, and for how long.
+
+    Nothing is drawn where standard error is no terminal.
+
+    Parameters
+    ----------
+    description : str
+        What is waited for.
+
+    Yields
+    ------
+    callable
+        Call it with the state that the work is in.
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, markup=False, emoji=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[state]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as line:
+        task = line.add_task(description, total=None, state="")
+        yield lambda state: line.update(task, state=printable(state))

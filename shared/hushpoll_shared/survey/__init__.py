@@ -1,0 +1,1 @@
+"""A survey: its manifest, the split of its budget, and the published form that devices check."""

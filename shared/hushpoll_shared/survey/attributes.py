@@ -1,0 +1,251 @@
+"""One question of a survey: its role and its domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Final
+
+from hushpoll_protocols import (
+    K_MAX,
+    K_MIN,
+    PROTOCOLS,
+    FrequencyOracle,
+    InvalidParameter,
+    format_epsilon,
+)
+from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
+from hushpoll_shared.spelling.text import (
+    CATEGORY_LENGTH,
+    QUESTION_LENGTH,
+    check_name,
+    check_text,
+    normalized,
+    show,
+)
+
+ROLES: Final = ("sensitive", "plain", "target")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One question: a name, a role and an ordered, finite domain that never comes from data.
+
+    Parameters
+    ----------
+    name : str
+        1 to 64 characters out of ``a-z 0-9 _ -``.
+    role : str
+        ``"sensitive"`` (perturbed), ``"plain"`` (in clear) or ``"target"`` (what is predicted;
+        perturbed if it names a protocol).
+    categories : tuple of str
+        The possible answers in order; the position is the code.
+    missing : str or None
+        Label of one more category, last, for an answer skipped or refused.
+    question : str or None
+        What the respondent is asked.
+    protocol : str or None
+        Name of the protocol, for a perturbed attribute.
+    positive : str or None
+        For a target: the category that counts as 1.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the attribute, if any of it breaks a rule.
+    """
+
+    name: str
+    role: str
+    categories: tuple[str, ...]
+    missing: str | None = None
+    question: str | None = None
+    protocol: str | None = None
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="attributes[].name")
+        where = f"attributes[{self.name}]"
+        if self.role not in ROLES:
+            raise InvalidParameter(
+                f"{where}.role is {show(self.role)}; a role is one of {', '.join(ROLES)}",
+                field=f"{where}.role",
+            )
+        self._check_domain(where)
+        if self.question is not None:
+            check_text(self.question, field=f"{where}.question", longest=QUESTION_LENGTH)
+        if self.protocol is not None:
+            self._check_protocol(where)
+        if self.positive is not None:
+            self._check_positive(where)
+
+    def _check_domain(self, where: str) -> None:
+        seen: set[str] = set()
+        for position, category in enumerate(self.categories):
+            path = f"{where}.categories[{position}]"
+            check_text(category, field=path, longest=CATEGORY_LENGTH)
+            if category in seen:
+                raise InvalidParameter(
+                    f"{where} has the category {show(category)} twice; each category of a domain "
+                    "is listed once: remove one",
+                    field=f"{where}.categories",
+                )
+            seen.add(category)
+        if self.missing is not None:
+            check_text(self.missing, field=f"{where}.missing", longest=CATEGORY_LENGTH)
+            if self.missing in seen:
+                raise InvalidParameter(
+                    f"{where}.missing is {show(self.missing)}, which is also listed in its "
+                    "categories; the missing category is one more: remove it from the categories",
+                    field=f"{where}.missing",
+                )
+        if not K_MIN <= self.k <= K_MAX:
+            raise InvalidParameter(
+                f"{where} has a domain of size {self.k}; a domain has {K_MIN} to {K_MAX} "
+                "categories, the missing one included: add or merge categories",
+                field=f"{where}.categories",
+            )
+
+    def _check_protocol(self, where: str) -> None:
+        check_protocol(self.protocol, field=f"{where}.protocol")
+        if self.role == "plain":
+            raise InvalidParameter(
+                f"{where} is plain and names the protocol {self.protocol}; plain answers leave in "
+                "clear: make its role sensitive, or remove the protocol",
+                field=f"{where}.protocol",
+            )
+
+    def _check_positive(self, where: str) -> None:
+        if self.role != "target":
+            raise InvalidParameter(
+                f"{where}.positive is {show(self.positive)} but its role is {self.role}; only a "
+                "target has a positive category: remove it",
+                field=f"{where}.positive",
+            )
+        if self.positive not in self.categories:
+            raise InvalidParameter(
+                f"{where}.positive is {show(self.positive)}, which is none of its categories; "
+                "name one of them",
+                field=f"{where}.positive",
+            )
+
+    @cached_property
+    def domain(self) -> tuple[str, ...]:
+        """The categories in code order, the missing one last."""
+        return self.categories if self.missing is None else (*self.categories, self.missing)
+
+    @property
+    def k(self) -> int:
+        """Domain size, 2..65536."""
+        return len(self.categories) + (self.missing is not None)
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether answers leave the device only through a protocol."""
+        return self.role == "sensitive" or (self.role == "target" and self.protocol is not None)
+
+    def code(self, answer: object) -> int:
+        """Return the code of an answer, 0..k-1.
+
+        Parameters
+        ----------
+        answer : str, int or None
+            A category; an integer stands for its decimal string; None for the missing category.
+
+        Raises
+        ------
+        InvalidParameter
+            If the answer is none of the categories, or absent where there is no missing category.
+            The message names the attribute and its categories, never the answer.
+        """
+        if answer is None:
+            if self.missing is None:
+                raise InvalidParameter(
+                    f"{self.name} has no answer, and the survey gives it no category for a missing "
+                    f"one; answer with one of {_listed(self.domain)}",
+                    field=self.name,
+                )
+            return self.k - 1
+        given = type(answer).__name__
+        if type(answer) is int and abs(answer) <= LARGEST_INTEGER:
+            answer = str(answer)
+        code = self._codes.get(answer) if isinstance(answer, str) else None
+        if code is None:
+            code = self._codes.get(normalized(answer)) if isinstance(answer, str) else None
+        if code is None:
+            raise InvalidParameter(
+                f"the answer to {self.name} (of type {given}) is not in the "
+                f"survey; answer with one of {_listed(self.domain)}",
+                field=self.name,
+            )
+        return code
+
+    @cached_property
+    def _codes(self) -> dict[object, int]:
+        return {category: code for code, category in enumerate(self.domain)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribute as JSON, without what is absent."""
+        document: dict[str, Any] = {
+            "name": self.name,
+            "role": self.role,
+            "categories": list(self.categories),
+        }
+        for key in ("missing", "question", "protocol", "positive"):
+            value = getattr(self, key)
+            if value is not None:
+                document[key] = value
+        return document
+
+
+@dataclass(frozen=True)
+class PublishedAttribute(Attribute):
+    """An attribute of a published survey: a perturbed one has the oracle that devices use.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        The protocol at this attribute's k and epsilon; None for an attribute in clear.
+    """
+
+    oracle: FrequencyOracle | None = None
+
+    @property
+    def epsilon(self) -> Decimal | None:
+        """What one answer is charged, in [1e-6, 64]; None in clear."""
+        return None if self.oracle is None else self.oracle.epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribute as it stands in the published form."""
+        document = super().to_dict()
+        if self.oracle is not None:
+            document["epsilon"] = format_epsilon(self.oracle.epsilon)
+            document["parameters"] = dict(self.oracle.parameters)
+            document["thresholds"] = hex_thresholds(self.oracle)
+        return document
+
+
+def hex_thresholds(oracle: FrequencyOracle) -> dict[str, str]:
+    """Return an oracle's thresholds out of 2^64, each as 16 lower-case hexadecimal digits."""
+    return {name: f"{value:016x}" for name, value in oracle.thresholds.items()}
+
+
+def check_protocol(value: object, *, field: str) -> str:
+    """Return `value` if it is the name of a protocol.
+
+    Raises
+    ------
+    InvalidParameter
+        Otherwise.
+    """
+    if not isinstance(value, str) or value not in PROTOCOLS:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; a protocol is one of {', '.join(PROTOCOLS)}", field=field
+        )
+    return value
+
+
+def _listed(domain: tuple[str, ...]) -> str:
+    shown = ", ".join(show(category) for category in domain[:12])
+    return shown if len(domain) <= 12 else f"{shown}, ... ({len(domain)} categories)"

@@ -1,0 +1,177 @@
+"""How one epsilon is divided among the perturbed attributes of a survey.
+
+Splits of Arcolezi, Makhlouf and Palamidessi (DBSec 2023, section 3.2): uniform and k-based; and
+explicit weights. A draft may also ask for `optimal`, which is published as the weights that it
+comes to (:mod:`hushpoll_shared.survey.optimal`). Parts are exact rationals rounded down to 12
+places, so that they can never sum to more than the total (sequential composition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from hushpoll_protocols import EPSILON_MAX, EPSILON_MIN, InvalidParameter, format_epsilon
+from hushpoll_shared.spelling.decimals import PLACES, check_canonical, parse_weight
+from hushpoll_shared.spelling.text import show
+
+NAMED_SPLITS: Final = ("uniform", "k-based")
+OPTIMAL: Final = "optimal"
+DRAFT_SPLITS: Final = (*NAMED_SPLITS, OPTIMAL)
+"""Rules that a draft may name; `optimal` is published as weights."""
+_UNIT: Final = 10**PLACES
+
+
+@dataclass(frozen=True)
+class Split:
+    """A rule that gives each perturbed attribute its share.
+
+    Parameters
+    ----------
+    kind : str
+        ``"uniform"``, ``"k-based"`` or ``"weights"``; in a draft also ``"optimal"``.
+    weights : tuple of (str, Decimal)
+        For ``"weights"`` only: each perturbed attribute with its weight, in (0, 1000000].
+    """
+
+    kind: str
+    weights: tuple[tuple[str, Decimal], ...] = ()
+
+    @classmethod
+    def parse(cls, value: object, *, canonical: bool = False) -> Split:
+        """Read ``"uniform"``, ``"k-based"``, ``"optimal"`` or ``{"weights": {attribute: number}}``.
+
+        Parameters
+        ----------
+        value : object
+            The JSON or YAML value, or a Split, which is returned.
+        canonical : bool
+            Whether it is a published one: each weight is a decimal string in its one spelling, and
+            `optimal` has become weights.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is none of these, or a weight is outside its interval.
+        """
+        if isinstance(value, Split):
+            return value
+        names = NAMED_SPLITS if canonical else DRAFT_SPLITS
+        if isinstance(value, str) and value in names:
+            return cls(value)
+        weights = value.get("weights") if isinstance(value, Mapping) and len(value) == 1 else None
+        if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
+            raise InvalidParameter(
+                f"split is {show(value)}; it must be {', '.join(names)}, or a mapping "
+                "{weights: {attribute: number}}",
+                field="split",
+            )
+        pairs = []
+        for name, weight in weights.items():
+            path = f"split.weights[{name[:80]}]"
+            if canonical:
+                check_canonical(weight, field=path)
+            pairs.append((name, parse_weight(weight, field=path)))
+        return cls("weights", tuple(sorted(pairs)))
+
+    def to_json(self) -> str | dict[str, dict[str, str]]:
+        """Return the split as it stands in a published manifest."""
+        if self.kind != "weights":
+            return self.kind
+        return {"weights": {name: format_epsilon(weight) for name, weight in self.weights}}
+
+    def shares(self, sizes: Mapping[str, int]) -> dict[str, Fraction]:
+        """Return each attribute's share of the total, exactly; the shares sum to 1.
+
+        Parameters
+        ----------
+        sizes : mapping of str to int
+            Domain size k of every perturbed attribute.
+
+        Raises
+        ------
+        InvalidParameter
+            If the weights do not name exactly these attributes, or for `optimal`, which needs to
+            know their protocols.
+        """
+        if self.kind == OPTIMAL:
+            raise InvalidParameter(
+                "the optimal split depends on the protocols, not only on the domains' sizes; "
+                "resolve the manifest, which finds its weights",
+                field="split",
+            )
+        if self.kind == "weights":
+            given = dict(self.weights)
+            for name in given.keys() - sizes.keys():
+                raise InvalidParameter(
+                    f"split.weights names {show(name)}, which is not a perturbed attribute; "
+                    f"the perturbed attributes are {', '.join(sizes)}: remove it",
+                    field=f"split.weights[{name[:80]}]",
+                )
+            for name in sizes:
+                if name not in given:
+                    raise InvalidParameter(
+                        f"split.weights gives {name} no weight; "
+                        "every perturbed attribute needs one: add it",
+                        field=f"split.weights[{name}]",
+                    )
+            parts = {name: Fraction(given[name]) for name in sizes}
+        elif self.kind == "k-based":
+            parts = {name: Fraction(k) for name, k in sizes.items()}
+        else:
+            parts = dict.fromkeys(sizes, Fraction(1))
+        total = sum(parts.values(), Fraction(0))
+        return {name: part / total for name, part in parts.items()}
+
+
+UNIFORM: Final = Split("uniform")
+
+
+def split_budget(
+    epsilon: Decimal, sizes: Mapping[str, int], split: Split | str
+) -> dict[str, Decimal]:
+    """Divide `epsilon` among the perturbed attributes.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        The survey's total, in [1e-6, 64].
+    sizes : mapping of str to int
+        Domain size k of every perturbed attribute.
+    split : Split or str
+        The rule.
+
+    Returns
+    -------
+    dict of str to Decimal
+        In the order of `sizes`; each in [1e-6, 64], rounded down to 12 places; their sum is at
+        most `epsilon`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a part is under 1e-6, naming the attribute.
+    """
+    if not sizes:
+        raise InvalidParameter(
+            "no attribute is perturbed, so epsilon would protect nothing; "
+            "make at least one attribute sensitive",
+            field="attributes",
+        )
+    rule = Split.parse(split)
+    parts: dict[str, Decimal] = {}
+    for name, share in rule.shares(sizes).items():
+        units = Fraction(epsilon) * share * _UNIT // 1
+        part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+        if not EPSILON_MIN <= part <= EPSILON_MAX:
+            raise InvalidParameter(
+                f"the {rule.kind} split of epsilon {format_epsilon(epsilon)} leaves {name} with "
+                f"{format_epsilon(part)}, outside [1e-6, {EPSILON_MAX}]; raise epsilon, or choose "
+                f"a split that gives {name} more",
+                field=f"attributes[{name}].epsilon",
+            )
+        parts[name] = part
+    return parts

@@ -1,0 +1,269 @@
+"""The draft of a survey: what its author writes, before the budget is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from hushpoll_protocols import InvalidParameter, create
+from hushpoll_shared.spelling.canonical import canonical_json, parse_json
+from hushpoll_shared.spelling.text import normalized, show
+from hushpoll_shared.survey.attributes import PublishedAttribute, check_protocol
+from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
+from hushpoll_shared.survey.drafts import check_keys, read_attribute
+from hushpoll_shared.survey.protected import read_protected
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import DAILY, DEFAULT_BATCH, Terms
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_REQUIRED: Final = ("name", "version", "title", "epsilon", "attributes")
+_KEYS: Final = frozenset(
+    {
+        *_REQUIRED,
+        "description",
+        "opens",
+        "closes",
+        "split",
+        "protocol",
+        "protected",
+        "submission",
+        "minimum_batch",
+        "release",
+        "population",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest(Terms):
+    """A draft: `Terms` with the author's shorthands.
+
+    Parameters
+    ----------
+    protocol : str or None
+        Protocol of every sensitive attribute that names none.
+    population : mapping or None
+        A synthetic population for simulation; never published.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field or the attribute, if any of it breaks a rule.
+    """
+
+    protocol: str | None = None
+    population: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.protocol is not None:
+            check_protocol(self.protocol, field="protocol")
+        for one in self.attributes:
+            if one.perturbed and one.protocol is None and self.protocol is None:
+                raise InvalidParameter(
+                    f"{one.name} is sensitive and names no protocol, and the survey names none "
+                    "either; give the attribute or the survey a protocol, such as OUE",
+                    field=f"attributes[{one.name}].protocol",
+                )
+        if self.population is not None:
+            if not isinstance(self.population, Mapping):
+                raise InvalidParameter(
+                    f"population is {show(self.population)}; it must be a mapping",
+                    field="population",
+                )
+            try:
+                canonical_json(self.population)
+            except InvalidParameter as error:
+                raise InvalidParameter(f"population: {error}", field="population") from None
+
+    @classmethod
+    def from_dict(cls, value: object) -> Manifest:
+        """Read a draft.
+
+        Text is brought into Unicode normal form C, ``range`` is expanded, a single protected
+        category may stand for a list.
+
+        Parameters
+        ----------
+        value : object
+            The JSON or YAML value.
+
+        Raises
+        ------
+        InvalidParameter
+            Naming the field or the attribute; also for any key that is not known.
+        """
+        if not isinstance(value, Mapping):
+            raise InvalidParameter(
+                f"the manifest is {show(value)}; it must be a mapping with {', '.join(_REQUIRED)}",
+                field="manifest",
+            )
+        check_keys(value, _KEYS, _REQUIRED, where="")
+        attributes = value["attributes"]
+        if not isinstance(attributes, list | tuple):
+            raise InvalidParameter(
+                f"attributes is {show(attributes)}; it must be a list of attributes",
+                field="attributes",
+            )
+        return cls(
+            name=value["name"],
+            version=value["version"],
+            title=cast("str", normalized(value["title"])),
+            epsilon=value["epsilon"],
+            split=Split.parse(_given(value, "split", "uniform")),
+            attributes=tuple(
+                read_attribute(one, position=position) for position, one in enumerate(attributes)
+            ),
+            description=cast("str | None", normalized(value.get("description"))),
+            opens=value.get("opens"),
+            closes=value.get("closes"),
+            protected=read_protected(_normalized_groups(value.get("protected"))),
+            submission=_given(value, "submission", "open"),
+            minimum_batch=_given(value, "minimum_batch", DEFAULT_BATCH),
+            release=_given(value, "release", DAILY),
+            protocol=value.get("protocol"),
+            population=value.get("population"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the draft as JSON; `from_dict` reads it back to an equal manifest."""
+        document = self._terms_dict()
+        for key in ("protocol", "population"):
+            value = getattr(self, key)
+            if value is not None:
+                document[key] = value
+        return document
+
+    def budget(self) -> dict[str, Decimal]:
+        """Return the epsilon of every perturbed attribute, in record order; see `split_budget`.
+
+        Raises
+        ------
+        InvalidParameter
+            If a part falls under 1e-6, naming the attribute.
+        """
+        sizes = {one.name: one.k for one in self.attributes if one.perturbed}
+        return split_budget(self.epsilon, sizes, self.published_split())
+
+    def published_split(self) -> Split:
+        """Return the split as it will be published: `optimal` as the weights that it comes to.
+
+        Raises
+        ------
+        InvalidParameter
+            If the total is too small for so many attributes.
+        """
+        if self.split.kind != OPTIMAL:
+            return self.split
+        # A device never resolves a draft, so it does not pay for the search's import.
+        from hushpoll_shared.survey.optimal import optimal_split
+
+        return optimal_split(self.epsilon, self.perturbed())
+
+    def perturbed(self) -> dict[str, tuple[str, int]]:
+        """Return the protocol and the domain size of every perturbed attribute."""
+        found = {}
+        for one in self.attributes:
+            protocol = one.protocol or self.protocol
+            if one.perturbed and protocol is not None:
+                found[one.name] = (protocol, one.k)
+        return found
+
+    def resolve(self) -> Published:
+        """Resolve the budget and the protocols' parameters into the form that is published.
+
+        Raises
+        ------
+        InvalidParameter
+            If a part of the budget is outside its interval or a protocol refuses its (k, epsilon),
+            naming the attribute.
+        """
+        split = self.published_split()
+        budget = replace(self, split=split).budget()
+        attributes = []
+        for one in self.attributes:
+            protocol = (one.protocol or self.protocol) if one.perturbed else None
+            oracle = None
+            if protocol is not None:
+                try:
+                    oracle = create(protocol, k=one.k, epsilon=budget[one.name])
+                except InvalidParameter as error:
+                    path = f"attributes[{one.name}].{error.field}"
+                    raise InvalidParameter(f"{one.name}: {error}", field=path) from None
+            attributes.append(
+                PublishedAttribute(
+                    name=one.name,
+                    role=one.role,
+                    categories=one.categories,
+                    missing=one.missing,
+                    question=one.question,
+                    protocol=protocol,
+                    positive=one.positive,
+                    oracle=oracle,
+                )
+            )
+        return Published(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            epsilon=self.epsilon,
+            split=split,
+            attributes=tuple(attributes),
+            description=self.description,
+            opens=self.opens,
+            closes=self.closes,
+            protected=self.protected,
+            submission=self.submission,
+            minimum_batch=self.minimum_batch,
+            release=self.release,
+        )
+
+
+def load_manifest(path: str | Path) -> Manifest:
+    """Read a draft from a file: ``.json``, or ``.yaml`` and ``.yml`` with the extra ``cli``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has another ending, is not JSON or YAML, or is no valid draft.
+    MissingExtra
+        For YAML without the extra ``cli``.
+    OSError
+        If the file cannot be read.
+    """
+    # A device that is handed its manifest as bytes does not pay for importing pathlib.
+    from pathlib import Path
+
+    path = Path(path)
+    match path.suffix.lower():
+        case ".json":
+            return Manifest.from_dict(parse_json(path.read_bytes()))
+        case ".yaml" | ".yml":
+            from hushpoll_shared.survey.yaml_reader import parse_yaml
+
+            return Manifest.from_dict(parse_yaml(path.read_bytes()))
+    raise InvalidParameter(
+        f"the manifest file {path} ends in {show(path.suffix)}; it must end in .json, .yaml or "
+        ".yml: rename it",
+        field="path",
+    )
+
+
+def _given(value: Mapping[str, Any], key: str, default: Any) -> Any:
+    given = value.get(key)
+    return default if given is None else given
+
+
+def _normalized_groups(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: [normalized(item) for item in group]
+        if isinstance(group, list | tuple)
+        else normalized(group)
+        for key, group in value.items()
+    }

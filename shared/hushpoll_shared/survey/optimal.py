@@ -1,0 +1,158 @@
+"""The split of a budget that makes the estimates of a survey least uncertain.
+
+``split: optimal`` is a draft's shorthand. What is published are the weights that it comes to, in
+ten-thousandths of the total, so that a device checks them like any others and needs no optimiser.
+
+The objective is the sum over the perturbed attributes of V_j(epsilon_j), where V is n times the
+variance of one category's estimated frequency, its categories being equally frequent:
+
+    V = pi (1 - pi)/(p - q)^2,   pi = q + (p - q)/k.
+
+So an attribute counts by how uncertain its frequencies are under its own protocol, and twice the
+standard error is four times as bad. Variances are exact rationals of the protocols' integer
+thresholds, hence the weights are the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from heapq import nlargest, nsmallest
+from typing import Final
+
+from hushpoll_protocols import EPSILON_MIN, create, format_epsilon
+from hushpoll_shared.spelling.decimals import PLACES
+from hushpoll_shared.survey.budget import Split, split_budget
+
+UNITS: Final = 10_000
+"""Parts that the total is divided into; a share is a whole number of them, at least one."""
+
+
+def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -> Split:
+    """Return the weights that minimise :func:`objective`.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        The survey's total, in [1e-6, 64].
+    attributes : mapping of str to (str, int)
+        Protocol and domain size k of every perturbed attribute.
+
+    Returns
+    -------
+    Split
+        Weights in units of epsilon/`UNITS`. No exchange of a power of two of units between two
+        attributes improves on them, and neither uniform nor k-based is better by more than the
+        rounding to units.
+
+    Raises
+    ------
+    InvalidParameter
+        If even equal parts would be under 1e-6.
+    """
+    sizes = {name: k for name, (_, k) in attributes.items()}
+    split_budget(epsilon, sizes, "uniform")
+    least = max(1, -(-Fraction(EPSILON_MIN) * UNITS // Fraction(epsilon)))
+    search = _Search(epsilon, attributes, int(least))
+    found = min(
+        (search.improve(_in_units(Split(kind), sizes, int(least))) for kind in _STARTS),
+        key=search.total,
+    )
+    return Split("weights", tuple(sorted((name, Decimal(units)) for name, units in found.items())))
+
+
+def objective(
+    epsilon: Decimal, attributes: Mapping[str, tuple[str, int]], split: Split
+) -> Fraction:
+    """Return the sum over attributes of n times a category's variance; what `optimal` minimises.
+
+    Raises
+    ------
+    InvalidParameter
+        If a part of the split is under 1e-6, naming the attribute.
+    """
+    parts = split_budget(epsilon, {name: k for name, (_, k) in attributes.items()}, split)
+    return sum(
+        (_variance(*attributes[name], format_epsilon(part)) for name, part in parts.items()),
+        Fraction(0),
+    )
+
+
+_STARTS: Final = ("uniform", "k-based")
+
+_FINE: Final = 10**30
+"""Variances are compared as whole numbers of its inverse: exactly alike on every machine."""
+
+
+class _Search:
+    """Exchanges between two attributes, from large to small, as long as the total falls."""
+
+    def __init__(
+        self, epsilon: Decimal, attributes: Mapping[str, tuple[str, int]], least: int
+    ) -> None:
+        self._attributes = attributes
+        self._unit = Fraction(epsilon) / UNITS
+        self._least = least
+
+    def improve(self, units: dict[str, int]) -> dict[str, int]:
+        step = 1 << (UNITS // len(units)).bit_length()
+        while step:
+            # What each attribute loses by giving a step, and gains by taking one.
+            losses: dict[str, int] = {}
+            gains: dict[str, int] = {}
+            moved = tuple(units)
+            while moved:
+                for name in moved:
+                    self._weigh(name, units[name], step, losses, gains)
+                moved = _best_exchange(losses, gains)
+                for name, change in zip(moved, (-step, step), strict=False):
+                    units[name] += change
+            step //= 2
+        return units
+
+    def total(self, units: Mapping[str, int]) -> int:
+        return sum(self._at(name, held) for name, held in units.items())
+
+    def _weigh(
+        self, name: str, held: int, step: int, losses: dict[str, int], gains: dict[str, int]
+    ) -> None:
+        now = self._at(name, held)
+        losses.pop(name, None)
+        gains.pop(name, None)
+        if held - step >= self._least:
+            losses[name] = self._at(name, held - step) - now
+        if held + step <= UNITS:
+            gains[name] = now - self._at(name, held + step)
+
+    def _at(self, name: str, units: int) -> int:
+        cut = units * self._unit * 10**PLACES // 1
+        variance = _variance(*self._attributes[name], format_epsilon(Decimal(f"{cut}e-{PLACES}")))
+        return variance.numerator * _FINE // variance.denominator
+
+
+def _best_exchange(losses: Mapping[str, int], gains: Mapping[str, int]) -> tuple[str, ...]:
+    """Return who gives and who takes for the largest fall; nobody if nothing falls."""
+    # Two candidates on either side: one attribute cannot give to itself.
+    givers = nsmallest(2, losses, key=losses.__getitem__)
+    takers = nlargest(2, gains, key=gains.__getitem__)
+    pairs = [(one, two) for one in givers for two in takers if one != two]
+    best = max(pairs, key=lambda pair: gains[pair[1]] - losses[pair[0]], default=())
+    return best if best and gains[best[1]] > losses[best[0]] else ()
+
+
+@lru_cache(maxsize=1 << 14)
+def _variance(protocol: str, k: int, epsilon: str) -> Fraction:
+    return create(protocol, k=k, epsilon=epsilon).estimate_variance(Fraction(1, k))
+
+
+def _in_units(split: Split, sizes: Mapping[str, int], least: int) -> dict[str, int]:
+    """Round a split to whole units, the largest remainders up, each part at least `least`."""
+    free = UNITS - least * len(sizes)
+    exact = {name: share * free for name, share in split.shares(sizes).items()}
+    units = {name: least + int(part) for name, part in exact.items()}
+    rest = UNITS - sum(units.values())
+    for name in sorted(exact, key=lambda one: exact[one] % 1, reverse=True)[:rest]:
+        units[name] += 1
+    return units

@@ -1,0 +1,112 @@
+"""The groups that a fairness report compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import Attribute
+
+
+@dataclass(frozen=True)
+class Protected:
+    """The attribute whose groups a fairness report compares.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of a declared attribute other than the target.
+    privileged, unprivileged : tuple of str
+        Categories of the two groups; disjoint, neither empty.
+    """
+
+    attribute: str
+    privileged: tuple[str, ...]
+    unprivileged: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the groups as JSON."""
+        return {
+            "attribute": self.attribute,
+            "privileged": list(self.privileged),
+            "unprivileged": list(self.unprivileged),
+        }
+
+    def check(self, attributes: Sequence[Attribute]) -> None:
+        """Refuse groups that do not fit the survey's attributes.
+
+        Raises
+        ------
+        InvalidParameter
+            If the attribute is not declared or is the target, or a group is empty, repeats a
+            category, names an unknown one, or shares one with the other group.
+        """
+        named = {one.name: one for one in attributes}
+        attribute = named.get(self.attribute)
+        if attribute is None:
+            raise InvalidParameter(
+                f"protected.attribute is {show(self.attribute)}, which is not declared; "
+                f"the attributes are {', '.join(named)}: name one of them",
+                field="protected.attribute",
+            )
+        if attribute.role == "target":
+            raise InvalidParameter(
+                f"protected.attribute is {attribute.name}, the target; "
+                "groups are compared on another attribute: name that one",
+                field="protected.attribute",
+            )
+        for group, categories in (
+            ("privileged", self.privileged),
+            ("unprivileged", self.unprivileged),
+        ):
+            path = f"protected.{group}"
+            if not categories or len(set(categories)) != len(categories):
+                raise InvalidParameter(
+                    f"{path} is {show(list(categories))}; it lists one or more different "
+                    f"categories of {attribute.name}",
+                    field=path,
+                )
+            for category in categories:
+                if category not in attribute.domain:
+                    raise InvalidParameter(
+                        f"{path} has {show(category)}, which is no category of {attribute.name}; "
+                        "name its categories as they are declared",
+                        field=path,
+                    )
+        both = set(self.privileged) & set(self.unprivileged)
+        if both:
+            raise InvalidParameter(
+                f"protected has {show(min(both))} in both groups; "
+                "the groups are disjoint: remove it from one",
+                field="protected.unprivileged",
+            )
+
+
+def read_protected(value: object, *, canonical: bool = False) -> Protected | None:
+    """Read the protected groups; a single category may stand for a list of one unless `canonical`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `value` is neither None nor such a mapping.
+    """
+    if value is None:
+        return None
+    groups: dict[str, tuple[str, ...]] = {}
+    if isinstance(value, Mapping) and set(value) == {"attribute", "privileged", "unprivileged"}:
+        for key in ("privileged", "unprivileged"):
+            group = value[key]
+            if isinstance(group, str) and not canonical:
+                group = [group]
+            if isinstance(group, list | tuple) and all(isinstance(item, str) for item in group):
+                groups[key] = tuple(group)
+        if len(groups) == 2 and isinstance(value["attribute"], str):
+            return Protected(value["attribute"], **groups)
+    raise InvalidParameter(
+        f"protected is {show(value)}; it has exactly the keys attribute (a name), privileged and "
+        "unprivileged (lists of categories)",
+        field="protected",
+    )

@@ -1,0 +1,227 @@
+"""The resolved survey: what is hashed, served, pinned, and checked by every device.
+
+A device trusts none of it. It recomputes every threshold from (protocol, k, epsilon, g, omega,
+theta), adds up the epsilons, divides the total by the split itself, and refuses the manifest if
+any of it disagrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter, ManifestRefused, format_epsilon, parse_epsilon
+from hushpoll_shared.spelling.canonical import canonical_json, parse_json, sha256_hex
+from hushpoll_shared.spelling.decimals import check_canonical
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.survey.claims import read_claims
+from hushpoll_shared.survey.drafts import check_keys
+from hushpoll_shared.survey.protected import read_protected
+from hushpoll_shared.survey.terms import DAILY, MOST_ATTRIBUTES, Terms
+from hushpoll_shared.wire.codec import Layout
+
+FORMAT: Final = 1
+"""Version of the published form itself."""
+
+_REQUIRED: Final = (
+    "format",
+    "name",
+    "version",
+    "title",
+    "epsilon",
+    "split",
+    "submission",
+    "minimum_batch",
+    "attributes",
+)
+_KEYS: Final = frozenset({*_REQUIRED, "description", "opens", "closes", "protected", "release"})
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Published(Terms):
+    """A published survey: `Terms` with every perturbed attribute's oracle.
+
+    Two published surveys are equal when their canonical forms are.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field, if any of it breaks a rule.
+    """
+
+    attributes: tuple[PublishedAttribute, ...]
+
+    def __repr__(self) -> str:
+        return f"<survey {self.name} version {self.version}, digest {self.digest}>"
+
+    @classmethod
+    def from_json(cls, value: bytes | str | Mapping[str, Any]) -> Published:
+        """Read a published manifest, believing nothing of it that can be recomputed.
+
+        Parameters
+        ----------
+        value : bytes, str or mapping
+            The JSON text or the parsed value; whitespace and key order do not matter.
+
+        Raises
+        ------
+        ManifestRefused
+            Naming the field: an unknown or missing key, a value outside its rules, a decimal not
+            in its one spelling, a threshold or parameter that is not what the protocol gives,
+            epsilons that sum to more than the total or are not those of the split.
+        """
+        try:
+            document = parse_json(value) if isinstance(value, bytes | str) else value
+            published = cls._read(document)
+            given = canonical_json(document)
+        except InvalidParameter as error:
+            raise ManifestRefused(
+                f"the published manifest is refused: {error}", field=error.field
+            ) from None
+        if given != published.canonical:
+            field = _difference(document, published.to_dict())
+            raise ManifestRefused(
+                f"the published manifest is refused: {field} is not in its one published form; "
+                "resolve the manifest again",
+                field=field,
+            )
+        return published
+
+    @classmethod
+    def _read(cls, document: object) -> Published:
+        if not isinstance(document, Mapping):
+            raise InvalidParameter(
+                f"it is {show(document)}; it must be a JSON object", field="manifest"
+            )
+        check_keys(document, _KEYS, _REQUIRED, where="")
+        if document["format"] != FORMAT or isinstance(document["format"], bool):
+            raise InvalidParameter(
+                f"format is {show(document['format'])}; this version reads format {FORMAT}: "
+                "update hushpoll",
+                field="format",
+            )
+        attributes = document["attributes"]
+        if not isinstance(attributes, list | tuple):
+            raise InvalidParameter(
+                f"attributes is {show(attributes)}; it must be a list", field="attributes"
+            )
+        if len(attributes) > MOST_ATTRIBUTES:
+            # Before the thresholds of thousands are computed: the manifest may be hostile.
+            raise InvalidParameter(
+                f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
+                field="attributes",
+            )
+        published = cls(
+            name=document["name"],
+            version=document["version"],
+            title=document["title"],
+            epsilon=parse_epsilon(check_canonical(document["epsilon"], field="epsilon")),
+            split=Split.parse(document["split"], canonical=True),
+            attributes=tuple(
+                read_claims(one, f"attributes[{position}]")
+                for position, one in enumerate(attributes)
+            ),
+            description=document.get("description"),
+            opens=document.get("opens"),
+            closes=document.get("closes"),
+            protected=read_protected(document.get("protected"), canonical=True),
+            submission=document["submission"],
+            minimum_batch=document["minimum_batch"],
+            release=document.get("release", DAILY),
+        )
+        published._check_budget()
+        return published
+
+    def _check_budget(self) -> None:
+        spent = sum((Fraction(part) for part in self.budget.values()), Fraction(0))
+        if spent > Fraction(self.epsilon):
+            # 12 places hold any sum of epsilons, so this spelling is exact.
+            written = format_epsilon(Decimal(f"{spent * 10**12 // 1}e-12"))
+            raise InvalidParameter(
+                f"the epsilons of the attributes sum to {written}, more than the total "
+                f"{format_epsilon(self.epsilon)}; do not answer this survey",
+                field="epsilon",
+            )
+        sizes = {one.name: one.k for one in self.perturbed}
+        for name, part in split_budget(self.epsilon, sizes, self.split).items():
+            if self.budget[name] != part:
+                raise InvalidParameter(
+                    f"attributes[{name}].epsilon is {format_epsilon(self.budget[name])}, but the "
+                    f"{self.split.kind} split of {format_epsilon(self.epsilon)} gives it "
+                    f"{format_epsilon(part)}; do not answer this survey",
+                    field=f"attributes[{name}].epsilon",
+                )
+
+    @property
+    def perturbed(self) -> tuple[PublishedAttribute, ...]:
+        """The attributes that leave a device only through a protocol, in record order."""
+        return tuple(one for one in self.attributes if one.oracle is not None)
+
+    @property
+    def clear(self) -> tuple[PublishedAttribute, ...]:
+        """The attributes that leave a device as they are answered, in record order."""
+        return tuple(one for one in self.attributes if one.oracle is None)
+
+    @property
+    def target(self) -> PublishedAttribute | None:
+        """The attribute that is predicted, if there is one."""
+        return next((one for one in self.attributes if one.role == "target"), None)
+
+    @property
+    def budget(self) -> dict[str, Decimal]:
+        """Epsilon of every perturbed attribute, in record order."""
+        return {one.name: one.oracle.epsilon for one in self.attributes if one.oracle is not None}
+
+    def attribute(self, name: str) -> PublishedAttribute:
+        """Return the attribute of this name.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has none.
+        """
+        for one in self.attributes:
+            if one.name == name:
+                return one
+        raise InvalidParameter(
+            f"{show(name)} is no attribute of {self.name}; "
+            f"its attributes are {', '.join(one.name for one in self.attributes)}",
+            field="attribute",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the published form as JSON, without what is absent."""
+        return {"format": FORMAT, **self._terms_dict()}
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The published form in RFC 8785 canonical JSON."""
+        return canonical_json(self.to_dict())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of `canonical`, 64 lower-case hexadecimal digits."""
+        return sha256_hex(self.canonical)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each attribute stands in a record."""
+        return Layout.of(self.attributes)
+
+
+def _difference(given: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+    """Name the first top-level field in which two documents differ."""
+    return next(
+        (
+            key
+            for key in sorted({*given, *published})
+            if key not in given or key not in published or given[key] != published[key]
+        ),
+        "manifest",
+    )

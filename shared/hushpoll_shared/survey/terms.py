@@ -1,0 +1,199 @@
+"""What a draft and a published survey have in common, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
+from hushpoll_shared.spelling.clock import parse_timestamp
+from hushpoll_shared.spelling.text import (
+    DESCRIPTION_LENGTH,
+    TITLE_LENGTH,
+    check_name,
+    check_text,
+    show,
+)
+from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.budget import OPTIMAL, UNIFORM, Split
+from hushpoll_shared.survey.protected import Protected
+
+SUBMISSIONS: Final = ("open", "token")
+DAILY: Final = "daily"
+WEEKLY: Final = "weekly"
+AT_THE_END: Final = "end"
+IMMEDIATE: Final = "immediate"
+RELEASES: Final = (DAILY, WEEKLY, AT_THE_END, IMMEDIATE)
+LARGEST_VERSION: Final = 2**31 - 1
+LARGEST_BATCH: Final = 10**9
+MOST_ATTRIBUTES: Final = 256
+DEFAULT_BATCH: Final = 100
+SMALL_BATCH: Final = 20
+"""Minimum batches below this are warned of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Everything about a survey but how its budget is resolved.
+
+    Parameters
+    ----------
+    name : str
+        1 to 64 characters out of ``a-z 0-9 _ -``.
+    version : int
+        In [1, 2^31 - 1].
+    title : str
+        Up to 200 characters.
+    epsilon : Decimal
+        Total budget of one respondent, in [1e-6, 64].
+    attributes : tuple of Attribute
+        1 to 256, in the order of the record; names differ; at most one target.
+    split : Split
+        How the budget is divided among the perturbed attributes.
+    description : str or None
+        Up to 5000 characters, with line feeds.
+    opens, closes : str or None
+        UTC ``YYYY-MM-DDTHH:MM:SSZ``: reports are taken from `opens` until before `closes`.
+    protected : Protected or None
+        Groups of a fairness report.
+    submission : str
+        ``"open"`` or ``"token"`` (one single-use token per respondent).
+    minimum_batch : int
+        Fewest reports that any statistic is computed from, in [1, 10^9].
+    release : str
+        When analysts are given what has come in since they were last given something: ``"daily"``
+        (at UTC midnight), ``"weekly"`` (as the Monday begins), ``"end"`` (once the survey is over)
+        or ``"immediate"`` (whenever they ask).
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field, if any of it breaks a rule.
+    """
+
+    name: str
+    version: int
+    title: str
+    epsilon: Decimal
+    attributes: tuple[Attribute, ...]
+    split: Split = UNIFORM
+    description: str | None = None
+    opens: str | None = None
+    closes: str | None = None
+    protected: Protected | None = None
+    submission: str = "open"
+    minimum_batch: int = DEFAULT_BATCH
+    release: str = DAILY
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="name")
+        check_integer(self.version, field="version", largest=LARGEST_VERSION)
+        check_text(self.title, field="title", longest=TITLE_LENGTH)
+        object.__setattr__(self, "epsilon", parse_epsilon(self.epsilon))
+        if self.description is not None:
+            check_text(
+                self.description, field="description", longest=DESCRIPTION_LENGTH, lines=True
+            )
+        self._check_period()
+        self._check_attributes()
+        if self.split.kind != OPTIMAL:
+            self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
+        if self.protected is not None:
+            self.protected.check(self.attributes)
+        if self.submission not in SUBMISSIONS:
+            raise InvalidParameter(
+                f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
+                field="submission",
+            )
+        check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
+        if self.release not in RELEASES:
+            raise InvalidParameter(
+                f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
+                field="release",
+            )
+
+    @property
+    def opens_at(self) -> datetime | None:
+        """When the survey opens, aware, in UTC."""
+        return None if self.opens is None else parse_timestamp(self.opens, field="opens")
+
+    @property
+    def closes_at(self) -> datetime | None:
+        """When the survey closes, aware, in UTC."""
+        return None if self.closes is None else parse_timestamp(self.closes, field="closes")
+
+    def _check_period(self) -> None:
+        opens, closes = self.opens_at, self.closes_at
+        if opens is not None and closes is not None and not opens < closes:
+            raise InvalidParameter(
+                f"closes is {self.closes}, not after opens, {self.opens}; move one of them",
+                field="closes",
+            )
+
+    def _check_attributes(self) -> None:
+        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+            raise InvalidParameter(
+                f"attributes has {len(self.attributes)} entries; "
+                f"a survey has 1 to {MOST_ATTRIBUTES}: add or remove some",
+                field="attributes",
+            )
+        seen: set[str] = set()
+        for one in self.attributes:
+            if one.name in seen:
+                raise InvalidParameter(
+                    f"attributes has two entries named {one.name}; names differ: rename one",
+                    field=f"attributes[{one.name}].name",
+                )
+            seen.add(one.name)
+        targets = [one.name for one in self.attributes if one.role == "target"]
+        if len(targets) > 1:
+            raise InvalidParameter(
+                f"attributes has {len(targets)} targets, {', '.join(targets)}; "
+                "a survey has at most one: give the others another role",
+                field=f"attributes[{targets[1]}].role",
+            )
+        if not any(one.perturbed for one in self.attributes):
+            raise InvalidParameter(
+                f"no attribute is perturbed, so epsilon {format_epsilon(self.epsilon)} would "
+                "protect nothing; make at least one attribute sensitive",
+                field="attributes",
+            )
+
+    def _terms_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "name": self.name,
+            "version": self.version,
+            "title": self.title,
+            "epsilon": format_epsilon(self.epsilon),
+            "split": self.split.to_json(),
+            "submission": self.submission,
+            "minimum_batch": self.minimum_batch,
+            "attributes": [one.to_dict() for one in self.attributes],
+        }
+        for key in ("description", "opens", "closes"):
+            value = getattr(self, key)
+            if value is not None:
+                document[key] = value
+        if self.protected is not None:
+            document["protected"] = self.protected.to_dict()
+        # The form of before this term existed means the same, and keeps its digest.
+        if self.release != DAILY:
+            document["release"] = self.release
+        return document
+
+
+def check_integer(value: object, *, field: str, largest: int) -> int:
+    """Return an integer in [1, `largest`].
+
+    Raises
+    ------
+    InvalidParameter
+        If it is none; naming `field`.
+    """
+    if type(value) is not int or not 1 <= value <= largest:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field
+        )
+    return value

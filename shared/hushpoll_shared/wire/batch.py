@@ -1,0 +1,306 @@
+"""The record codec for many rows at once (extra ``kernels``), driven by the same field table.
+
+n records are one uint8[n, L] array: decoding is slicing, with no per-row Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hushpoll_protocols import InvalidParameter, MissingExtra
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field, Layout
+from hushpoll_shared.wire.reports import (
+    ID_SIZE,
+    REPORTS_HEADER_SIZE,
+    count_reports,
+    parse_reports_header,
+    reports_header,
+)
+
+try:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+except ImportError:
+    raise MissingExtra("kernels", "encoding and decoding many records at once") from None
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedRow:
+    """A malformed record among many.
+
+    Attributes
+    ----------
+    index : int
+        Its row, from 0.
+    field : str
+        The first attribute in record order whose part is malformed.
+    reason : str
+        ``"range"``, ``"padding"`` or ``"popcount"``.
+    """
+
+    index: int
+    field: str
+    reason: str
+
+
+def column(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
+    """Return one attribute's bytes of every record, without copying.
+
+    Parameters
+    ----------
+    layout : Layout
+        The survey's field table.
+    records : uint8[n, L]
+        Records of the survey.
+    name : str
+        The attribute.
+
+    Returns
+    -------
+    uint8[n, size]
+        A view.
+
+    Raises
+    ------
+    InvalidParameter
+        If the survey has no such attribute, or `records` is no array of its records.
+    """
+    field = layout.field(name)
+    return _checked(layout, records)[:, field.offset : field.end]
+
+
+def codes(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.int64]:
+    """Return the codes of an attribute in clear, not checked against its domain.
+
+    Parameters
+    ----------
+    layout : Layout
+        The survey's field table.
+    records : uint8[n, L]
+        Records of the survey.
+    name : str
+        An attribute in clear.
+
+    Returns
+    -------
+    int64[n]
+        In [0, k) for records that `malformed_many` passes.
+
+    Raises
+    ------
+    InvalidParameter
+        If the attribute is perturbed or unknown, or `records` is no array of the survey's records.
+    """
+    field = layout.field(name)
+    if field.oracle is not None:
+        raise InvalidParameter(
+            f"{name} is perturbed by {field.oracle.name}, so its records hold no codes; "
+            "decode it with the protocol's indicators or support counts",
+            field=name,
+        )
+    return _codes(field, column(layout, records, name))
+
+
+def encode_many(
+    published: Published, codes: Mapping[str, ArrayLike], rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Build many records; for simulation, a device uses `Layout.encode` with `SecureBits`.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    codes : mapping of str to int array, shape (n,)
+        Codes in [0, k) for every attribute, and nothing else.
+    rng : numpy.random.Generator
+        Source of randomness, consumed attribute by attribute.
+
+    Returns
+    -------
+    uint8[n, L]
+        The records, in row order.
+
+    Raises
+    ------
+    InvalidParameter
+        If the attributes are not exactly the survey's, lengths differ, or a code is out of range;
+        codes are not shown.
+    """
+    # Compiled kernels take half a second to import: readers of clear codes do not wait for them.
+    from hushpoll_protocols.kernels import perturb
+
+    layout = published.layout
+    names = [field.name for field in layout.fields]
+    if set(codes) != set(names):
+        raise InvalidParameter(
+            f"the codes name {len(codes)} attributes that are not exactly the survey's; "
+            f"give an array for each of {', '.join(names)}",
+            field="codes",
+        )
+    columns = {field.name: _checked_codes(field, codes[field.name]) for field in layout.fields}
+    lengths = {len(one) for one in columns.values()}
+    if len(lengths) != 1:
+        raise InvalidParameter(
+            f"the arrays of codes have the lengths {sorted(lengths)}; "
+            "give one code per respondent and attribute",
+            field="codes",
+        )
+    records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
+    for field in layout.fields:
+        one = columns[field.name]
+        if field.oracle is None:
+            little = one.astype("<u2" if field.size == 2 else "u1")
+            part = little.view(np.uint8).reshape(-1, field.size)
+        else:
+            part = perturb(field.oracle, one, rng)
+        records[:, field.offset : field.end] = part
+    return records
+
+
+def malformed_many(
+    published: Published, records: NDArray[np.uint8]
+) -> tuple[NDArray[np.bool_], list[MalformedRow]]:
+    """Find the records that no device could have sent for this survey.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    records : uint8[n, L]
+        Rows of the right length; a wrong length is a matter of the body as a whole.
+
+    Returns
+    -------
+    bad : bool[n]
+        Which rows are malformed.
+    rows : list of MalformedRow
+        One per malformed row, in row order, as `Layout.check` would refuse it.
+
+    Raises
+    ------
+    InvalidParameter
+        If `records` is no array of the survey's records.
+    """
+    from hushpoll_protocols.kernels import MALFORMED_REASONS, malformed
+
+    layout = published.layout
+    _checked(layout, records)
+    reasons = np.zeros(len(records), dtype=np.uint8)
+    culprit = np.zeros(len(records), dtype=np.int64)
+    out_of_range = np.uint8(MALFORMED_REASONS.index("range"))
+    for position, field in enumerate(layout.fields):
+        part = records[:, field.offset : field.end]
+        if field.oracle is None:
+            found = np.where(_codes(field, part) >= field.k, out_of_range, np.uint8(0))
+        else:
+            found = malformed(field.oracle, part)
+        first = (reasons == 0) & (found != 0)
+        reasons[first] = found[first]
+        culprit[first] = position
+    bad = reasons != 0
+    rows = [
+        MalformedRow(index, layout.fields[culprit[index]].name, MALFORMED_REASONS[reasons[index]])
+        for index in np.flatnonzero(bad).tolist()
+    ]
+    return bad, rows
+
+
+def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -> bytes:
+    """Pack arrays into a bulk body; `wire.pack_reports` takes reports instead.
+
+    Parameters
+    ----------
+    digest : str
+        The survey version, 64 hexadecimal digits.
+    ids : uint8[n, 16]
+        Random ids.
+    records : uint8[n, L]
+        Records.
+
+    Raises
+    ------
+    InvalidParameter
+        If a shape or dtype is another.
+    """
+    if (
+        ids.dtype != np.uint8
+        or records.dtype != np.uint8
+        or ids.shape != (len(records), ID_SIZE)
+        or records.ndim != 2
+    ):
+        raise InvalidParameter(
+            f"ids are {ids.dtype}{list(ids.shape)} and records {records.dtype}"
+            f"{list(records.shape)}; give uint8[n, {ID_SIZE}] and uint8[n, L]",
+            field="reports",
+        )
+    return reports_header(digest) + np.hstack([ids, records]).tobytes()
+
+
+def unpack_rows(
+    body: bytes | bytearray, record_size: int | Callable[[str], int]
+) -> tuple[str, NDArray[np.uint8], NDArray[np.uint8]]:
+    """Unpack a bulk body into arrays, without copying; see `wire.unpack_reports`.
+
+    Parameters
+    ----------
+    body : bytes or bytearray
+        The whole body.
+    record_size : int or callable
+        L, or what gives L for a digest; what the callable raises passes through.
+
+    Returns
+    -------
+    digest : str
+        64 hexadecimal digits.
+    ids : uint8[n, 16]
+        View of the body.
+    records : uint8[n, L]
+        View of the body; not yet checked against the survey's layout.
+
+    Raises
+    ------
+    InvalidParameter
+        If the header is wrong or the rest is no whole number of reports.
+    """
+    digest = parse_reports_header(body)
+    size = record_size if isinstance(record_size, int) else record_size(digest)
+    count = count_reports(body, size)
+    rows = np.frombuffer(body, dtype=np.uint8, offset=REPORTS_HEADER_SIZE)
+    rows = rows.reshape(count, ID_SIZE + size)
+    return digest, rows[:, :ID_SIZE], rows[:, ID_SIZE:]
+
+
+def _codes(field: Field, part: NDArray[np.uint8]) -> NDArray[np.int64]:
+    found = part[:, 0].astype(np.int64)
+    if field.size == 2:
+        found |= part[:, 1].astype(np.int64) << 8
+    return found
+
+
+def _checked(layout: Layout, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    if records.dtype != np.uint8 or records.ndim != 2 or records.shape[1] != layout.record_size:
+        raise InvalidParameter(
+            f"the records are {records.dtype}{list(records.shape)}; records of this survey are "
+            f"uint8[n, {layout.record_size}]",
+            field="records",
+        )
+    return records
+
+
+def _checked_codes(field: Field, given: ArrayLike) -> NDArray[np.int64]:
+    found = np.asarray(given)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise InvalidParameter(
+            f"the codes of {field.name} are {found.dtype}{list(found.shape)}; "
+            "give a one-dimensional array of integers",
+            field=field.name,
+        )
+    if found.size and not (found.min() >= 0 and found.max() < field.k):
+        raise InvalidParameter(
+            f"a code of {field.name} is outside [0, {field.k - 1}]; "
+            "code answers with the survey's published manifest",
+            field=field.name,
+        )
+    return found.astype(np.int64)

@@ -1,0 +1,258 @@
+"""The record: one fixed-width row per respondent, attributes in manifest order.
+
+A perturbed attribute is its protocol's record; one in clear is its code, little-endian, in 1 byte
+up to 256 categories and 2 beyond. The field table built here is the only place that knows offsets;
+the array side and the wire read it.
+
+An answer, a code or a clear byte never appears in a message or a repr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, MalformedRecord
+from hushpoll_shared.spelling.text import is_name, show
+from hushpoll_shared.survey.attributes import PublishedAttribute
+
+
+class Codes(dict[str, int]):
+    """Answers as codes by attribute; a plain dict whose repr does not show them."""
+
+    def __repr__(self) -> str:
+        return f"<codes of {len(self)} attributes, not shown>"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One attribute's place in a record.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    offset, size : int
+        First byte and number of bytes.
+    k : int
+        Domain size, 2..65536.
+    oracle : FrequencyOracle or None
+        The protocol, or None for a code in clear.
+    attribute : PublishedAttribute
+        The declaration.
+    """
+
+    name: str
+    offset: int
+    size: int
+    k: int
+    oracle: FrequencyOracle | None
+    attribute: PublishedAttribute
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.offset + self.size
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The field table of a published survey.
+
+    Parameters
+    ----------
+    fields : tuple of Field
+        In record order, without gaps.
+    """
+
+    fields: tuple[Field, ...]
+
+    @classmethod
+    def of(cls, attributes: Sequence[PublishedAttribute]) -> Layout:
+        """Lay the attributes out one after the other."""
+        fields: list[Field] = []
+        offset = 0
+        for one in attributes:
+            size = (1 if one.k <= 256 else 2) if one.oracle is None else one.oracle.record_size
+            fields.append(Field(one.name, offset, size, one.k, one.oracle, one))
+            offset += size
+        return cls(tuple(fields))
+
+    @cached_property
+    def record_size(self) -> int:
+        """L, the bytes of every record, whatever the answers."""
+        return sum(field.size for field in self.fields)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {field.name: field for field in self.fields}
+
+    def field(self, name: str) -> Field:
+        """Return the field of an attribute.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        """
+        found = self._by_name.get(name)
+        if found is None:
+            raise InvalidParameter(
+                f"{show(name)} is no attribute of this survey; "
+                f"its attributes are {', '.join(self._by_name)}",
+                field="attribute",
+            )
+        return found
+
+    def code_answers(self, answers: Mapping[str, str | int | None]) -> Codes:
+        """Turn answers into codes, before anything is randomised.
+
+        Parameters
+        ----------
+        answers : mapping of str to str, int or None
+            A category per attribute; an integer stands for its decimal string; None or absent for
+            the missing category.
+
+        Returns
+        -------
+        Codes
+            One code, 0..k-1, per attribute.
+
+        Raises
+        ------
+        InvalidParameter
+            For an answer that the survey does not know, one absent where there is no missing
+            category, an extra one, or answers that are no mapping. Messages name attributes and
+            categories, never answers.
+        """
+        if not isinstance(answers, Mapping):
+            raise InvalidParameter(
+                f"the answers are of type {type(answers).__name__}; "
+                "give a mapping of attribute to category",
+                field="answers",
+            )
+        for name in answers:
+            if name not in self._by_name:
+                # A key that is no name may be an answer put in the wrong place, so it is not shown.
+                shown = repr(name) if is_name(name) else f"something of type {type(name).__name__}"
+                raise InvalidParameter(
+                    f"the answers have {shown}, which is no attribute of this survey; "
+                    f"its attributes are {', '.join(self._by_name)}: remove it",
+                    field=name if is_name(name) else "answers",
+                )
+        return Codes(
+            (field.name, field.attribute.code(answers.get(field.name))) for field in self.fields
+        )
+
+    def encode(self, codes: Mapping[str, int], bits: Bits) -> bytes:
+        """Build one record: randomise what is perturbed, write the rest in clear.
+
+        Parameters
+        ----------
+        codes : mapping of str to int
+            A code in [0, k) for every attribute, and nothing else.
+        bits : Bits
+            Source of randomness, consumed in record order.
+
+        Returns
+        -------
+        bytes
+            `record_size` bytes. Calling again draws again, and spends again.
+
+        Raises
+        ------
+        InvalidParameter
+            If the attributes are not exactly the survey's, or a code is out of range; the code is
+            not shown.
+        """
+        if codes.keys() != self._by_name.keys():
+            raise InvalidParameter(
+                f"the codes name {len(codes)} attributes that are not exactly the survey's; "
+                f"give one code for each of {', '.join(self._by_name)}",
+                field="codes",
+            )
+        parts: list[bytes] = []
+        for field in self.fields:
+            code = codes[field.name]
+            if type(code) is not int or not 0 <= code < field.k:
+                raise InvalidParameter(
+                    f"the code of {field.name} (of type {type(code).__name__}) is not an integer "
+                    f"in [0, {field.k - 1}]; code answers with code_answers",
+                    field=field.name,
+                )
+            if field.oracle is None:
+                parts.append(code.to_bytes(field.size, "little"))
+            else:
+                parts.append(field.oracle.randomize(code, bits))
+        return b"".join(parts)
+
+    def check(self, record: bytes) -> None:
+        """Refuse bytes that no device could have sent for this survey.
+
+        Raises
+        ------
+        MalformedRecord
+            With the reason, and the attribute unless the whole length is wrong.
+        """
+        if len(record) != self.record_size:
+            raise MalformedRecord(
+                f"the record has {len(record)} bytes; a record of this survey has "
+                f"{self.record_size}: send it as it was encoded",
+                reason="length",
+            )
+        for field in self.fields:
+            part = record[field.offset : field.end]
+            if field.oracle is None:
+                self._clear_code(field, part)
+                continue
+            try:
+                field.oracle.check(part)
+            except MalformedRecord as error:
+                raise MalformedRecord(
+                    f"{field.name}: {error}", reason=error.reason, field=field.name
+                ) from None
+
+    def slice(self, record: bytes, name: str) -> bytes:
+        """Return one attribute's bytes of a record of the right length.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        MalformedRecord
+            If the record's length is wrong.
+        """
+        field = self.field(name)
+        if len(record) != self.record_size:
+            self.check(record)
+        return record[field.offset : field.end]
+
+    def decode_clear(self, record: bytes) -> dict[str, str]:
+        """Return the categories that a record holds in clear, by attribute.
+
+        Raises
+        ------
+        MalformedRecord
+            If any part of the record is malformed.
+        """
+        self.check(record)
+        return {
+            field.name: field.attribute.domain[
+                self._clear_code(field, record[field.offset : field.end])
+            ]
+            for field in self.fields
+            if field.oracle is None
+        }
+
+    @staticmethod
+    def _clear_code(field: Field, part: bytes) -> int:
+        code = int.from_bytes(part, "little")
+        if code >= field.k:
+            raise MalformedRecord(
+                f"{field.name}: a code is outside [0, {field.k - 1}]; "
+                "code the answer with the survey's published manifest",
+                reason="range",
+                field=field.name,
+            )
+        return code

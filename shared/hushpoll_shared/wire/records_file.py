@@ -1,0 +1,124 @@
+"""The file of records that an analyst exports: it carries its own published manifest.
+
+Layout: ``HREC``, version byte 1, digest (32 bytes), length of the manifest (u32, little-endian),
+the canonical manifest, then n rows of L bytes. No ids, and no order that means anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from hushpoll_protocols import InvalidParameter, ManifestRefused, MissingExtra
+from hushpoll_shared.survey.published import Published
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+RECORDS_MEDIA_TYPE: Final = "application/vnd.hushpoll.records"
+RECORDS_MAGIC: Final = b"HREC"
+RECORDS_VERSION: Final = 1
+_FIXED: Final = 4 + 1 + 32 + 4
+_LARGEST_MANIFEST: Final = 2**28
+
+
+def pack_records_header(published: Published) -> bytes:
+    """Return the bytes that open a file of records: all of it but the rows."""
+    manifest = published.canonical
+    return (
+        RECORDS_MAGIC
+        + bytes([RECORDS_VERSION])
+        + bytes.fromhex(published.digest)
+        + len(manifest).to_bytes(4, "little")
+        + manifest
+    )
+
+
+def read_records_header(stream: BinaryIO) -> Published:
+    """Read a file of records up to its first row, and check the manifest against its digest.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no file of records, has another version, or ends too early.
+    ManifestRefused
+        If the manifest contradicts itself or its digest.
+    """
+    head = stream.read(_FIXED)
+    if len(head) < _FIXED or head[:4] != RECORDS_MAGIC:
+        raise InvalidParameter(
+            f"this is no file of records: it must start with {RECORDS_MAGIC.decode()}; "
+            "give a file made by hushpoll export",
+            field="records",
+        )
+    if head[4] != RECORDS_VERSION:
+        raise InvalidParameter(
+            f"the file of records has version {head[4]}; this version reads {RECORDS_VERSION}: "
+            "update hushpoll",
+            field="records",
+        )
+    length = int.from_bytes(head[37:41], "little")
+    manifest = stream.read(length) if length <= _LARGEST_MANIFEST else b""
+    if len(manifest) != length:
+        raise InvalidParameter(
+            f"the file of records ends inside its manifest of {length} bytes; export it again",
+            field="records",
+        )
+    published = Published.from_json(manifest)
+    if published.digest != head[5:37].hex():
+        raise ManifestRefused(
+            f"the manifest's digest is {published.digest}, but the file says {head[5:37].hex()}; "
+            "export it again",
+            field="digest",
+        )
+    return published
+
+
+def read_records(source: str | Path | bytes) -> tuple[Published, NDArray[np.uint8]]:
+    """Read a file of records.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or its content.
+
+    Returns
+    -------
+    published : Published
+        The survey, checked.
+    records : uint8[n, L]
+        The rows, not yet checked; see `batch.malformed_many`.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no file of records, or the rest is no whole number of rows.
+    ManifestRefused
+        If the manifest contradicts itself or its digest.
+    MissingExtra
+        Without numpy (extra ``kernels``).
+    """
+    try:
+        import numpy as np
+    except ImportError:
+        raise MissingExtra("kernels", "reading records into an array") from None
+    from io import BytesIO
+    from pathlib import Path
+
+    with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
+        published = read_records_header(stream)
+        if isinstance(stream, BytesIO):
+            rows = np.frombuffer(stream.read(), dtype=np.uint8)
+        else:
+            # Straight into the array: the rows are most of the file, and are held once.
+            rows = np.fromfile(stream, dtype=np.uint8)
+    size = published.layout.record_size
+    if len(rows) % size:
+        raise InvalidParameter(
+            f"the file of records ends {len(rows) % size} bytes into a row of {size}; "
+            "export it again",
+            field="records",
+        )
+    return published, rows.reshape(-1, size)

@@ -1,0 +1,243 @@
+"""What travels: one report as JSON, many as bytes, and the file of records that is exported.
+
+All integers are little-endian; base64url is unpadded and in its one spelling, so that a report has
+exactly one JSON form.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.drafts import check_keys
+from hushpoll_shared.wire.records_file import (
+    RECORDS_MEDIA_TYPE,
+    pack_records_header,
+    read_records,
+)
+
+JSON_MEDIA_TYPE: Final = "application/json"
+REPORTS_MEDIA_TYPE: Final = "application/vnd.hushpoll.reports"
+
+ID_SIZE: Final = 16
+REPORTS_MAGIC: Final = b"HUSH"
+REPORTS_VERSION: Final = 1
+REPORTS_HEADER_SIZE: Final = 4 + 1 + 32
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_REPORT_KEYS: Final = ("digest", "id", "record")
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """One respondent's record under a random id; the repr shows neither.
+
+    Parameters
+    ----------
+    id : bytes
+        16 random bytes, drawn once per report and kept over retries.
+    record : bytes
+        The encoded answers.
+    """
+
+    id: bytes
+    record: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.id) != ID_SIZE:
+            raise InvalidParameter(
+                f"the report's id has {len(self.id)} bytes; it has {ID_SIZE}: use new_report_id()",
+                field="id",
+            )
+
+    def __repr__(self) -> str:
+        return f"<report with a record of {len(self.record)} bytes, not shown>"
+
+
+def new_report_id() -> bytes:
+    """Draw the 16 random bytes of a new report from the operating system."""
+    return os.urandom(ID_SIZE)
+
+
+def check_digest(value: object, *, field: str = "digest") -> str:
+    """Return `value` if it is 64 lower-case hexadecimal digits.
+
+    Raises
+    ------
+    InvalidParameter
+        Otherwise.
+    """
+    if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+        raise InvalidParameter(
+            f"{field} is {show(value)}; a digest is 64 lower-case hexadecimal digits, as the "
+            "published survey's digest",
+            field=field,
+        )
+    return value
+
+
+def encode_report_json(digest: str, report: Report) -> dict[str, str]:
+    """Return the JSON body of one report: ``digest``, ``id`` and ``record``."""
+    return {
+        "digest": check_digest(digest),
+        "id": b64encode(report.id),
+        "record": b64encode(report.record),
+    }
+
+
+def parse_report_json(value: object) -> tuple[str, Report]:
+    """Read the JSON body of one report.
+
+    Returns
+    -------
+    digest : str
+        64 hexadecimal digits.
+    report : Report
+        Its record is not yet checked against the survey's layout.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field: a key missing or unknown, base64 that is not canonical, an id of another
+        length.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(
+            f"the report is of type {type(value).__name__}; it must be a JSON object with "
+            f"{', '.join(_REPORT_KEYS)}",
+            field="report",
+        )
+    check_keys(value, frozenset(_REPORT_KEYS), _REPORT_KEYS, where="", what="the report")
+    digest = check_digest(value["digest"])
+    identifier = b64decode(value["id"], field="id")
+    return digest, Report(identifier, b64decode(value["record"], field="record"))
+
+
+def pack_reports(digest: str, reports: Iterable[Report]) -> bytes:
+    """Pack reports of one survey version into a bulk body.
+
+    Layout: ``HUSH``, version byte 1, digest (32 bytes), then per report its id (16) and its record.
+
+    Raises
+    ------
+    InvalidParameter
+        If the digest is none or the records differ in length.
+    """
+    rows = [report.id + report.record for report in reports]
+    if len({len(row) for row in rows}) > 1:
+        raise InvalidParameter(
+            "the reports have records of different lengths; pack reports of one survey version",
+            field="reports",
+        )
+    return reports_header(digest) + b"".join(rows)
+
+
+def reports_header(digest: str) -> bytes:
+    """Return the 37 bytes that open a bulk body."""
+    return REPORTS_MAGIC + bytes([REPORTS_VERSION]) + bytes.fromhex(check_digest(digest))
+
+
+def parse_reports_header(body: bytes | bytearray) -> str:
+    """Return the digest that a bulk body is for.
+
+    Raises
+    ------
+    InvalidParameter
+        If the body is too short, or has another magic or version.
+    """
+    if len(body) < REPORTS_HEADER_SIZE or body[:4] != REPORTS_MAGIC:
+        raise InvalidParameter(
+            f"the body is no bulk upload: it must start with {REPORTS_MAGIC.decode()}, a version "
+            f"byte and a digest of 32 bytes; use the media type {JSON_MEDIA_TYPE} for one report",
+            field="body",
+        )
+    if body[4] != REPORTS_VERSION:
+        raise InvalidParameter(
+            f"the bulk upload has version {body[4]}; this side reads version {REPORTS_VERSION}: "
+            "update the older side",
+            field="body",
+        )
+    return body[5:REPORTS_HEADER_SIZE].hex()
+
+
+def count_reports(body: bytes | bytearray, record_size: int) -> int:
+    """Return how many reports of `record_size` bytes follow a bulk body's header.
+
+    Raises
+    ------
+    InvalidParameter
+        If the rest is no whole number of reports.
+    """
+    count, rest = divmod(len(body) - REPORTS_HEADER_SIZE, ID_SIZE + record_size)
+    if rest:
+        raise InvalidParameter(
+            f"the bulk upload has {rest} bytes too many: after the header come rows of "
+            f"{ID_SIZE} + {record_size} bytes; send whole reports of one survey version",
+            field="body",
+        )
+    return count
+
+
+def unpack_reports(
+    body: bytes, record_size: int | Callable[[str], int]
+) -> tuple[str, list[Report]]:
+    """Unpack a bulk body into reports; `batch.unpack_rows` gives arrays instead.
+
+    Parameters
+    ----------
+    body : bytes
+        The whole body.
+    record_size : int or callable
+        L, or what gives L for a digest; what the callable raises passes through.
+
+    Returns
+    -------
+    digest : str
+        64 hexadecimal digits.
+    reports : list of Report
+        In order; their records are not yet checked against the survey's layout.
+
+    Raises
+    ------
+    InvalidParameter
+        If the header is wrong or the rest is no whole number of reports.
+    """
+    digest = parse_reports_header(body)
+    size = record_size if isinstance(record_size, int) else record_size(digest)
+    width = ID_SIZE + size
+    starts = (REPORTS_HEADER_SIZE + width * i for i in range(count_reports(body, size)))
+    return digest, [
+        Report(bytes(body[at : at + ID_SIZE]), bytes(body[at + ID_SIZE : at + width]))
+        for at in starts
+    ]
+
+
+__all__ = [
+    "ID_SIZE",
+    "JSON_MEDIA_TYPE",
+    "RECORDS_MEDIA_TYPE",
+    "REPORTS_HEADER_SIZE",
+    "REPORTS_MAGIC",
+    "REPORTS_MEDIA_TYPE",
+    "REPORTS_VERSION",
+    "Report",
+    "b64decode",
+    "b64encode",
+    "check_digest",
+    "count_reports",
+    "encode_report_json",
+    "new_report_id",
+    "pack_records_header",
+    "pack_reports",
+    "parse_report_json",
+    "parse_reports_header",
+    "read_records",
+    "reports_header",
+    "unpack_reports",
+]

@@ -1,0 +1,173 @@
+"""What is planned is what simulated surveys then give."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis.planning.planner import category_width, detectable_difference, plan
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_shared import Manifest
+
+DRAFT = {
+    "name": "adult",
+    "version": 1,
+    "title": "Adult",
+    "epsilon": "4",
+    "split": "k-based",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "age", "role": "sensitive", "range": [17, 90]},
+    ],
+    "protected": {"attribute": "gender", "privileged": "Male", "unprivileged": "Female"},
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_width_is_the_mean_width_of_simulated_intervals(protocol):
+    k, n = 10, 2000
+    oracle = create(protocol, k=k, epsilon="1")
+    rng = np.random.default_rng(2)
+    widths = []
+    for _ in range(20):
+        records = perturb(oracle, rng.integers(0, k, n), rng)
+        found = estimate(oracle, indicators(oracle, records).sum(axis=0, dtype=np.int64), n)
+        widths.append((found.upper - found.lower).mean())
+    assert category_width(oracle, k, n) == pytest.approx(np.mean(widths), rel=0.02)
+
+
+def test_twice_the_precision_takes_four_times_the_people():
+    oracle = create("OUE", k=8, epsilon="1")
+    one, four = (detectable_difference(oracle, 8, n) for n in (1000, 4000))
+    assert one == pytest.approx(2 * four, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "k", "epsilon", "n"),
+    [
+        ("GRR", 2, "1", 2000),
+        ("OUE", 2, "1", 2000),
+        ("SS", 10, "1", 4000),
+        ("OLH", 10, "2", 1000),
+        ("GRR", 74, "4", 1000),
+        ("RAPPOR", 5, "4", 200),
+    ],
+)
+def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
+    protocol, k, epsilon, n
+):
+    oracle = create(protocol, k=k, epsilon=epsilon)
+    difference, rng, halves = detectable_difference(oracle, k, n), np.random.default_rng(3), n // 2
+    found, surveys = 0, 400
+    for _ in range(surveys):
+        parts = []
+        for share in (1 / k, 1 / k + difference):
+            population = [share, *[(1 - share) / (k - 1)] * (k - 1)]
+            records = perturb(oracle, rng.choice(k, halves, p=population), rng)
+            counts = indicators(oracle, records).sum(axis=0, dtype=np.int64)
+            part = estimate(oracle, counts, halves)
+            parts.append((part.frequency[0], part.standard_error[0]))
+        (one, error), (other, its_error) = parts
+        found += abs(one - other) > 1.96 * np.hypot(error, its_error)
+    # four standard deviations of a binomial at 0.8, and what the normal approximation leaves
+    assert found / surveys == pytest.approx(0.8, abs=4 * (0.8 * 0.2 / surveys) ** 0.5 + 0.01)
+
+
+def test_a_difference_that_nobody_could_find_is_none():
+    assert detectable_difference(create("GRR", k=2, epsilon="0.01"), 2, 100) is None
+    found = plan(Manifest.from_dict(DRAFT | {"epsilon": "0.1"}), 50)
+    assert found["options"][0]["attributes"][0]["detectable"] is None
+
+
+def test_without_enough_power_the_option_with_the_most_is_recommended():
+    """Adult's attributes, epsilon 4 and 3,000 people: least variance had a power of 0.41."""
+    attributes = [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        *({"name": f"a{k}", "role": "sensitive", "range": [1, k]} for k in (5, 41, 74)),
+    ]
+    draft = Manifest.from_dict(DRAFT | {"attributes": attributes, "split": "uniform"})
+    given = AuditAssumptions(gap=0.1, unprivileged=0.32, positive=0.3)
+    found = plan(draft, 3000, given)
+    options = {(one["protocol"], one["split"]): one for one in found["options"]}
+    powers = {key: one["audit_power"]["SPD"] for key, one in options.items()}
+    chosen = found["recommended"]["protocol"], found["recommended"]["split"]
+    assert max(powers.values()) < 0.8
+    assert powers[chosen] == max(powers.values())
+    assert "this one has the most" in found["reason"]
+    least = min(options, key=lambda key: options[key]["total_variance"])
+    assert powers[least] < powers[chosen] - 0.1
+
+
+def test_a_plan_has_every_option_and_recommends_the_best():
+    found = plan(Manifest.from_dict(DRAFT), 20_000)
+    assert len(found["options"]) == 8 * 4
+    options = {(one["protocol"], one["split"]): one for one in found["options"]}
+    own = dict(options["own", "own"], protocol="GRR", split="k-based")
+    assert own == options["GRR", "k-based"]
+    for protocol in PROTOCOLS:
+        best = options[protocol, "optimal"]["total_variance"]
+        assert best <= options[protocol, "uniform"]["total_variance"]
+        assert best <= options[protocol, "k-based"]["total_variance"]
+    own, best = (options["own", split]["total_variance"] for split in ("uniform", "optimal"))
+    assert found["optimal_gain"]["uniform"] == pytest.approx(1 - best / own)
+    assert found["optimal_gain"]["k-based"] > found["optimal_gain"]["uniform"] > 0
+    chosen = options[found["recommended"]["protocol"], found["recommended"]["split"]]
+    assert chosen["audit_power"]["SPD"] >= 0.8
+    # no target, no labels
+    assert chosen["audit_power"]["EOD"] is chosen["audit_power"]["OAD"] is None
+    enough = [one["total_variance"] for one in options.values() if one["audit_power"]["SPD"] >= 0.8]
+    assert chosen["total_variance"] == min(enough)
+    assert any("THE spends" in text for text in options["THE", "uniform"]["warnings"])
+
+
+def test_the_command_prints_a_table_or_json(tmp_path):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    program = [sys.executable, "-W", "error", "-m", "hushpoll_client", "plan", str(path)]
+    run = [*program, "--n", "5000"]
+    text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "Recommended: protocol" in text
+    assert "less than k-based" in text
+    document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
+    assert json.loads(document)["n"] == 5000
+
+
+def test_a_perturbed_target_keeps_its_protocol():
+    label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    draft = DRAFT | {"attributes": [*DRAFT["attributes"], label | {"protocol": "GRR"}]}
+    for option in plan(Manifest.from_dict(draft), 6000)["options"]:
+        protocols = {row["name"]: row["protocol"] for row in option["attributes"]}
+        assert protocols["income"] == "GRR"
+        if option["protocol"] != "own":
+            assert protocols["age"] == option["protocol"]
+
+
+def test_the_recommendation_is_for_the_metric_that_is_asked_for():
+    label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    draft = Manifest.from_dict(DRAFT | {"attributes": [*DRAFT["attributes"], label]})
+    found = {metric: plan(draft, 3000, metric=metric) for metric in ("SPD", "EOD")}
+    for metric, one in found.items():
+        assert f"a gap of 0.1 in {metric}" in one["reason"]
+    # positive labels are fewer than people: what finds SPD is too little for EOD
+    assert "none finds" in found["EOD"]["reason"]
+    assert "none finds" not in found["SPD"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: plan(Manifest.from_dict(DRAFT), 0), "n"),
+        (lambda: plan(Manifest.from_dict(DRAFT), 9, metric="AUC"), "metric"),
+    ],
+)
+def test_each_mistake_names_its_field(call, field):
+    with pytest.raises(InvalidParameter) as caught:
+        call()
+    assert caught.value.field == field

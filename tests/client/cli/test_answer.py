@@ -1,0 +1,234 @@
+"""``hushpoll answer`` and ``hushpoll ledger``, typed by hand against a scripted server."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from hushpoll_client import Ledger, Report
+from hushpoll_client.cli.commandline import main
+from hushpoll_shared.spelling.base64url import b64encode
+from hushpoll_shared.survey.manifest import Manifest
+
+SURVEY = "work-and-health"
+ACCEPTED = {"status": "accepted"}
+# Agree; gender skipped, age, country by number, education by name, income by number; send.
+TYPED = "y\n\n44\n3\ncollege\n2\ny\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, path):
+    def run(*arguments: str, typed: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        monkeypatch.setenv("HUSHPOLL_LEDGER", str(path))
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        out, err = capsys.readouterr()
+        return caught.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def link(server):
+    return f"{server.url}/s/{SURVEY}"
+
+
+def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link, published, path):
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    code, out, err = call("answer", link, "--json", typed=TYPED)
+    assert code == 0, err
+    (entry,) = Ledger.open(path).entries()
+    document = json.loads(out)
+    assert document["digest"] == published.digest
+    assert (document["status"], document["epsilon"], document["epsilon_spent"]) == (
+        "accepted",
+        "4",
+        "4",
+    )
+    sent = Report.from_json(server.seen[1].body)
+    assert document["id"] == entry.id == b64encode(sent.id)
+    assert entry.report is None
+    # What is sent in clear stands first, with the answers; then what is randomised, and how well.
+    clear, perturbed = err.index("Sent in clear"), err.index("Randomised on this device")
+    assert clear < err.index("education: college") < err.index("income: >26000") < perturbed
+    assert "best guess" in err[perturbed:]
+    assert "at most epsilon 4" in err
+    assert published.digest in err
+    # The codes of the clear attributes are the last bytes: college, >26000.
+    assert sent.record[-2:] == bytes([1, 1])
+
+
+def test_answering_again_asks_nothing_and_sends_nothing(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    call("answer", link, typed=TYPED)
+    code, out, err = call("answer", link, typed="")
+    assert (code, len(server.seen)) == (0, 2)
+    assert "its one report stands" in err
+    assert "Another person answers with a ledger of their own" in err
+    assert "acknowledged by the server, where it stays" in out
+
+
+@pytest.mark.parametrize("typed", ["n\n", "\n", ""])
+def test_without_consent_nothing_happens(call, server, link, path, typed):
+    code, out, err = call("answer", link, typed=typed)
+    assert (code, out) == (1, "")
+    assert "Nothing was read, fetched or sent." in err
+    assert f"hushpoll ledger withdraw {SURVEY}" in err
+    assert server.seen == []
+    assert not path.exists()
+
+
+def test_the_statement_says_that_what_was_sent_stays(call, link, path):
+    _, _, err = call("answer", link, typed="n\n")
+    words = " ".join(err.split())
+    assert "What was sent stays with the server: nobody can take it back" in words
+    assert "withdraw at any time" not in words
+    assert f"the number of your report are kept in {path}" in words
+    assert "the report itself until the server has taken it" in words
+
+
+@pytest.mark.parametrize("typed", [TYPED[:-2] + "n\n", TYPED[:-2], "y\n\n44\n"])
+def test_nothing_is_randomised_before_the_last_question(
+    call, server, steps, link, published, path, typed
+):
+    server.play(steps.respond(200, published.canonical))
+    code, _, err = call("answer", link, typed=typed)
+    assert code == 1
+    assert "Nothing was randomised, spent or sent." in err
+    assert Ledger.open(path).entries() == []
+    assert len(server.seen) == 1
+
+
+def test_a_wrong_answer_is_asked_again(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    typed = TYPED.replace("44", "16\nold\n44").replace("\n3\n", "\n0\n5\n\n3\n")
+    code, _, err = call("answer", link, typed=typed)
+    assert code == 0
+    assert err.count("none of the answers") == 5
+
+
+def test_offline_the_report_is_kept_and_sent_later(
+    call, server, steps, link, published, path, monkeypatch
+):
+    monkeypatch.setattr("hushpoll_client.cli.answer._SEND_SECONDS", 0.5)
+    server.play(steps.respond(200, published.canonical), steps.drop)
+    code, out, _ = call("answer", link, "--json", typed=TYPED)
+    assert (code, json.loads(out)["status"]) == (0, "waiting")
+    # The server may have stored what it did not acknowledge.
+    code, out, _ = call("answer", link)
+    assert "may have arrived all the same" in out
+    assert "cannot be changed" in out
+    assert "could not be reached" not in out
+    server.play(steps.respond(201, ACCEPTED))
+    code, out, _ = call("ledger", "send", "--json")
+    assert (code, json.loads(out)) == (0, {"waiting": 0, "refused": {}})
+    (seen,) = server.seen
+    (entry,) = Ledger.open(path).entries()
+    assert (entry.state, entry.id) == ("accepted", json.loads(seen.body)["id"])
+
+
+def test_no_network_at_first_is_exit_code_4(call, path):
+    code, _, err = call("answer", f"http://127.0.0.1:9/s/{SURVEY}", typed="y\n")
+    assert (code, "Error: " in err.splitlines()[-1]) == (4, True)
+
+
+def test_a_pin_of_another_survey_is_refused(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical))
+    for given in ((link, "--digest", "0" * 64), (f"{link}#sha256={'0' * 64}",)):
+        code, _, err = call("answer", *given, typed=TYPED)
+        assert code == 1
+        assert "not the one that was pinned" in err
+        assert published.digest in err
+
+
+def test_limits_are_held(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical))
+    for options, words in (
+        (("--max-epsilon", "3"), "max_epsilon"),
+        (("--max-epsilon-total", "3"), "max_epsilon_total"),
+        (("--sensitive", "income"), "'income' in clear"),
+    ):
+        code, _, err = call("answer", link, *options, typed=TYPED)
+        assert (code, words in err) == (1, True), err
+
+
+def test_the_token_comes_from_the_link_or_the_environment(
+    call, server, steps, link, draft, monkeypatch
+):
+    survey = Manifest.from_dict(draft | {"submission": "token"}).resolve()
+    server.play(steps.respond(200, survey.canonical), steps.respond(201, ACCEPTED))
+    code, out, err = call("answer", f"{link}#token=t0ken", typed=TYPED)
+    assert code == 0
+    assert server.seen[1].headers["Authorization"] == "Bearer t0ken"
+    assert "t0ken" not in out + err
+
+
+def test_a_refusal_by_the_server_is_said(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical), steps.problem("survey-closed"))
+    code, out, _ = call("answer", link, typed=TYPED)
+    assert (code, "refused the report for good: survey-closed" in out) == (1, True)
+
+
+# ---- the ledger
+
+
+@pytest.fixture
+def answered(call, server, steps, link, published):
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    assert call("answer", link, typed=TYPED)[0] == 0
+
+
+def test_the_ledger_shows_what_was_spent(call, answered, server, published):
+    code, out, _ = call("ledger", "show")
+    assert code == 0
+    for part in (
+        f"{SURVEY} of {server.url}",
+        f"epsilon 4: {SURVEY} v1, accepted  sha256={published.digest}",
+        "epsilon spent in all: 4",
+    ):
+        assert part in out
+    code, out, _ = call("ledger", "show", "--json")
+    assert "report" not in json.loads(out)["answers"][0]
+
+
+def test_the_export_is_all_there_is(call, answered, path, tmp_path):
+    (entry,) = Ledger.open(path).entries()
+    code, out, _ = call("ledger", "export")
+    document = json.loads(out)
+    assert (code, document["answers"][0]["id"]) == (0, entry.id)
+    assert document["answers"][0]["report"] is None
+    assert "Do you" not in document["consents"][0]["statement"]
+    file = tmp_path / "mine.json"
+    assert call("ledger", "export", "--out", str(file))[0] == 0
+    assert json.loads(file.read_text()) == document
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_withdrawing_leaves_a_tombstone(call, answered, server, steps, link, path, published):
+    code, out, _ = call("ledger", "withdraw", SURVEY, "--json")
+    assert (code, json.loads(out)) == (0, {"survey": SURVEY, "wiped": 1})
+    code, out, _ = call("ledger", "show")
+    assert "a withdrawn survey, withdrawn" in out
+    assert "epsilon spent in all: 4" in out
+    assert SURVEY not in out.replace(str(path), "")
+    server.play(steps.respond(200, published.canonical))
+    code, _, err = call("answer", link, typed=TYPED)
+    assert (code, "was withdrawn; it is not given again" in err) == (1, True)
+    code, _, err = call("ledger", "withdraw", "nobody")
+    assert (code, "'nobody' is no survey" in err) == (1, True)
+
+
+@pytest.mark.parametrize("command", [("show",), ("export",), ("send",), ("withdraw", "x")])
+def test_without_a_ledger_there_is_nothing_to_show(call, path, command):
+    code, _, err = call("ledger", *command)
+    assert (code, "there is no ledger at" in err) == (1, True)
+    assert not path.exists()

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from hushpoll_client.cli import command_group, commandline
+from hushpoll_client.cli.commandline import COMMANDS, main
+
+# A finder that hides packages, as an environment without an extra does.
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hidden())
+from hushpoll_client.cli.commandline import main
+main({arguments!r})
+"""
+
+
+def without(hidden: set[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = HIDE.format(hidden=hidden, arguments=list(arguments))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return caught.value.code, out, err
+
+
+def test_help_lists_every_command_and_exit_code(capsys):
+    code, out, err = call(capsys, "--help")
+    assert (code, err) == (0, "")
+    for name, row in COMMANDS.items():
+        assert f"  {name} " in out
+        assert row.summary.split()[0] in out
+    for number in range(5):
+        assert f"    {number}  " in out
+
+
+def test_help_imports_no_command():
+    code = (
+        "import sys\nfrom hushpoll_client.cli.commandline import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print('|', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stdout.partition("|")[2].split())
+    assert "hushpoll_client.cli.command_group" in loaded
+    targets = {row.target.partition(":")[0] for row in COMMANDS.values()}
+    assert not loaded & (targets | {"numpy", "flask", "requests", "lightgbm"})
+
+
+def test_version(capsys):
+    code, out, _ = call(capsys, "--version")
+    assert (code, out) == (0, "hushpoll, version 0.1.0\n")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help(capsys, name):
+    code, out, _ = call(capsys, name, "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: hushpoll {name} ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], "No such command 'nothing'"),
+        (["--nothing"], "No such option"),
+        (["survey", "show"], "Missing argument 'NAME'"),
+        (["simulate", "--url", "x"], "Missing option '--manifest'"),
+        (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
+    ],
+)
+def test_wrong_usage_is_2(capsys, arguments, words):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["estimate", "s"],
+        ["fairness", "s"],
+        ["export", "s", "--out", "records.bin"],
+        ["survey", "close", "s"],
+        ["survey", "publish", "{draft}"],
+    ],
+)
+def test_what_needs_a_token_says_so_before_anything_is_asked(
+    capsys, monkeypatch, tmp_path, draft, arguments
+):
+    monkeypatch.delenv("HUSHPOLL_TOKEN", raising=False)
+    file = tmp_path / "survey.json"
+    file.write_text(json.dumps(draft))
+    arguments = [str(file) if one == "{draft}" else one for one in arguments]
+    code, out, err = call(capsys, *arguments, "--url", "http://127.0.0.1:9")
+    assert (code, out) == (2, "")
+    assert "Missing option '--token'; or set HUSHPOLL_TOKEN" in err
+
+
+def test_a_refusal_is_1_in_one_line(capsys):
+    code, out, err = call(capsys, "survey", "list", "--url", "http://example.org")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: url 'http://example.org' would send reports unencrypted")
+    assert err.count("\n") == 1
+
+
+def test_no_network_is_4(capsys, monkeypatch):
+    from hushpoll_client.cli import options
+    from hushpoll_client.config import ClientConfig
+
+    monkeypatch.setattr(options, "_INTERACTIVE", ClientConfig(attempts=1))
+    code, out, err = call(capsys, "survey", "list", "--url", "http://127.0.0.1:9")
+    assert (code, out) == (4, "")
+    assert "cannot be reached" in err
+
+
+def test_an_export_into_no_directory_is_refused_before_anything_is_asked(capsys, tmp_path):
+    out_file = tmp_path / "nowhere" / "records.bin"
+    code, out, err = call(
+        capsys,
+        *("export", "any", "--out", str(out_file)),
+        *("--url", "http://127.0.0.1:9", "--token", "t"),
+    )
+    assert (code, out) == (1, "")
+    assert f"{str(out_file.parent)!r} is no directory" in err
+
+
+def test_the_base_install_names_the_extra_cli():
+    done = without({"click"}, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "needs the optional extra 'cli'" in done.stderr
+    assert "pip install 'hushpoll[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hidden", "command", "extra"),
+    [
+        ({"lightgbm", "pandas", "numpy"}, "train", "train"),
+        ({"lightgbm", "pandas", "numpy"}, "predict", "train"),
+        ({"hushpoll_training"}, "train", "train"),
+    ],
+)
+def test_a_missing_extra_is_3_and_named(hidden, command, extra):
+    done = without(hidden, command, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"needs the optional extra '{extra}'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hidden", "command"),
+    [
+        ({"flask", "flask_openapi3", "sqlalchemy"}, "serve"),
+        ({"hushpoll_server"}, "serve"),
+        ({"hushpoll_fleet"}, "simulate"),
+    ],
+)
+def test_a_missing_distribution_is_3_and_named(hidden, command):
+    done = without(hidden, command, "--help")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "needs the distribution 'hushpoll-server'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
+    versions = {"hushpoll": "2.0.0", "hushpoll-server": "1.0.0"}
+    monkeypatch.setattr(command_group, "version", versions.get)
+    code, out, err = call(capsys, "serve", "--help")
+    assert (code, out) == (1, "")
+    assert "hushpoll-server is of version 1.0.0 and hushpoll of version 2.0.0" in err
+    assert "pip install hushpoll-server==2.0.0" in err
+    assert call(capsys, "ledger", "--help")[0] == 0
+
+
+def test_a_module_missing_in_a_package_of_ours_is_a_fault(monkeypatch):
+    row = commandline.Row("hushpoll_client.no_such_module:command", "cli", "Not there.")
+    monkeypatch.setitem(commandline.COMMANDS, "broken", row)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        main(["broken"])
+
+
+def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):
+    draft["population"] = {}
+    file = tmp_path / "survey.json"
+    file.write_text(json.dumps(draft))
+    done = without({"numpy"}, "simulate", "--manifest", str(file), "--dry-run")
+    assert done.returncode == 3
+    assert "'kernels'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "module", ["hushpoll_fleet.population.population", "hushpoll_fleet.population.distributions"]
+)
+def test_the_population_without_numpy_names_the_extra_kernels(module):
+    finder = HIDE.partition("from hushpoll_client")[0].format(hidden={"numpy"})
+    done = subprocess.run([sys.executable, "-c", f"{finder}\nimport {module}"],
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert "hushpoll_protocols.errors.MissingExtra: drawing respondents needs" in done.stderr
+    assert "pip install 'hushpoll[kernels]'" in done.stderr
+
+
+def test_training_without_the_system_s_library_names_its_package(tmp_path):
+    """Guards: LightGBM's wheel does not bring libgomp, and the smallest systems have none."""
+    (tmp_path / "lightgbm.py").write_text(
+        "raise OSError('libgomp.so.1: cannot open shared object file: No such file or directory')"
+    )
+    done = subprocess.run([sys.executable, "-m", "hushpoll_client", "train", "--help"],
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)},
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 3
+    assert "training needs the system library libgomp.so.1" in done.stderr
+    assert "apt-get install libgomp1" in done.stderr
+    assert "pip install" not in done.stderr
+
+
+def test_yaml_without_its_library_names_the_extra_cli(tmp_path):
+    file = tmp_path / "survey.yaml"
+    file.write_text("name: x")
+    done = without({"yaml"}, "survey", "publish", str(file), "--dry-run", "--url", "http://[::1]")
+    assert done.returncode == 3
+    assert "'cli'" in done.stderr
+
+
+def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
+    monkeypatch.setitem(
+        commandline.COMMANDS, "broken", commandline.Row("json:loads", "cli", "Not a command.")
+    )
+    with pytest.raises(TypeError, match="not a click command"):
+        main(["broken"])
+
+
+def test_an_option_chooses_between_two_commands_of_a_name(capsys):
+    code, out, _ = call(capsys, "fairness", "--help")
+    assert (code, "--url" in out, "--unseen" in out) == (0, True, False)
+    for given in (["--records", "x"], ["--predictions=x"], ["--model", "x"]):
+        code, out, _ = call(capsys, "fairness", *given, "--help")
+        assert (code, "--url" in out, "--unseen" in out) == (0, False, True)
+    code, _, err = call(capsys, "fairness")
+    assert (code, "Missing argument 'NAME'" in err) == (2, True)

@@ -1,0 +1,229 @@
+"""A server that sends a byte now and then holds no call of the SDK beyond its deadline."""
+
+from __future__ import annotations
+
+import io
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+import requests
+import trustme
+
+from client.dripping_server import DrippingServer
+from hushpoll_client import ClientConfig, Ledger, ReportNotSent, SurveyClient
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.commandline import main
+from hushpoll_client.cli.device_options import AT_A_TERMINAL
+from hushpoll_client.delivery.endpoint import Endpoint
+from hushpoll_client.delivery.sessions import Sessions
+from hushpoll_client.delivery.timed_adapter import TimedAdapter
+from hushpoll_client.delivery.transport import Transport
+from hushpoll_protocols.errors import TransportError
+
+PARTS = ["status line", "headers", "body"]
+# What a busy machine may add; less than every limit that a client has by default, so that a test
+# which passes has met the limit that it sets.
+GRACE = 25
+
+
+@contextmanager
+def lasting(least: float, most: float) -> Iterator[None]:
+    """Assert how many seconds the block takes."""
+    began = time.monotonic()
+    yield
+    seconds = time.monotonic() - began
+    assert least <= seconds <= most + GRACE, f"{seconds:.1f} s"
+
+
+def until(condition: Callable[[], object]) -> None:
+    give_up = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+@pytest.fixture(params=PARTS)
+def dripping(request) -> Iterator[DrippingServer]:
+    with DrippingServer(request.param) as server:
+        yield server
+
+
+def test_flush_and_close_return_at_their_deadlines_and_the_report_is_kept(
+    dripping, published, answers, tmp_path
+):
+    path = tmp_path / "ledger.sqlite"
+    config = ClientConfig(raise_faults=True, exit_patience=0.5)
+    client = SurveyClient(
+        dripping.url, published.name, published=published, storage=path, config=config
+    )
+    client.give_consent()
+    report = client.randomize(answers)
+    # This thread sends: nothing has told the background that there is something to send.
+    seconds = 3 if dripping.part == "headers" else 2
+    with lasting(seconds, seconds):
+        assert client.flush(seconds) is False
+    assert dripping.connections == 1
+    # Now the background sends, and closing the client gives it `exit_patience` seconds.
+    client.answer(answers)
+    until(lambda: dripping.connections == 2)
+    with lasting(0, 0.5):
+        client.close()
+    assert client.losses == {}
+    (entry,) = Ledger.open(path).entries()
+    assert (entry.state, entry.report) == ("waiting", report)
+
+
+def test_flush_returns_at_its_deadline_while_the_background_is_sending(
+    published, answers, tmp_path
+):
+    with DrippingServer("headers") as server:
+        client = SurveyClient(
+            server.url,
+            published.name,
+            published=published,
+            storage=tmp_path / "ledger.sqlite",
+            config=ClientConfig(raise_faults=True, exit_patience=0.2),
+        )
+        client.give_consent()
+        assert client.answer(answers).status == "kept"
+        until(lambda: server.connections)
+        with lasting(0.4, 0.5):
+            assert client.flush(0.5) is False
+        with lasting(0, 0.2):
+            client.close()
+
+
+def test_an_exchange_ends_at_its_deadline_and_the_error_names_it(dripping, published, answers):
+    config = ClientConfig(attempts=1, exchange_timeout=1)
+    with SurveyClient(dripping.url, published.name, config=config) as client:
+        with lasting(1, 1), pytest.raises(TransportError) as caught:
+            client.fetch()
+        assert "within the 1 s of ClientConfig.exchange_timeout" in str(caught.value)
+        assert caught.value.retryable
+    with SurveyClient(dripping.url, published.name, published=published, config=config) as client:
+        with lasting(1, 1), pytest.raises(ReportNotSent) as unsent:
+            client.submit(answers)
+        assert unsent.value.retryable
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_an_exchange_over_tls_ends_at_its_deadline(part, published, tmp_path, monkeypatch):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "authority.pem"))
+    certificate = authority.issue_cert("127.0.0.1")
+    config = ClientConfig(attempts=1, exchange_timeout=1)
+    with (
+        DrippingServer(part, pause=0.1, certificate=certificate) as server,
+        SurveyClient(server.url, published.name, config=config) as client,
+        lasting(1, 1),
+        pytest.raises(TransportError, match=r"within the 1 s") as caught,
+    ):
+        client.fetch()
+    assert caught.value.retryable
+    until(lambda: server.connections == 1)
+
+
+def test_a_call_ends_after_its_patience_and_one_exchange(published):
+    config = ClientConfig(attempts=9, exchange_timeout=0.4, patience=1, first_delay=0.1)
+    with (
+        DrippingServer("body", pause=0.05) as server,
+        SurveyClient(server.url, published.name, config=config) as client,
+        lasting(0.4, 1.4),
+        pytest.raises(TransportError, match="times in"),
+    ):
+        client.fetch()
+
+
+def test_hushpoll_answer_ends_with_an_error_that_names_the_deadline(
+    dripping, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(
+        "hushpoll_client.cli.answer.AT_A_TERMINAL",
+        replace(AT_A_TERMINAL, attempts=1, exchange_timeout=1.0),
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    link = f"{dripping.url}/s/work-and-health"
+    with lasting(1, 1), pytest.raises(SystemExit) as caught:
+        main(["answer", link, "--ledger", str(tmp_path / "ledger.sqlite")])
+    assert caught.value.code == 4
+    assert "did not answer in full within the 1 s" in capsys.readouterr().err
+
+
+def test_what_an_analyst_asks_ends_at_its_deadline(dripping):
+    config = ClientConfig(attempts=1, exchange_timeout=1)
+    with (
+        AnalystClient(dripping.url, "t0ken", config=config) as analyst,
+        lasting(1, 1),
+        pytest.raises(TransportError, match="exchange_timeout"),
+    ):
+        analyst.surveys()
+
+
+def test_a_download_may_take_longer_the_more_of_it_arrives(server, transport_of):
+    body = bytes(60_000)
+
+    def slowly(handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(4 * len(body)))
+        handler.end_headers()
+        for _ in range(4):
+            handler.wfile.write(body)
+            time.sleep(0.4)
+
+    server.play(slowly)
+    transport = transport_of(ClientConfig(exchange_timeout=1))
+    pieces: list[bytes] = []
+    with lasting(1.2, 2):
+        assert transport.download("surveys", write=pieces.append) == 240_000
+    with DrippingServer("body", pause=0.05) as dripping:
+        transport = transport_of(ClientConfig(exchange_timeout=1), dripping.url)
+        with lasting(1, 1), pytest.raises(TransportError, match="exchange_timeout"):
+            transport.download("surveys", write=pieces.append)
+
+
+def test_a_server_that_reads_no_body_does_not_hold_an_upload(transport_of, monkeypatch):
+    # 8 MB, more than the system's buffers take, then have half a second and one more.
+    monkeypatch.setattr("hushpoll_client.delivery.transport.SLOWEST_BYTES_PER_SECOND", 8_000_000)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        transport = transport_of(ClientConfig(exchange_timeout=0.5), url)
+        with lasting(1.5, 1.5), pytest.raises(TransportError, match="exchange_timeout"):
+            transport.post("surveys", body=bytes(8_000_000), media_type="a/b", retry=False)
+
+
+def test_a_given_session_keeps_to_deadlines_unless_its_adapter_is_the_callers_own():
+    class Own(requests.adapters.HTTPAdapter):
+        """An adapter with ideas of its own."""
+
+    with requests.Session() as session:
+        own = Own()
+        session.mount("https://own.example.org", own)
+        Sessions(session)
+        assert isinstance(session.get_adapter("https://polls.example.org"), TimedAdapter)
+        assert session.get_adapter("https://own.example.org/s") is own
+
+
+def test_a_connection_is_reused_within_later_deadlines(server, steps, transport_of):
+    server.play(steps.respond(200, b"{}"))
+    transport = transport_of(ClientConfig(attempts=1, exchange_timeout=0.5))
+    transport.get("surveys")
+    time.sleep(0.6)
+    assert transport.get("surveys").json() == {}
+
+
+@pytest.fixture
+def transport_of(server):
+    made = []
+
+    def make(config: ClientConfig, url: str = server.url) -> Transport:
+        made.append(Transport(Endpoint.parse(url), config=config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -1,0 +1,301 @@
+"""The background sender: over forks, threads, processes and the end of the interpreter."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import hushpoll_client.delivery.worker
+from hushpoll_client import Ledger
+from hushpoll_client.delivery.worker import Worker
+
+FORK_LOAD = Path(__file__).parents[1] / "fork_load.py"
+ACCEPTED = {"status": "accepted"}
+
+
+def until(condition) -> None:
+    give_up = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.002)
+
+
+def number_of(seen) -> str:
+    return json.loads(seen.body)["id"]
+
+
+def test_a_hundred_forks_under_load(server, steps, tmp_path):
+    server.play(steps.respond(201, ACCEPTED))
+    path = tmp_path / "ledger.sqlite"
+    done = subprocess.run(
+        [sys.executable, FORK_LOAD, server.url, path, "100"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["ended"] == [0] * 100
+    assert (document["flushed"], document["faults"]) == (True, [])
+    entries = Ledger.open(path).entries()
+    # Nothing is lost and nothing is randomised twice ...
+    expected = [*document["parent"], *range(100_000, 100_100)]
+    assert sorted(entry.version for entry in entries) == sorted(expected)
+    assert {entry.state for entry in entries} == {"accepted"}
+    # ... and, with a server that answers, nothing is even sent twice.
+    assert Counter(number_of(seen) for seen in server.seen) == Counter(one.id for one in entries)
+
+
+def test_several_processes_send_each_report_once(server, steps, tmp_path):
+    server.play(steps.respond(201, ACCEPTED))
+    path = tmp_path / "ledger.sqlite"
+    code = (
+        "import sys; sys.argv[3] = '0'; import fork_load as f; f.url, f.path = sys.argv[1:3]\n"
+        "first = int(sys.argv[4])\n"
+        "for number in range(first, first + 20):\n"
+        "    f.client(number).answer({'a': 'x'})\n"
+        "assert f.client(first).flush(60)\n"
+    )
+    commands = [
+        [sys.executable, "-c", code, server.url, path, "0", str(1 + 20 * index)]
+        for index in range(4)
+    ]
+    running = [subprocess.Popen(one, cwd=FORK_LOAD.parent) for one in commands]
+    assert [one.wait(120) for one in running] == [0] * 4
+    entries = Ledger.open(path).entries()
+    assert sorted(entry.version for entry in entries) == list(range(1, 81))
+    assert Counter(number_of(seen) for seen in server.seen) == Counter(one.id for one in entries)
+
+
+EXIT = """
+import sys; import fork_load as f; f.url, f.path = sys.argv[1:3]
+from dataclasses import replace
+f.CONFIG = replace(f.CONFIG, exit_patience=float(sys.argv[3]))
+assert f.client(1).answer({"a": "x"}).stands
+"""
+
+
+def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> None:
+    """Run an app that answers; fail if it does not end within a minute."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, server_url, path, str(patience)],
+        cwd=FORK_LOAD.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_end_of_the_interpreter_waits_for_what_can_be_sent(server, steps, tmp_path):
+    server.play(steps.respond(201, ACCEPTED))
+    path = tmp_path / "ledger.sqlite"
+    ends(server.url, path, 50)
+    (seen,) = server.seen
+    (entry,) = Ledger.open(path).entries()
+    assert (entry.state, entry.id) == ("accepted", number_of(seen))
+
+
+def test_a_server_that_hangs_does_not_keep_an_app_from_ending(server, steps, tmp_path):
+    over = threading.Event()
+    server.play(lambda handler: over.wait(120))
+    path = tmp_path / "ledger.sqlite"
+    try:
+        ends(server.url, path, 0.5)
+    finally:
+        over.set()
+    assert Ledger.open(path).entries()[0].state == "waiting"
+
+
+def test_no_network_does_not_keep_an_app_from_ending(tmp_path):
+    ends("http://127.0.0.1:9", tmp_path / "ledger.sqlite", 600)
+
+
+def test_answering_at_exit_is_kept_for_the_next_start(server, steps, tmp_path):
+    server.play(steps.respond(201, ACCEPTED))
+    code = EXIT.replace(
+        "assert f.client(1)", "import atexit\nclient = f.client(1)\nclient"
+    ).replace('client.answer({"a": "x"}).stands', 'atexit.register(client.answer, {"a": "x"})')
+    path = tmp_path / "ledger.sqlite"
+    ends(server.url, path, 1, code)
+    (entry,) = Ledger.open(path).entries()
+    assert entry.state in {"waiting", "accepted"}
+    ends(server.url, path, 50)
+    assert len({seen.body for seen in server.seen}) == 1
+    assert {number_of(seen) for seen in server.seen} == {entry.id}
+    assert Ledger.open(path).entries()[0].state == "accepted"
+
+
+def test_a_killed_sender_is_followed_by_the_next(server, steps, tmp_path):
+    """Killed while the server was answering: the same bytes come again, no others."""
+    arrived, over = threading.Event(), threading.Event()
+
+    def hang(handler: object) -> None:
+        arrived.set()
+        over.wait(120)
+
+    server.play(hang, steps.respond(200, {"status": "duplicate"}))
+    path = tmp_path / "ledger.sqlite"
+    victim = subprocess.Popen(
+        [sys.executable, "-c", EXIT, server.url, path, "30"], cwd=FORK_LOAD.parent
+    )
+    assert arrived.wait(60)
+    victim.send_signal(signal.SIGKILL)
+    assert victim.wait(60) == -signal.SIGKILL
+    over.set()
+    # Its claim is void at once, since its process is gone.
+    ends(server.url, path, 50)
+    assert len({seen.body for seen in server.seen}) == 1
+    assert len(server.seen) == 2
+    assert Ledger.open(path).entries()[0].state == "accepted"
+
+
+# ---- the thread itself
+
+
+@pytest.fixture
+def threads():
+    before = set(threading.enumerate())
+    yield lambda: [one for one in threading.enumerate() if one not in before]
+    until(lambda: set(threading.enumerate()) <= before)
+
+
+def test_the_thread_is_there_only_while_there_is_work(threads):
+    calls = []
+
+    def step() -> float | None:
+        calls.append(threading.current_thread())
+        return None if len(calls) % 3 == 0 else 0.0
+
+    worker = Worker(step, exit_patience=1)
+    assert threads() == []
+    for expected in (3, 6):
+        worker.wake()
+        until(lambda expected=expected: len(calls) == expected)
+        until(lambda: not threads())
+    assert all(one.daemon for one in calls)
+
+
+def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
+    waits = iter([600.0, 600.0])
+    calls = []
+
+    def step() -> float | None:
+        calls.append(1)
+        return next(waits, None)
+
+    worker = Worker(step, exit_patience=1)
+    for expected in (1, 2, 3):
+        worker.wake()
+        until(lambda expected=expected: len(calls) >= expected)
+    until(lambda: not threads())
+
+
+def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
+    """Guards: a step beside every answer held up the host app, which waits for the same locks."""
+    monkeypatch.setattr(hushpoll_client.delivery.worker, "_SETTLE_SECONDS", 600.0)
+    calls = []
+    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    for _ in range(100):
+        worker.wake()
+    assert calls == []
+    worker.stop(60)
+    assert calls == [1]
+
+
+def test_an_answer_does_not_wait_until_the_thread_runs(threads, monkeypatch):
+    """Guards: on a busy machine `Thread.start` took up to 56 ms of the host app's time."""
+    may_run, start = threading.Event(), threading.Thread.start
+
+    def slow(self) -> None:
+        assert may_run.wait(60)
+        start(self)
+
+    calls = []
+    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    monkeypatch.setattr(threading.Thread, "start", slow)
+    worker.wake()
+    # Had this thread waited, it would have waited in vain.
+    may_run.set()
+    until(lambda: calls == [1])
+
+
+def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, monkeypatch):
+    def refuse(self) -> None:
+        raise RuntimeError("can't start new thread")
+
+    calls = []
+    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        worker.wake()
+        worker.stop(60)
+    assert calls == []
+    worker.wake()
+    until(lambda: calls == [1])
+
+
+def test_many_threads_wake_one(threads):
+    active, most, calls = [], [], []
+
+    def step() -> float | None:
+        active.append(1)
+        most.append(len(active))
+        calls.append(1)
+        time.sleep(0.001)
+        active.pop()
+        return None
+
+    worker = Worker(step, exit_patience=1)
+    wakers = [threading.Thread(target=lambda: [worker.wake() for _ in range(50)]) for _ in range(8)]
+    for one in wakers:
+        one.start()
+    for one in wakers:
+        one.join()
+    # The sender is started by another thread, which may not have run yet; stopping waits for both.
+    worker.stop(60)
+    assert threads() == []
+    assert calls
+    assert max(most) == 1
+
+
+def test_stopping_ends_a_pause_and_waking_starts_again(threads):
+    calls = []
+
+    def step() -> float | None:
+        calls.append(1)
+        return 600.0 if len(calls) < 2 else None
+
+    worker = Worker(step, exit_patience=1)
+    worker.wake()
+    until(lambda: calls)
+    worker.stop(60)
+    assert threads() == []
+    worker.wake()
+    until(lambda: len(calls) == 2)
+
+
+def test_stopping_finishes_what_can_be_done_at_once(threads):
+    left = list(range(20))
+
+    def step() -> float | None:
+        if not left:
+            return None
+        left.pop()
+        time.sleep(0.002)
+        return 0.0
+
+    worker = Worker(step, exit_patience=1)
+    worker.wake()
+    worker.stop(60)
+    assert left == []

@@ -1,0 +1,93 @@
+"""Shrunk frequencies: positive, summing to one, nearer to the truth than the projected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hushpoll_protocols import PROTOCOLS, InvalidParameter, create
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_protocols.estimation.shrinkage import shrunk
+from hushpoll_protocols.kernels import perturb, support_counts
+
+N = 20_000
+
+
+def _zipf(k: int) -> np.ndarray:
+    share = 1 / np.arange(1, k + 1)
+    return share / share.sum()
+
+
+def _one_large(k: int) -> np.ndarray:
+    share = np.full(k, 0.1 / (k - 1))
+    share[k // 3] = 0.9
+    return share
+
+
+def _distance(truth: np.ndarray, found: np.ndarray) -> float:
+    """Kullback and Leibler's divergence in nats; what is 0 counts as 1e-12."""
+    return float(truth @ np.log(truth / np.maximum(found, 1e-12)))
+
+
+@pytest.mark.parametrize("population", [_zipf, _one_large])
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_shrunk_frequencies_are_nearer_to_the_truth_than_projected_ones(
+    name: str, epsilon: str, population: Callable[[int], np.ndarray]
+) -> None:
+    truth = population(60)
+    rng = np.random.default_rng(8)
+    oracle = create(name, k=60, epsilon=epsilon)
+    values = rng.choice(60, size=N, p=truth)
+    counts = support_counts(oracle, perturb(oracle, values, rng))
+    found = shrunk(counts, N, p=oracle.p, q=oracle.q)
+    projected = project_simplex(estimate(oracle, counts, N).frequency)
+    assert found.min() > 0
+    assert found.sum() == pytest.approx(1)
+    assert _distance(truth, found) < _distance(truth, projected) / 2
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_no_information_gives_equal_shares(name: str) -> None:
+    oracle = create(name, k=30, epsilon="0.000001")
+    values = np.zeros(500, np.int64)
+    counts = support_counts(oracle, perturb(oracle, values, np.random.default_rng(2)))
+    assert shrunk(counts, 500, p=oracle.p, q=oracle.q) == pytest.approx(1 / 30, rel=1e-3)
+
+
+def test_counts_in_clear_stay_what_they_are_but_for_the_missing_ones() -> None:
+    counts = np.array([700, 200, 90, 10, 0, 0])
+    found = shrunk(counts, 1000, p=1, q=0)
+    assert found == pytest.approx(counts / 1000, abs=0.02)
+    assert 0 < found[4] == found[5] < 0.001
+
+
+def test_order_of_categories_does_not_matter() -> None:
+    counts = np.array([5, 80, 33, 33, 60, 12])
+    turned = shrunk(counts[::-1], 100, p=Fraction(3, 4), q=Fraction(1, 4))
+    assert turned[::-1] == pytest.approx(shrunk(counts, 100, p=0.75, q=0.25), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "p", "q", "field"),
+    [
+        ([1, 2], 0, 1, 0, "n"),
+        ([1, 12], 10, 1, 0, "count"),
+        ([-1, 2], 10, 1, 0, "count"),
+        ([], 10, 1, 0, "count"),
+        ([[1, 2]], 10, 1, 0, "count"),
+        ([0.5, 0.5], 10, 1, 0, "count"),
+        ([1, 2], 10, 0.25, 0.25, "p"),
+        ([1, 2], 10, 1.5, 0.25, "p"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(
+    count: list[float], n: int, p: float, q: float, field: str
+) -> None:
+    with pytest.raises(InvalidParameter) as refusal:
+        shrunk(np.array(count), n, p=p, q=q)
+    assert refusal.value.field == field

@@ -1,0 +1,102 @@
+"""A report in words, from the JSON of whoever made it, even of a server that means harm."""
+
+import pytest
+
+from hushpoll_shared.cli.fairness_text import fairness_text
+
+FOUND = {"value": 0.25, "standard_error": 0.1, "lower": 0.05, "upper": 0.45, "bound": "bounded"}
+OPEN = {"value": None, "standard_error": None, "lower": None, "upper": None, "bound": "no bound"}
+METRIC = {
+    **FOUND,
+    "conclusion": "disparity",
+    "smallest_detectable": 0.125,
+    "chance_to_conclude": 0.97,
+    "seldom_concludes": False,
+    "poisoning": {"fake_share": 0.01, "lowest": -0.0625, "highest": 0.5},
+}
+UNKNOWN = {
+    **OPEN,
+    "conclusion": "cannot conclude",
+    "smallest_detectable": None,
+    "chance_to_conclude": 0.08,
+    "seldom_concludes": True,
+    "poisoning": None,
+}
+WITHHELD = {"withheld": "no-labels", "reason": "there is no label"}
+PARTS = {
+    "expected": {
+        "basis": "declared",
+        "unprivileged": 0.02,
+        "positive": 0.1,
+        "base": 0.3,
+        "power": 0.8,
+    },
+    "shares": {"privileged": FOUND, "unprivileged": FOUND},
+    "metrics": {"DI": UNKNOWN, "SPD": METRIC, "EOD": WITHHELD},
+    "rates": {"P1": FOUND, "P0": WITHHELD},
+}
+REPORT = {
+    "survey": {"name": "work", "version": 2, "digest": "ab" * 32},
+    "n": 500,
+    "confidence": 0.9,
+    "intervals": "Of these 4 at 90 %, 0.4 are expected to miss.",
+    "setting": "as deployed on LDP records",
+    "origin": "cross-fitted",
+    "protected": {
+        "attribute": "gender",
+        "protocol": "GRR",
+        "epsilon": "2",
+        "privileged": ["Male"],
+        "unprivileged": ["Female", "Other"],
+    },
+    **PARTS,
+}
+
+
+def test_a_report_of_two_groups():
+    text = fairness_text(REPORT)
+    assert "work version 2, 500 records; digest abababababababab\n" in text
+    assert "gender (GRR, epsilon 2): 1, privileged, is Male; 0 is Female or Other." in text
+    assert "Fairness as deployed on LDP records; nobody's gender was seen." in text
+    assert "90 % interval" in text
+    assert "0.0500 to 0.4500" in text
+    assert text.count("no labels") == 2
+    assert text.count("(1) there is no label") == 1
+    for words in (
+        "disparity",
+        "cannot conclude",
+        "no bound",
+        "find with power 0.8 (2 % in group 0, 10 % predicted positive, 30 % with a positive label; "
+        "declared): DI none, however large, SPD 0.125.",
+        "seldom conclude, if there is no disparity: DI 8 % of them.",
+        "If 1 % of the reports were fake, the others alone may give: SPD -0.062 to 0.500.",
+        "Of these 4 at 90 %, 0.4 are expected to miss. The same is true of the conclusions.",
+    ):
+        assert words in text, words
+
+
+def test_a_report_of_several_groups_has_a_table_each():
+    about = {"attribute": "race", "protocol": None, "epsilon": None, "reference": ["A"]}
+    groups = [{"group": name, **PARTS} for name in "BC"]
+    names = ("survey", "n", "confidence", "intervals", "setting", "origin")
+    heading = {name: REPORT[name] for name in names}
+    text = fairness_text({**heading, "protected": about, "groups": groups})
+    for name in "BC":
+        assert f"race (in clear): 1, privileged, is A; 0 is {name}." in text
+    assert "was seen" not in text
+    assert text.count("are expected to miss") == 1
+
+
+def test_what_a_server_says_moves_no_cursor_and_is_no_markup():
+    about = {**REPORT["protected"], "privileged": ["\x1b[2JMale"]}
+    metrics = {"[red]SPD[/red]": FOUND, "DI\n\x07": WITHHELD}
+    text = fairness_text({**REPORT, "protected": about, "metrics": metrics})
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]SPD[/red]" in text
+
+
+@pytest.mark.parametrize("found", [{}, {**REPORT, "metrics": {"SPD": {}}}, {**REPORT, "n": "many"}])
+def test_what_is_no_report_is_no_report(found):
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        fairness_text(found)

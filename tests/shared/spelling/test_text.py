@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.text import check_name, check_text, is_name, normalized, show
+
+
+@pytest.mark.parametrize("name", ["a", "marital-status", "x_1", "0", "a" * 64])
+def test_names(name: str) -> None:
+    assert check_name(name, field="name") == name
+    assert is_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "A", "a b", "é", "a" * 65, "a\n", "a.b", None, 3, True])
+def test_other_names_are_refused(name: object) -> None:
+    assert not is_name(name)
+    with pytest.raises(InvalidParameter, match=r"a-z, 0-9") as caught:
+        check_name(name, field="attributes[].name")
+    assert caught.value.field == "attributes[].name"
+
+
+@pytest.mark.parametrize("text", ["x", "é", "日本", "a b", "<=26000", "👩‍👧", "\u200f", "a" * 200])
+def test_texts(text: str) -> None:
+    assert check_text(text, field="f", longest=200) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "1 to 200 characters"),
+        ("a" * 201, "1 to 200 characters"),
+        ("a\nb", "control"),
+        ("a\x00", "control"),
+        ("\x7f", "control"),
+        ("\x85", "control"),
+        ("a\u2028b", "control"),
+        ("a\u202eb", "control"),
+        ("\u2066a", "control"),
+        ("\ud800", "control"),
+        (" a", "space"),
+        ("a ", "space"),
+        ("e\u0301", "normal form C"),
+        ("\u212b", "normal form C"),
+        (None, "must be text"),
+        (1, "must be text"),
+        (True, "must be text"),
+        (["a"], "must be text"),
+    ],
+)
+def test_other_texts_are_refused(text: object, says: str) -> None:
+    with pytest.raises(InvalidParameter, match=says) as caught:
+        check_text(text, field="attributes[a].missing", longest=200)
+    assert caught.value.field == "attributes[a].missing"
+    assert "attributes[a].missing" in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_line_feeds_are_allowed_where_asked_for() -> None:
+    assert check_text("a\nb", field="f", longest=9, lines=True) == "a\nb"
+    with pytest.raises(InvalidParameter):
+        check_text("a\rb", field="f", longest=9, lines=True)
+
+
+def test_normalized_brings_text_into_form_c_and_leaves_the_rest() -> None:
+    assert normalized("e\u0301") == "é"
+    assert unicodedata.is_normalized("NFC", str(normalized("\u212b")))
+    assert normalized(3) == 3
+    assert normalized(None) is None
+
+
+def test_shown_values_are_short_and_printable() -> None:
+    assert show("ab") == "'ab'"
+    assert len(show("a" * 1000)) == 80
+    assert show("\u202e") == "'\\u202e'"
+    assert len(show(list(range(1000)))) == 80
+    assert show([10**5000]) == "a list too large to show"

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushpoll_protocols import HushpollError, InvalidParameter
+from hushpoll_shared import (
+    Report,
+    b64decode,
+    b64encode,
+    encode_report_json,
+    new_report_id,
+    pack_reports,
+    parse_report_json,
+    unpack_reports,
+)
+from hushpoll_shared.wire import reports as wire
+
+DIGEST = "00ff" * 16
+REPORT = Report(bytes(range(16)), b"\xfb\xff\xfe")
+
+
+@given(st.binary(max_size=70))
+def test_base64url_reads_back(data: bytes) -> None:
+    text = b64encode(data)
+    assert b64decode(text, field="record") == data
+    assert text == base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+@given(st.text("ABab01-_+/= \n", max_size=9))
+def test_every_text_that_is_read_is_the_one_spelling(text: str) -> None:
+    try:
+        data = b64decode(text, field="record")
+    except InvalidParameter:
+        return
+    assert b64encode(data) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AA==",
+        "AAA=",
+        "AB",
+        "AAB",
+        "A",
+        "AAAAA",
+        "A A",
+        "AAAA\n",
+        "+/+/",
+        "AA\u00e9A",
+        "\uff21AAA",
+        None,
+        b"AAAA",
+        3,
+    ],
+)
+def test_base64_that_is_not_canonical_is_refused_and_not_shown(text: object) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        b64decode(text, field="record")
+    assert caught.value.field == "record"
+    assert "base64url" in str(caught.value)
+    if isinstance(text, str):
+        assert f" {text} " not in str(caught.value)
+        assert repr(text) not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_report_travels_as_json() -> None:
+    document = encode_report_json(DIGEST, REPORT)
+    assert document == {"digest": DIGEST, "id": "AAECAwQFBgcICQoLDA0ODw", "record": "-__-"}
+    assert parse_report_json(json.loads(json.dumps(document))) == (DIGEST, REPORT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"digest": DIGEST.upper()}, "digest"),
+        ({"digest": DIGEST[1:]}, "digest"),
+        ({"digest": None}, "digest"),
+        ({"digest": ...}, "digest"),
+        ({"digest": 3}, "digest"),
+        ({"id": "AAECAwQFBgcICQoLDA0ODw=="}, "id"),
+        ({"id": "AAECAwQFBgcICQoLDA0O"}, "id"),
+        ({"id": "AAECAwQFBgcICQoLDA0ODx"}, "id"),
+        ({"id": ...}, "id"),
+        ({"record": "-_-"}, "record"),
+        ({"record": "+//+"}, "record"),
+        ({"record": 7}, "record"),
+        ({"record": ...}, "record"),
+        ({"answers": {}}, "answers"),
+    ],
+)
+def test_a_report_with_a_bad_field_is_refused_by_field(
+    changes: dict[str, object], field: str
+) -> None:
+    document: dict[str, object] = {**encode_report_json(DIGEST, REPORT), **changes}
+    given = {key: value for key, value in document.items() if value is not ...}
+    with pytest.raises(InvalidParameter) as caught:
+        parse_report_json(given)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("value", [None, [], "Female", 3])
+def test_a_report_is_an_object(value: object) -> None:
+    with pytest.raises(InvalidParameter, match="JSON object") as caught:
+        parse_report_json(value)
+    assert caught.value.field == "report"
+    assert "Female" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 15, 17])
+def test_an_id_has_16_bytes(size: int) -> None:
+    with pytest.raises(InvalidParameter, match="it has 16") as caught:
+        Report(bytes(size), b"")
+    assert caught.value.field == "id"
+
+
+def test_ids_are_random() -> None:
+    ids = {new_report_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert {len(one) for one in ids} == {16}
+
+
+def test_a_report_does_not_show_in_text() -> None:
+    for shown in (repr(REPORT), str(REPORT), f"{REPORT}", repr([REPORT])):
+        assert "report with a record of 3 bytes, not shown" in shown
+        assert "\\x" not in shown
+
+
+# Bulk
+
+
+@given(st.integers(0, 5), st.lists(st.binary(min_size=21, max_size=21), max_size=6))
+def test_reports_pack_and_unpack(size: int, rows: list[bytes]) -> None:
+    reports = [Report(row[:16], row[16 : 16 + size]) for row in rows]
+    body = pack_reports(DIGEST, reports)
+    assert len(body) == 37 + len(rows) * (16 + size)
+    assert unpack_reports(body, size) == (DIGEST, reports)
+    assert unpack_reports(body, lambda digest: size) == (DIGEST, reports)
+
+
+def test_a_bulk_body_has_its_documented_bytes() -> None:
+    body = pack_reports(DIGEST, [REPORT, REPORT])
+    assert body == b"HUSH\x01" + b"\x00\xff" * 16 + (bytes(range(16)) + b"\xfb\xff\xfe") * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "no bulk upload"),
+        (b"HUSH\x01" + bytes(31), "no bulk upload"),
+        (b"HREC\x01" + bytes(32), "no bulk upload"),
+        (b'{"digest": "..."}' + bytes(40), "no bulk upload"),
+        (b"HUSH\x02" + bytes(32), "version 2"),
+        (b"HUSH\x01" + bytes(32 + 19 + 18), "18 bytes too many"),
+    ],
+)
+def test_a_bulk_body_of_another_form_is_refused(body: bytes, says: str) -> None:
+    with pytest.raises(InvalidParameter, match=says) as caught:
+        unpack_reports(body, 3)
+    assert caught.value.field == "body"
+
+
+def test_what_looking_up_a_digest_raises_passes_through() -> None:
+    class Unknown(HushpollError):
+        pass
+
+    def lookup(digest: str) -> int:
+        raise Unknown(digest)
+
+    with pytest.raises(Unknown, match=DIGEST):
+        unpack_reports(pack_reports(DIGEST, [REPORT]), lookup)
+
+
+def test_records_of_different_lengths_do_not_pack() -> None:
+    with pytest.raises(InvalidParameter, match="different lengths"):
+        pack_reports(DIGEST, [REPORT, Report(bytes(16), b"")])
+
+
+def test_media_types() -> None:
+    assert wire.REPORTS_MEDIA_TYPE == "application/vnd.hushpoll.reports"
+    assert wire.RECORDS_MEDIA_TYPE == "application/vnd.hushpoll.records"

@@ -1,0 +1,215 @@
+"""Cross-fitting and external models: no prediction knows its own record's label or group."""
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis.auditing.audit import audit
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.audits.audit_inputs import AuditInputs
+from hushpoll_training.audits.crossfit import cross_fit, deal
+from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.models.model import fit_clear, fit_records
+
+FEW = {"n_estimators": 12, "num_leaves": 7}
+INPUTS = ("dropped", "each-value")
+
+
+@pytest.fixture(scope="module")
+def collected(survey, people, perturbed):
+    published = survey(epsilon="4")
+    codes = people(1500, 3)
+    return published, codes, perturbed(published, codes)
+
+
+def scrambled(published, records, rows, name, seed=1):
+    """Records whose part of one attribute is dealt out anew among some rows."""
+    field = published.layout.field(name)
+    changed = records.copy()
+    order = np.random.default_rng(seed).permutation(rows)
+    changed[rows, field.offset : field.end] = records[order, field.offset : field.end]
+    assert (changed != records).any()
+    return changed
+
+
+def test_folds_part_the_rows_evenly_at_random_and_repeatably():
+    fold = deal(1003, 5, 7)
+    assert sorted(np.bincount(fold)) == [200, 200, 201, 201, 201]
+    assert (fold == deal(1003, 5, 7)).all()
+    assert (fold != deal(1003, 5, 8)).any()
+    assert (np.diff(fold) != 0).mean() == pytest.approx(0.8, abs=0.06)
+
+
+@pytest.mark.parametrize("folds", [-1, 0, 1, 11])
+def test_folds_out_of_bounds_are_refused(folds):
+    with pytest.raises(InvalidParameter, match=r"\[2, 10\]") as caught:
+        deal(10, folds, 0)
+    assert caught.value.field == "folds"
+
+
+@pytest.mark.parametrize("protected_input", INPUTS)
+@pytest.mark.parametrize("name", ["income", "gender"])
+def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
+    collected, name, protected_input
+):
+    published, _, records = collected
+    fold = deal(len(records), 3, 4)
+    options = {"seed": 4, "folds": 3, "protected_input": protected_input}
+    before = cross_fit(published, records, FEW, **options)
+    changed = scrambled(published, records, np.flatnonzero(fold == 1), name)
+    after = cross_fit(published, changed, FEW, **options)
+    assert (after.predicted[fold == 1] == before.predicted[fold == 1]).all()
+    if name == "income" or protected_input == "each-value":
+        # the other folds' models were fitted to what has changed
+        assert (after.predicted[fold != 1] != before.predicted[fold != 1]).any()
+    else:
+        assert (after.predicted == before.predicted).all()
+
+
+def test_each_folds_model_is_the_one_that_fit_records_fits_to_the_others(collected):
+    published, _, records = collected
+    fold = deal(len(records), 4, 9)
+    found = cross_fit(published, records, FEW, seed=9, folds=4, protected_input="each-value")
+    for number in range(4):
+        model = fit_records(published, records[fold != number], FEW, seed=9)
+        alone = external_predictions(
+            model, published, records[fold == number], protected_input="each-value"
+        )
+        assert (found.predicted[fold == number] == alone.predicted).all()
+    assert found.predicted.shape == (1500, 3)
+    assert found.predicted[:, 0].mean() < found.predicted[:, 1].mean()
+    assert not found.predicted[:, 2].any()  # "No answer" is in neither group
+    assert found.inputs == ("gender", "age", "job")
+    assert (found.origin, alone.origin) == ("cross-fitted", "external")
+
+
+def test_each_value_stands_in_clear_where_the_record_was(survey, people, perturbed):
+    published = survey(epsilon="4", protocol="OUE", target={"protocol": "GRR"})
+    codes = people(800, 3)
+    records = perturbed(published, codes)
+    inputs = AuditInputs.of(published, "each-value")
+    rows = inputs.features.from_records(records).toarray()
+    at = inputs._substitution(inputs.features.from_records(records))
+    for value in (0, 1):
+        table = at(value).toarray()
+        assert (table[:, :3] == np.eye(3)[value]).all()
+        assert (table[:, 3:] == rows[:, 3:]).all()
+    assert inputs.values == (1, 0)
+
+
+def test_dropped_means_that_no_column_tells_the_group(collected):
+    published, _, _ = collected
+    inputs = AuditInputs.of(published, "dropped")
+    assert inputs.features.attributes == ("age", "job")
+    assert len(inputs.features.names) == 9
+    assert not any(name.startswith("gender") for name in inputs.features.names)
+
+
+@pytest.mark.parametrize("protected_input", INPUTS)
+def test_an_audit_finds_what_the_true_groups_and_labels_say(
+    survey, people, perturbed, protected_input
+):
+    published = survey(epsilon="9")
+    codes = people(12_000, 5)
+    records = perturbed(published, codes)
+    made = cross_fit(published, records, FEW, seed=1, protected_input=protected_input)
+    found = audit(published, records, made)
+    gender, income = codes["gender"], codes["income"]
+    guess = made.predicted
+    if guess.ndim == 2:
+        guess = guess[np.arange(len(gender)), gender]
+    rate = [guess[gender == group].mean() for group in (0, 1)]
+    recall = [guess[(gender == group) & (income == 1)].mean() for group in (0, 1)]
+    expected = {
+        "DI": rate[0] / rate[1],
+        "SPD": rate[1] - rate[0],
+        "EOD": recall[1] - recall[0],
+        "OAD": np.subtract(*[(guess == income)[gender == group].mean() for group in (1, 0)]),
+    }
+    for name, one in found.metrics.items():
+        assert isinstance(one, Interval)
+        assert abs(one.value - expected[name]) < 4 * one.standard_error, name
+    assert found.setting.startswith("as deployed on LDP records")
+
+
+def test_a_perturbed_target_is_learned_from_reports_and_audited_against_the_truth(
+    survey, people, perturbed
+):
+    published = survey(epsilon="9", target={"protocol": "GRR", "missing": "none"})
+    codes = people(12_000, 6)
+    codes["income"] = np.where(np.arange(12_000) % 7 == 0, 2, codes["income"])
+    records = perturbed(published, codes)
+    made = cross_fit(published, records, FEW, seed=1)
+    found = audit(published, records, made)
+    answered = codes["income"] != 2
+    recall = [
+        made.predicted[answered & (codes["gender"] == group) & (codes["income"] == 1)].mean()
+        for group in (0, 1)
+    ]
+    eod = found.metrics["EOD"]
+    assert abs(eod.value - (recall[1] - recall[0])) < 4 * eod.standard_error
+
+
+def test_progress_counts_the_rounds_of_all_folds(collected):
+    published, _, records = collected
+    told = []
+    cross_fit(
+        published,
+        records[:300],
+        FEW,
+        seed=1,
+        folds=2,
+        on_round=lambda done, total: told.append((done, total)),
+    )
+    assert told == [(done, 24) for done in range(1, 25)]
+
+
+def test_an_external_model_may_come_from_another_version_of_the_survey(collected, survey, people):
+    published, _, records = collected
+    other = survey(version=2, epsilon="1", protocol="OUE")
+    model = fit_clear(other, people(900, 8), FEW, seed=2)
+    each = external_predictions(model, published, records, protected_input="each-value")
+    rows = model.features.from_codes(
+        {"gender": np.zeros(1500, int), "age": np.zeros(1500, int), "job": np.zeros(1500, int)}
+    )
+    assert rows.shape[1] == 12
+    assert set(np.unique(each.predicted)) == {0, 1}
+    with pytest.raises(InvalidParameter, match="each-value") as caught:
+        external_predictions(model, published, records)
+    assert caught.value.field == "protected_input"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"target": {"categories": ["high", "low"], "positive": "low"}}, "positive high"),
+        ({"attributes": 1}, "age with 5 categories"),
+    ],
+)
+def test_a_model_of_other_questions_is_refused(collected, survey, draft, people, changes, word):
+    published, _, records = collected
+    if "attributes" in changes:
+        attributes = draft()["attributes"]
+        attributes[1] = attributes[1] | {"range": [1, 5]}
+        changes = {"attributes": attributes}
+    other = survey(**changes)
+    codes = people(600, 8)
+    codes["age"] %= 5
+    model = fit_clear(other, codes, FEW, seed=2)
+    with pytest.raises(InvalidParameter, match=word) as caught:
+        external_predictions(model, published, records, protected_input="each-value")
+    assert caught.value.field == "model"
+
+
+def test_what_cannot_be_cross_fitted_is_refused(survey, people, perturbed, draft, collected):
+    published, _, records = collected
+    with pytest.raises(InvalidParameter, match="dropped, each-value"):
+        cross_fit(published, records, FEW, seed=1, protected_input="record")
+    unlearnable = survey(target={"protocol": "OUE"})
+    codes = people(200)
+    with pytest.raises(InvalidParameter, match="no label to learn from"):
+        cross_fit(unlearnable, perturbed(unlearnable, codes), FEW, seed=1)
+    few = survey(attributes=[draft()["attributes"][0], draft()["attributes"][3]])
+    lone = {"gender": codes["gender"], "income": codes["income"]}
+    with pytest.raises(InvalidParameter, match="no attribute to predict from"):
+        cross_fit(few, perturbed(few, lone), FEW, seed=1)

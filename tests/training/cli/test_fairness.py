@@ -1,0 +1,145 @@
+"""``hushpoll fairness`` as it is called: table, JSON, external models, and what it refuses."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from hushpoll_training.cli.fairness import fairness
+from hushpoll_training.models.model import fit_clear
+from hushpoll_training.models.saved import save_model
+
+PARAMS = ("--params", "n_estimators=10", "--params", "num_leaves=7")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, survey, people, perturbed, write_records):
+    folder = tmp_path_factory.mktemp("fairness")
+    published = survey(epsilon="8")
+    codes = people(6000, 3)
+    records = perturbed(published, codes)
+    model = fit_clear(published, people(500, 9), {"n_estimators": 5}, seed=1)
+    save_model(model, folder / "model", {})
+    return {
+        "records": write_records(folder / "all.records", published, records),
+        "few": write_records(folder / "few.records", published, records[:60]),
+        "model": folder / "model",
+    }
+
+
+def run(*arguments):
+    return CliRunner().invoke(fairness, [str(one) for one in arguments])
+
+
+def test_the_table_names_what_was_audited_and_every_number(files):
+    result = run("--records", files["records"], *PARAMS)
+    assert result.exit_code == 0, result.output
+    for text in (
+        "small version 1, 6000 records",
+        "gender (GRR, epsilon 4): 1, privileged, is Male; 0 is Female. The model is cross-fitted.",
+        "Fairness as deployed on LDP records; nobody's gender was seen.",
+        "DI = P0/P1, fair at 1",
+        "95 % interval",
+        "TPR0",
+        "share, unprivileged group",
+    ):
+        assert text in result.output
+    assert "nan" not in result.output
+
+
+def test_json_holds_the_same_and_what_it_depends_on(files):
+    options = ("--folds", "3", "--seed", "5", "--confidence", "0.9", "--json")
+    result = run("--records", files["records"], *PARAMS, *options)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert (found["folds"], found["seed"], found["confidence"]) == (3, 5, 0.9)
+    assert found["parameters"]["n_estimators"] == 10
+    assert found["inputs"] == {"records": "all.records"}
+    assert found["protected_input"] == "dropped"
+    assert list(found["metrics"]) == ["DI", "SPD", "EOD", "OAD"]
+    for one in found["metrics"].values():
+        assert one["lower"] < one["value"] < one["upper"]
+    again = run("--records", files["records"], *PARAMS, *options, "--threads", "2")
+    assert json.loads(again.output) == found
+
+
+def test_each_value_is_named_and_differs(files):
+    dropped, each = (
+        json.loads(run("--records", files["records"], *PARAMS, "--protected-input", one, "--json")
+                   .output)
+        for one in ("dropped", "each-value")
+    )  # fmt: skip
+    assert each["setting"].endswith("with the protected attribute in clear")
+    assert each["metrics"]["SPD"]["value"] > dropped["metrics"]["SPD"]["value"]
+
+
+def test_every_category_of_another_attribute_is_compared(files):
+    options = ("--groups", "age", "--reference", "6", "--encoding", "posterior")
+    result = run("--records", files["records"], *PARAMS, *options, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["kind"] == "fairness audit of several groups"
+    assert [one["group"] for one in found["groups"]] == ["1", "2", "3", "4", "5"]
+    # five groups of 4 metrics, 8 rates and 2 shares
+    assert "of these 70 at 95 %, 3.5 are expected to miss" in found["intervals"]
+    assert found["protected"]["attribute"] == "age"
+    assert found["encoding"] == "posterior"
+    text = run("--records", files["few"], *PARAMS, *options)
+    assert text.output.count("1, privileged, is 6") == 5
+    each = run(
+        "--records",
+        files["records"],
+        *PARAMS,
+        *options,
+        "--protected-input",
+        "each-value",
+        "--json",
+    )
+    assert each.exit_code == 0, each.output
+    each = json.loads(each.output)
+    assert each["setting"].endswith("with the protected attribute in clear")
+    # income rises with age, which the model now sees
+    spreads = [[one["metrics"]["SPD"]["value"] for one in one["groups"]] for one in (found, each)]
+    assert spreads[1][0] > spreads[0][0] + 0.1
+
+
+def test_too_few_records_are_said_to_be_too_few(files):
+    result = run("--records", files["few"], "--folds", "2", *PARAMS)
+    assert result.exit_code == 0, result.output
+    assert "cannot conclude" in result.output
+    assert "no bound" in result.output
+
+
+def test_an_external_model_is_audited_once_it_is_declared(files):
+    options = ("--model", files["model"], "--protected-input", "each-value")
+    result = run("--records", files["records"], *options, "--unseen", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert (found["origin"], found["model"]) == ("external", "model")
+    assert "folds" not in found
+    result = run("--records", files["records"], *options)
+    assert result.exit_code == 2
+    assert "--unseen" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["--unseen"], 2, "--unseen is about --model"),
+        (["--model", "model", "--unseen", "--folds", "3"], 2, "--folds is for cross-fitting"),
+        (["--model", "model", "--unseen", *PARAMS], 2, "--params is for cross-fitting"),
+        (["--model", "model", "--unseen"], 1, "each-value"),
+        (["--folds", "1"], 2, "folds"),
+        (["--groups", "age"], 1, "give one as reference"),
+        (["--model", "model", "--unseen", "--groups", "age"], 2, "or with cross-fitting"),
+        (["--confidence", "0.9999"], 2, "confidence"),
+        (["--protected-input", "record"], 2, "dropped"),
+        (["--params", "depth=3"], 1, "depth"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_the_right_code(files, arguments, code, text):
+    given = [files.get(one, one) if one == "model" else one for one in arguments]
+    result = run("--records", files["records"], *given)
+    assert result.exit_code == code, result.output
+    assert text in result.output
+    assert "Traceback" not in result.output

@@ -1,0 +1,87 @@
+"""results.csv and results.parquet."""
+
+import csv
+import math
+
+import pandas as pd
+import pytest
+
+from hushpoll_training.evaluation.metrics import METRICS
+from hushpoll_training.experiments.grid import Task
+from hushpoll_training.experiments.results.results import COLUMNS, write_results
+
+TIMINGS = {"perturb": 0.25, "fit": 1.5, "score": 0.125}
+DEFINED = {name: (at + 1) / 3 for at, name in enumerate(METRICS)}
+
+
+def test_the_columns_are_exactly_these(finished):
+    with (finished[0] / "results.csv").open(newline="") as stream:
+        header = next(csv.reader(stream))
+    text = (
+        "protocol split epsilon seed accuracy f1 roc_auc balanced_acc recall DI SPD EOD OAD "
+        "P1 P0 TPR1 TPR0 FPR1 FPR0 ACC1 ACC0 perturb_seconds fit_seconds score_seconds undefined"
+    )
+    assert header == text.split() == list(COLUMNS)
+
+
+def test_rows_are_sorted_with_the_baseline_first(finished):
+    with (finished[0] / "results.csv").open(newline="") as stream:
+        rows = [tuple(row.values())[:4] for row in csv.DictReader(stream)]
+    assert rows == [
+        *(("NonDP", "none", "inf", seed) for seed in "012"),
+        *(
+            (protocol, split, "4", seed)
+            for protocol in ("GRR", "OUE")
+            for split in ("uniform", "k-based")
+            for seed in "012"
+        ),
+    ]
+
+
+def test_parquet_holds_the_same(finished):
+    text = pd.read_csv(
+        finished[0] / "results.csv",
+        keep_default_na=False,
+        dtype=str,
+    )
+    table = pd.read_parquet(finished[0] / "results.parquet")
+    assert table.columns.tolist() == text.columns.tolist()
+    for name in COLUMNS:
+        kind = str if table[name].dtype.kind not in "if" else float
+        assert table[name].tolist() == [kind(one) for one in text[name]]
+    assert table["epsilon"].max() == math.inf
+    assert table["seed"].dtype == "int64"
+
+
+@pytest.fixture
+def cells():
+    undefined = DEFINED | {"DI": {"undefined": "nobody, chosen"}, "P1": {"undefined": "no row"}}
+    return {
+        Task("GRR", "uniform", "4", 1): {"metrics": DEFINED, "timings": TIMINGS},
+        Task("GRR", "uniform", "4", 0): {"metrics": undefined, "timings": TIMINGS},
+        Task("GRR", "uniform", "4", 2): {"error": "no, memory"},
+    }
+
+
+def test_an_undefined_metric_is_empty_and_has_its_reason(cells, tmp_path):
+    write_results(tmp_path, cells)
+    with (tmp_path / "results.csv").open(newline="") as stream:
+        first, second = csv.DictReader(stream)
+    assert (first["DI"], first["P1"]) == ("", "")
+    assert first["undefined"] == "DI: nobody, chosen; P1: no row"
+    assert float(first["SPD"]) == DEFINED["SPD"]
+    assert second["undefined"] == ""
+    assert float(second["DI"]) == DEFINED["DI"]
+    table = pd.read_parquet(tmp_path / "results.parquet")
+    assert table["DI"].isna().tolist() == [True, False]
+
+
+def test_failures_have_a_file_of_their_own_while_there_are_any(cells, tmp_path):
+    write_results(tmp_path, cells)
+    failed = pd.read_csv(tmp_path / "failures.csv")
+    assert failed.to_dict("records") == [
+        {"protocol": "GRR", "split": "uniform", "epsilon": 4, "seed": 2, "error": "no, memory"}
+    ]
+    cells.popitem()
+    write_results(tmp_path, cells)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["results.csv", "results.parquet"]
