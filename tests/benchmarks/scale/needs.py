@@ -43,20 +43,33 @@ def ids_written(reports: int, fold: int) -> float:
 
 
 def id_seconds(measured: Measured) -> float:
-    """Return processor seconds of writing a sealed id once more, from the simulation: at most.
+    """Return processor seconds of writing a sealed id once more.
 
-    What web process and database spent beyond storing a report and sealing it once is divided by
-    the ids that were written again. It holds the look for new ids among the sealed ones too, so
-    the figure is an upper bound.
+    Ending the simulated version wrote all its ids again and shuffled all its records. The latter
+    alone is what ending a version costs whose ids are all in one list.
     """
-    # The first step compiles.
+    simulated = measured["simulate-postgresql"]["found"]
+    both = sum(simulated["ended"]["seconds"].values()) / simulated["reports"]
+    stored = measured["costs-postgresql"]["found"]["stored"]
+    size = max(stored, key=int)
+    end = stored[size]["steps"]["end"]
+    return float(both - (end["own"] + end["database"]) / int(size))
+
+
+def look_seconds(measured: Measured) -> float:
+    """Return the database's seconds of looking for a new id among those sealed, in bulk.
+
+    It is what is left of the simulation's costs after storing, sealing, and writing ids again.
+    """
+    # The first step compiles, and nearly nothing is sealed before its end.
     _, first, *_, last = measured["simulate-postgresql"]["found"]["steps"]
     stored, once = _stored_and_sealed(measured)
     reports = last["reports"] - first["reports"]
     sealed = last["sealed"] - first["sealed"]
     fold = last["sealed"] // last["folds"]
     again = last["sealed"] * (ids_written(last["sealed"], fold) - 1)
-    return (_busy(last) - _busy(first) - reports * stored - sealed * once) / again
+    known = reports * stored + sealed * once + again * id_seconds(measured)
+    return (_busy(last) - _busy(first) - known) / reports
 
 
 def _stored_and_sealed(measured: Measured) -> tuple[float, float]:
@@ -83,6 +96,7 @@ class Needs(NamedTuple):
     bulk_processors: float
     bulk_database: float
     one_version: float
+    one_version_larger: float
     sixteen_parts: float
     log_bytes: float
     log_rate: float
@@ -117,8 +131,9 @@ def needs(measured: Measured, reports: int) -> Needs:
         single_database=rate * single["database"],
         single_commits=rate / single["reports_per_commit"],
         bulk_processors=rate * bulk["server"],
-        bulk_database=rate * bulk["database"],
+        bulk_database=rate * (bulk["database"] + look_seconds(measured)),
         one_version=rate * seal_seconds(measured, reports, FOLD_SINGLE),
+        one_version_larger=rate * seal_seconds(measured, reports, FOLD_BULK),
         sixteen_parts=rate / 16 * seal_seconds(measured, reports // 16, FOLD_SINGLE),
         log_bytes=log,
         log_rate=log * PEAK / DAY_SECONDS,
@@ -136,8 +151,8 @@ def needs(measured: Measured, reports: int) -> Needs:
 def seal_seconds(measured: Measured, reports: int, fold: int) -> float:
     """Return processor seconds of sealing one report of a version that gets so many.
 
-    A report with the first writing of its id as measured alone; each further writing as measured by
-    the simulation.
+    A report with the first writing of its id as measured alone; each further writing as the simulation
+    says.
     """
     _, once = _stored_and_sealed(measured)
     return once + (ids_written(reports, fold) - 1) * id_seconds(measured)

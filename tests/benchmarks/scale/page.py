@@ -12,6 +12,7 @@ from benchmarks.scale.needs import (
     Measured,
     id_seconds,
     ids_written,
+    look_seconds,
     needs,
 )
 
@@ -165,7 +166,8 @@ def _growth(measured: Measured) -> str:
     spent = sum(ended["seconds"].values())
     dask, parquet, answer = after["dask"], after["parquet"], after["estimates"]
     rows = {
-        "writing an id once more, at most": _micro(id_seconds(measured)),
+        "writing an id once more": _micro(id_seconds(measured)),
+        "looking for a new id among those sealed": _micro(look_seconds(measured)),
         f"ending the version, {n:,} reports: processor time": f"{spent:.2g} s",
         "the same: log": _bytes(ended["logged"]),
         "peak memory of the web process": _bytes(ended["peaks"]["web"]),
@@ -205,12 +207,13 @@ def _needs(measured: Measured) -> str:
         "sealing, all in one version: share of the time": [
             _count(one.one_version) for one in found
         ],
+        "the same, sealed 1,000,000 at a time": [_count(one.one_version_larger) for one in found],
         "sealing, in 16 parts: share of each part's time": [
             _count(one.sixteen_parts) for one in found
         ],
         "log a day": [_bytes(one.log_bytes) for one in found],
         "log a second at the peak": [_bytes(one.log_rate) for one in found],
-        "inbox at most": [_bytes(one.inbox_bytes) for one in found],
+        "inbox, where sealing keeps up": [_bytes(one.inbox_bytes) for one in found],
         "sealed records a day": [_bytes(one.records_bytes) for one in found],
         "the same while a version ends": [_bytes(one.end_bytes) for one in found],
         "sealed ids a day, kept for ever": [_bytes(one.ids_bytes) for one in found],
