@@ -18,8 +18,8 @@ from hushpoll_server.store.database import parse_url
 
 TABLES = ("inbox", "sealed_ids", "segments")
 ROLES = {
-    "ingest": re.compile(r"hushpoll_server\.ingest\.process"),
-    "web": re.compile(r"hushpoll_server\.web_process"),
+    "ingest": re.compile(r"hushpoll_server\.processes\.ingest"),
+    "web": re.compile(r"hushpoll_server\.processes\.web"),
 }
 
 

@@ -20,9 +20,9 @@ from chdb import session
 from benchmarks.collecting import DRAFT, ids
 from benchmarks.scale.costs import drawn
 from benchmarks.scale.keeping import circumstances, keep
-from hushpoll_analysis.counts import count
-from hushpoll_shared.manifest import Manifest
-from hushpoll_shared.published import Published
+from hushpoll_analysis.records.counts import count
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.published import Published
 
 # One machine has no second copy: what is acknowledged must be on its disk.
 DURABLE = "fsync_after_insert = 1, fsync_part_directory = 1"

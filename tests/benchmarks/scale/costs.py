@@ -17,11 +17,11 @@ from benchmarks.collecting import REPORTS, Bytes, connect, empty_database, ids, 
 from benchmarks.harness import announced
 from benchmarks.load.wrk import Generator
 from benchmarks.scale.accounting import kept, logged, spent
-from hushpoll_fleet.processes import Server
-from hushpoll_shared import wire
-from hushpoll_shared.batch import pack_rows
-from hushpoll_shared.published import Published
-from hushpoll_shared.wire import REPORTS_MEDIA_TYPE
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.batch import pack_rows
+from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 CONNECTIONS = (32, 256)
 METRICS_TOKEN = "token-of-the-scale-study"

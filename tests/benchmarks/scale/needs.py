@@ -26,7 +26,7 @@ Measured = Mapping[str, Any]
 def ids_written(reports: int, fold: int) -> float:
     """Return how many ids a version of so many reports writes for each, in folds of one size.
 
-    The rule is that of ``hushpoll_server.store.sealed_ids``: a fold writes the young list anew, or
+    The rule is that of ``hushpoll_server.store.tables.sealed_ids``: a fold writes the young list anew, or
     the young and the old list merged, whichever costs less in the long run. It does not count the
     last merging of a version that is over.
     """
@@ -151,8 +151,8 @@ def needs(measured: Measured, reports: int) -> Needs:
 def seal_seconds(measured: Measured, reports: int, fold: int) -> float:
     """Return processor seconds of sealing one report of a version that gets so many.
 
-    A report with the first writing of its id as measured alone; each further writing as the simulation
-    says.
+    A report with the first writing of its id as measured alone; each further writing as
+    the simulation says.
     """
     _, once = _stored_and_sealed(measured)
     return once + (ids_written(reports, fold) - 1) * id_seconds(measured)

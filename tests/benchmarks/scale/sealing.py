@@ -55,9 +55,9 @@ class Stopwatch:
 
 def after(url: str, wanted: list[str]) -> Steps:
     """Do the steps that are wanted, in their order, on a database that no server serves."""
-    from hushpoll_analysis.pair_counts import count_pairs
+    from hushpoll_analysis.records.pair_counts import count_pairs
     from hushpoll_server import create_app
-    from hushpoll_server.shuffle import shuffled
+    from hushpoll_server.store.shuffle import shuffled
 
     app = create_app({"DATABASE_URL": url, "FOLDING": "worker"})
     services = app.extensions["hushpoll"]
@@ -98,7 +98,7 @@ def after(url: str, wanted: list[str]) -> Steps:
 def _by_dask(path: Path, watch: Stopwatch) -> None:
     import distributed
 
-    from hushpoll_analysis.scale import count_parquet
+    from hushpoll_analysis.records.parquet import count_parquet
 
     with (
         distributed.LocalCluster(
@@ -123,8 +123,8 @@ def _ready() -> None:
     import numpy as np
 
     from benchmarks.collecting import DRAFT, records
-    from hushpoll_analysis.scale import count
-    from hushpoll_shared.manifest import Manifest
+    from hushpoll_analysis import count
+    from hushpoll_shared.survey.manifest import Manifest
 
     published = Manifest.from_dict(DRAFT).resolve()
     count(published, records(published, 1000, np.random.default_rng(1)))

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.collecting import SURVEY, ask, empty_database, publish
 from benchmarks.scale.accounting import kept, logged, spent
 from benchmarks.scale.costs import BATCH, PATIENCE_SECONDS, Uploader, drawn, in_process
-from hushpoll_fleet.processes import Server
+from hushpoll_fleet.demo.processes import Server
 
 VERSION = f"/api/v1/surveys/{SURVEY}/versions/1"
 
