@@ -11,7 +11,8 @@ from sqlalchemy import create_engine
 
 from benchmarks.scale.needs import ids_written, needs
 from benchmarks.scale.page import tables, written
-from hushpoll_server.store import schema, sealed_ids, sqlite
+from hushpoll_server.store import schema, sqlite
+from hushpoll_server.store.tables import sealed_ids
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ Measured = Mapping[str, Any]
 def ids_written(reports: int, fold: int) -> float:
     """Return how many ids a version of so many reports writes for each, in folds of one size.
 
-    The rule is that of ``hushpoll_server.store.tables.sealed_ids``: a fold writes the young list anew, or
-    the young and the old list merged, whichever costs less in the long run. It does not count the
-    last merging of a version that is over.
+    The rule is that of ``store.tables.sealed_ids``: a fold writes the young list anew, or the young
+    and the old list merged, whichever costs less in the long run. The last merging of a version
+    that is over is not counted.
     """
     young = old = written = 0
     for start in range(0, reports, fold):
