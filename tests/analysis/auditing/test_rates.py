@@ -10,9 +10,9 @@ from hushpoll_analysis.auditing.limits import edgeworth, wilson
 from hushpoll_analysis.auditing.moments import RATES, Moments, row_terms
 from hushpoll_analysis.auditing.rates import METRICS, rates
 from hushpoll_analysis.auditing.sets import conclusive, disparate, found_disparate, metric
-from hushpoll_analysis.fairness_coverage import Law, truth
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
+from studies.fairness_coverage import Law, truth
 
 Z = norm.ppf(0.975)
 PEOPLE = np.array([[[140, 20], [10, 30]], [[130, 70], [40, 160]]], dtype=float)  # group, y, yhat

@@ -8,7 +8,6 @@ from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.auditing.sets import disparate, metric
-from hushpoll_analysis.fairness_coverage import Law
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
@@ -19,6 +18,7 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
+from studies.fairness_coverage import Law
 
 CASES = {
     "even groups": (AuditAssumptions(0.1, 0.3, 0.4), "2", 4000),

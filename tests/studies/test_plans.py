@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_protocols import create
-from hushpoll_training.planning_study import (
+from studies.plans import (
     bucket_items,
     difference_items,
     earlier_g,

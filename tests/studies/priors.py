@@ -1,4 +1,4 @@
-"""A study of what each way of estimating a posterior's prior leaves of the truth.
+"""Studies what each way of estimating a posterior's prior leaves of the truth.
 
 The people of a real file answer two questions of many categories, several times over with other
 noise, and each prior is held to their true shares. ``scripts/coverage-study --priors`` runs it.

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import RATES
 from hushpoll_analysis.auditing.sets import disparate, metric
-from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
-from hushpoll_analysis.fairness_coverage import Law, truth
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
@@ -33,6 +31,8 @@ from hushpoll_training.evaluation.fairness import Estimate, Limits, fairness_rep
 from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
 from hushpoll_training.evaluation.fairness.counts import GroupCounts
 from hushpoll_training.evaluation.fairness.partition import Partition
+from studies.earlier_rule import ENOUGH, earlier_metric
+from studies.fairness_coverage import Law, truth
 
 RESAMPLES = 500
 SURVEYS_AT_A_TIME = 500
@@ -73,7 +73,7 @@ def items(populations: Mapping[str, Array], *, surveys: int, seed: int) -> list[
     populations : mapping of str to f64[2, 2, 2]
         ``LSAC`` among them.
     surveys, seed : int
-        See :func:`hushpoll_training.coverage_study.run_study`.
+        See :func:`studies.audits.run_study`.
     """
     return [
         bootstrap_item(surveys=max(surveys // 5, 2), seed=seed),
@@ -109,7 +109,7 @@ def bootstrap_item(*, surveys: int, seed: int) -> Item:
             seed=int(rng.integers(2**31)),
         )
         spd = report.comparisons[0].metrics["SPD"]
-        assert isinstance(spd, Estimate)  # noqa: S101  (40 people are enough)
+        assert isinstance(spd, Estimate)
         shown = spd.bootstrap if isinstance(spd.bootstrap, Limits) else spd.closed_form
         covered += lower[0] <= true <= upper[0], shown.lower <= true <= shown.upper
     before, now = (covered / surveys).tolist()
@@ -134,7 +134,7 @@ def power_items(*, surveys: int, seed: int) -> list[Item]:
     for number, (given, epsilon, n) in enumerate(SMALL_AND_RARE):
         published = audited_survey("GRR", epsilon)
         population = given.population("SPD")
-        assert population is not None  # noqa: S101  (there is room for the gap)
+        assert population is not None
         law = Law.of(population, create("GRR", k=2, epsilon=epsilon))
         rng = np.random.default_rng([seed, 300 + number])
         simulated = np.zeros(2)
@@ -149,7 +149,7 @@ def power_items(*, surveys: int, seed: int) -> list[Item]:
                 disparate(metric(moments, "SPD", confidence=0.95), "SPD").sum(),
             )
         powers = audit_powers(published, n, given)["SPD"]
-        assert powers is not None  # noqa: S101
+        assert powers is not None
         old, new = (simulated / surveys).tolist()
         found.append(
             Item(

@@ -2,7 +2,7 @@
 
 A population is a table of group, label and prediction: a model is fitted beforehand to one half of
 a data set, without the protected attribute, and the other half gives the shares. From these,
-surveys are drawn anew, respondents and noise (:mod:`hushpoll_analysis.fairness_coverage`).
+surveys are drawn anew, respondents and noise (:mod:`studies.fairness_coverage`).
 ``scripts/coverage-study`` runs it in full.
 """
 
@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.rates import METRICS
-from hushpoll_analysis.fairness_coverage import Coverage, coverage
 from hushpoll_protocols import create
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training import coverage_items
 from hushpoll_training.data.coded import describe_codes, read_codes
 from hushpoll_training.data.target import THRESHOLD
 from hushpoll_training.encodings.features import Features
 from hushpoll_training.learners.lightgbm_learner import fit, scores
+from studies import items as rules
+from studies.fairness_coverage import Coverage, coverage
 
 DATA: Mapping[str, tuple[str, str, str]] = {
     "Adult": ("adult_26k.csv", "income", "gender"),
@@ -289,7 +289,7 @@ def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -
     }
     rows = run_study(populations, surveys=surveys, respondents=respondents, seed=seed)
     small = run_hard(populations["Adult"], surveys=surveys, seed=seed)
-    others = coverage_items.items(populations, surveys=surveys, seed=seed)
+    others = rules.items(populations, surveys=surveys, seed=seed)
     document = {
         "surveys": surveys,
         "respondents": respondents,
@@ -301,7 +301,7 @@ def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -
     }
     emit(
         document,
-        lambda: "\n\n".join([markdown(rows), compared(small), coverage_items.markdown(others)]),
+        lambda: "\n\n".join([markdown(rows), compared(small), rules.markdown(others)]),
         as_json=as_json,
     )
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_analysis.auditing.sets import FAIR
-from hushpoll_training.coverage_study import (
+from studies.audits import (
     DATA,
     EPSILONS,
     PROTOCOLS,

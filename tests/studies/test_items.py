@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushpoll_training.coverage_items import bootstrap_item, poisoning_items, power_items
+from studies.items import bootstrap_item, poisoning_items, power_items
 
 # shares of 20,000 people by group, label and prediction, as LSAC has them
 LIKE_LSAC = np.array([[[9, 134], [8, 458]], [[5, 365], [9, 9225]]], dtype=float)

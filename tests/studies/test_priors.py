@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.prior_study import EPSILONS, FILE, PROTOCOLS, QUESTIONS, main, run_study
+from studies.priors import EPSILONS, FILE, PROTOCOLS, QUESTIONS, main, run_study
 
 pytestmark = pytest.mark.data
 

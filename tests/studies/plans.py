@@ -19,8 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_shares import group_share
-from hushpoll_analysis.earlier_rule import earlier_share
-from hushpoll_analysis.fairness_coverage import Law, coverage
 from hushpoll_analysis.planning.planner import POWER, detectable_difference, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.channel import Channel
@@ -36,8 +34,10 @@ from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_protocols.thresholds import floor_in_exp
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.coverage_items import Item, audited_survey, markdown
-from hushpoll_training.estimate_study import draw_supports
+from studies.earlier_rule import earlier_share
+from studies.estimates import draw_supports
+from studies.fairness_coverage import Law, coverage
+from studies.items import Item, audited_survey, markdown
 
 Array = npt.NDArray[np.float64]
 
@@ -182,7 +182,7 @@ def difference_items(*, surveys: int, seed: int) -> list[Item]:
     for number, (protocol, k, epsilon, n) in enumerate(DIFFERENCES):
         oracle = create(protocol, k=k, epsilon=epsilon)
         before, now = earlier_difference(oracle, n), detectable_difference(oracle, k, n)
-        assert now is not None  # noqa: S101  (there are enough respondents)
+        assert now is not None
         old, new = (
             _power(oracle, n, difference, surveys, rng=rng, raw=raw)
             for difference, raw, rng in (
@@ -276,7 +276,7 @@ def recommendation_items(*, surveys: int, seed: int) -> list[Item]:
     chosen = protocol, split
     least = min(options, key=lambda key: _raw_variance(options[key]))
     people = given.population("SPD")
-    assert people is not None  # noqa: S101  (there is room for the gap)
+    assert people is not None
     powers = []
     for place, key in enumerate((least, chosen)):
         gender = options[key]["attributes"][0]

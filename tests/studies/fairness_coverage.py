@@ -21,11 +21,11 @@ from hushpoll_analysis.auditing.moments import Moments, row_terms
 from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.auditing.sets import FAIR, conclusive, disparate, metric
 from hushpoll_analysis.auditing.weights import weights
-from hushpoll_analysis.earlier_rule import ENOUGH, earlier_metric
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw
+from studies.earlier_rule import ENOUGH, earlier_metric
 
 SURVEYS_AT_A_TIME = 500
 
@@ -168,7 +168,7 @@ class Coverage:
         Expected standard error with D alone, over that with weights that sum to one; None where
         one of them is not expected to bound the metric.
     earlier_answered, earlier_covered, earlier_disparate : float
-        By the rule of before (:mod:`hushpoll_analysis.earlier_rule`): share of all surveys that
+        By the rule of before (:mod:`studies.earlier_rule`): share of all surveys that
         were answered, and of these the shares that covered and that found a disparity; 0 if none.
     """
 

@@ -2,21 +2,21 @@
 
 import pytest
 
-from hushpoll_training import estimate_study
-from hushpoll_training.estimate_study import markdown, run_study
+from studies import estimates
+from studies.estimates import markdown, run_study
 
 
 @pytest.fixture(scope="module")
 def rows():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimate_study, "CELLS", estimate_study.CELLS[-2:])
+        patch.setattr(estimates, "CELLS", estimates.CELLS[-2:])
         found = run_study(surveys=120)
     return {(row.setting, row.estimator): row for row in found}
 
 
 def test_every_setting_is_shown_before_and_after(rows):
     assert {estimator for _, estimator in rows} == {"raw", "weighted"}
-    assert len(rows) == 2 * (len(estimate_study.SINGLE) + 2)
+    assert len(rows) == 2 * (len(estimates.SINGLE) + 2)
     assert len(markdown(list(rows.values())).splitlines()) == len(rows) + 2
 
 

@@ -9,10 +9,10 @@ from hushpoll_analysis.auditing.moments import Moments, row_terms
 from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.auditing.sets import metric
 from hushpoll_analysis.auditing.weights import weights
-from hushpoll_analysis.fairness_coverage import Law, coverage, supports, truth
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
+from studies.fairness_coverage import Law, coverage, supports, truth
 
 # a third in group 0; by group, label and prediction
 THIRD = np.array([[[140, 20], [10, 30]], [[130, 70], [40, 160]]], dtype=float)
