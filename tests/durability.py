@@ -26,7 +26,7 @@ from postgres import PostgreSQL
 from served import Load, Process, admin_token, publish, send
 
 # Folded every few moments, so that kills fall into folds as well.
-OPTIONS = ("--fold-at", "2", "--log-level", "error")
+OPTIONS = ("--seal-at", "2", "--log-level", "error")
 THREADS = 6
 LEAST_REPORTS = 5
 LATEST_SECONDS = 0.6

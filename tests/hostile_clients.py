@@ -1,7 +1,7 @@
 """Requests that no device of ours sends, byte for byte, with the answer that each is to get.
 
 ``(name, request, status, code, field, counted)``: the request is made from the `Target`; `counted` is
-the reason under which the survey's tallies count one more refusal, or None.
+the reason under which the survey's counters count one more refusal, or None.
 """
 
 # ruff: noqa: E501  # a table of requests, one a line

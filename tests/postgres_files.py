@@ -13,7 +13,7 @@ PAGE = 8192
 
 def stored_rows(server: PostgreSQL, site: Any, table: str) -> list[int]:
     """The xmax of every row on PostgreSQL's pages, dead or alive, read from the file itself."""
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         statement = f"SELECT pg_relation_filepath('{table}')"
         path = server.directory / connection.exec_driver_sql(statement).scalar()
     server.run("CHECKPOINT")
@@ -39,7 +39,7 @@ def files(server: PostgreSQL, site: Any) -> dict[str, bytes]:
         FROM pg_class AS own LEFT JOIN pg_class AS main ON main.reltoastrelid = own.oid
         WHERE pg_relation_filepath(own.oid) IS NOT NULL
     """
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         paths = connection.exec_driver_sql(statement).all()
     server.run("CHECKPOINT")
     content: dict[str, bytes] = {}

@@ -40,7 +40,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     """
     from hushpoll_server.config.settings import Settings
     from hushpoll_server.http.application import build
-    from hushpoll_server.services.container import Services
+    from hushpoll_server.services.services import Services
 
     settings = Settings.from_mapping(config)
     return build(settings, Services(settings), testing=bool((config or {}).get("TESTING")))

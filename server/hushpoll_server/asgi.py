@@ -16,7 +16,7 @@ from werkzeug.test import run_wsgi_app
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.http.application import build
 from hushpoll_server.ingest.application import IngestApplication
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 
 
 class Whole(IngestApplication):

@@ -104,13 +104,13 @@ class Metrics:
         )
         self._inbox = Gauge(
             "hushpoll_inbox_reports",
-            "Stored reports that wait to be folded.",
+            "Stored reports that wait to be sealed.",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )
-        self._fold_lag = Gauge(
-            "hushpoll_fold_lag_seconds",
-            "At most this long has the oldest report in an inbox waited to be folded, as far as "
+        self._seal_lag = Gauge(
+            "hushpoll_seal_lag_seconds",
+            "At most this long has the oldest report in an inbox waited to be sealed, as far as "
             "this server has seen.",
             multiprocess_mode="livemostrecent",
             registry=registry,
@@ -171,13 +171,13 @@ class Metrics:
         self._maintenance_failing.set(versions)
 
     def sampled(
-        self, *, up: bool, inbox: int = 0, fold_lag: float = 0.0, jobs: Mapping[str, int] = {}
+        self, *, up: bool, inbox: int = 0, seal_lag: float = 0.0, jobs: Mapping[str, int] = {}
     ) -> None:
         """Tell what the database said; where it is down, the last values stay."""
         self._database_up.set(up)
         if up:
             self._inbox.set(inbox)
-            self._fold_lag.set(fold_lag)
+            self._seal_lag.set(seal_lag)
             for state, count in jobs.items():
                 self._jobs.labels(state).set(count)
 

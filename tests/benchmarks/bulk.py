@@ -130,7 +130,7 @@ def compared(kind: str, reports: int, size: int, options: list[str]) -> tuple[fl
     """Return rows a second by the driver alone and over HTTP, taking turns batch by batch.
 
     Whatever else the machine does is then done to both; so is the folding that follows a batch's
-    answer. ``--option=--folding=worker`` leaves it out.
+    answer. ``--option=--sealing=worker`` leaves it out.
     """
     alone = served = 0.0
     with over_http(kind, options) as (published, upload), driver_alone(kind) as insert:

@@ -41,7 +41,7 @@ class Adult:
     def __init__(self, url: str, data: Path) -> None:
         codes = load_codes(data / "adult_26k.csv")
         document = draft(codes, protocols=MIXED, split="k-based")
-        self.app = create_app({"DATABASE_URL": url, "FOLDING": "worker"})
+        self.app = create_app({"DATABASE_URL": url, "SEALING": "worker"})
         self.parts = self.app.extensions["hushpoll"]
         token = self.parts.access.first_admin()
         self.headers = {"Authorization": f"Bearer {token}"}
@@ -86,7 +86,7 @@ class Adult:
 
     def fold(self) -> int:
         """Fold what waits."""
-        return int(self.parts.upkeep.fold(self.row))
+        return int(self.parts.sealing.seal(self.row))
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def folding(data: Path, scale: float) -> list[Figure]:
         for name, url in urls.items():
             adult = Adult(url, data)
             adult.fill(10_000)
-            adult.fold()  # compiled before it is timed
+            adult.seal()  # compiled before it is timed
             sealed = 10_000
             for rows in (10_000, int(200_000 * scale), 10_000):
                 with announced(f"folding {rows:,} reports on {name}"):
@@ -152,7 +152,7 @@ def _pair(adult: Adult, rows: int) -> tuple[float, float]:
     adult.fill(rows)
     found: list[int] = []
     peer = seconds(lambda: found.append(adult.read()))
-    ours = seconds(lambda: found.append(adult.fold()))
+    ours = seconds(lambda: found.append(adult.seal()))
     assert found == [rows, rows], found
     return ours, peer
 
@@ -165,7 +165,7 @@ def estimates(data: Path, scale: float) -> list[Figure]:
         with announced(f"folding {rows:,} reports (not part of the figure)"):
             for _ in range(rows // step):
                 adult.fill(step)
-                adult.fold()
+                adult.seal()
         asked: dict[str, Callable[[], Any]] = {
             path: lambda path=path: adult.client.get(VERSION + path, headers=adult.headers)
             for path in ("/estimates", "/cross-tables?a=age&b=education")

@@ -40,7 +40,7 @@ def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         app = create_asgi(
-            {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "FOLD_IDLE_SECONDS": 0.2}
+            {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "SEAL_IDLE_SECONDS": 0.2}
         )
         services = app.services
         token = services.access.first_admin() or services.access.issue(["admin"]).token

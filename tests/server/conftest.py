@@ -23,7 +23,7 @@ from asgi_client import AsgiClient, LoopThread
 from hushpoll_protocols import SecureBits
 from hushpoll_server import create_asgi
 from hushpoll_server.asgi import Whole
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_shared.spelling.clock import FixedClock
@@ -78,13 +78,13 @@ class Site:
     clock: FixedClock
     loop: LoopThread
     app: Flask = field(init=False)
-    collector: Services = field(init=False)
+    services: Services = field(init=False)
     admin: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.app = self.whole.flask
-        self.collector = self.whole.services
-        token = self.collector.access.first_admin() or self.collector.access.issue(["admin"]).token
+        self.services = self.whole.services
+        token = self.services.access.first_admin() or self.services.access.issue(["admin"]).token
         self.admin = {"Authorization": f"Bearer {token}"}
 
     def client(self) -> AsgiClient:
@@ -97,7 +97,7 @@ class Site:
 
     def stop(self) -> None:
         self.loop.run(self.whole.stop())
-        self.collector.stop()
+        self.services.stop()
 
     def get(self, path: str, **options: Any) -> TestResponse:
         options.setdefault("headers", self.admin)

@@ -104,11 +104,11 @@ class Traffic:
 
 
 def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch):
-    site = make_site(FOLD_AT=4)
+    site = make_site(SEAL_AT=4)
     open_survey = site.publish()
     token_survey = site.publish(name="by-token", submission="token")
     tokens = site.post("/api/v1/surveys/by-token/tokens", json={"count": 5}).json["tokens"]
-    take, calls = site.collector.reports.take, []
+    take, calls = site.services.reports.take, []
 
     def sometimes(uploads):
         calls.append(len(uploads))

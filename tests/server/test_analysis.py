@@ -39,7 +39,7 @@ def loud(site):
     ]
     for half in (reports[:4], reports[4:]):  # some sealed, some still in the inbox
         site.send_batch("work", wire.pack_reports(published.digest, half))
-        site.collector.segments.fold(
+        site.services.segments.seal(
             1, layout.record_size, minimum=4 if half[0] is reports[0] else 99
         )
     assert site.counts(published)["sealed"] == 4
@@ -164,7 +164,7 @@ def test_blocks_join_small_segments(site, monkeypatch):
     published = site.publish()
     for _ in range(5):
         site.fill(published, 10)  # 50 bytes each
-        site.collector.segments.fold(1, 5, minimum=10)
+        site.services.segments.seal(1, 5, minimum=10)
     site.fill(published, 3)
-    blocks = list(site.collector.segments.blocks(1, 5))
+    blocks = list(site.services.segments.blocks(1, 5))
     assert [len(block) for block in blocks] == [20, 20, 10]

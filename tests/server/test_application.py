@@ -29,8 +29,8 @@ from hushpoll_shared.wire.problems import PROBLEMS
         ({"GROUP_COMMIT_REPORTS": 0}, "GROUP_COMMIT_REPORTS"),
         ({"QUEUE_REPORTS": True}, "QUEUE_REPORTS"),
         ({"CLOSE_GRACE_SECONDS": "60"}, "CLOSE_GRACE_SECONDS"),
-        ({"FOLD_AT": 0}, "FOLD_AT"),
-        ({"FOLD_IDLE_SECONDS": 0}, "FOLD_IDLE_SECONDS"),
+        ({"SEAL_AT": 0}, "SEAL_AT"),
+        ({"SEAL_IDLE_SECONDS": 0}, "SEAL_IDLE_SECONDS"),
         ({"MAX_TOKENS": 0}, "MAX_TOKENS"),
         ({"POOL_SIZE": 0}, "POOL_SIZE"),
     ],
@@ -42,11 +42,11 @@ def test_a_configuration_that_cannot_be_is_refused_by_key(config, field):
 
 
 def test_the_configuration_has_defaults_and_is_frozen():
-    settings = Settings.from_mapping({"TESTING": True, "FOLD_AT": 7})
-    assert settings.fold_at == 7
+    settings = Settings.from_mapping({"TESTING": True, "SEAL_AT": 7})
+    assert settings.seal_at == 7
     assert settings.database_url == "sqlite:///hushpoll.sqlite"
     with pytest.raises(AttributeError):
-        settings.fold_at = 8
+        settings.seal_at = 8
 
 
 def test_addresses_that_are_not_there_are_problems(site):

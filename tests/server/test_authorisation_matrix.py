@@ -103,14 +103,14 @@ def database_url(tmp_path, migrated):
 def site(make_site):
     site = make_site(METRICS_TOKEN=METRICS_TOKEN)
     site.fill(site.publish(), 5)
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     site.publish(name="panel", submission="token")
     return site
 
 
 def tokens_of(site):
     """A bearer token for each role; None for nobody."""
-    access = site.collector.access
+    access = site.services.access
 
     def issue(*scopes, **more):
         return access.issue(scopes, **more)
@@ -227,8 +227,8 @@ def test_head_and_options_give_no_more_than_get(site, method):
 
 def test_a_single_report_needs_no_token_and_is_hurt_by_none(site, make_report):
     """In an open survey; in a token survey nothing but an unspent token of it will do."""
-    published = site.collector.surveys.published(site.collector.surveys.latest("work"))
-    panel = site.collector.surveys.published(site.collector.surveys.latest("panel"))
+    published = site.services.surveys.published(site.services.surveys.latest("work"))
+    panel = site.services.surveys.published(site.services.surveys.latest("panel"))
     for role, token in tokens_of(site).items():
         body = wire.encode_report_json(published.digest, make_report(published))
         assert site.send("work", body, token).status_code == 201, role

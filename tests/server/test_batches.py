@@ -88,8 +88,8 @@ def test_a_batch_of_another_form_is_refused_as_a_whole(make_site, make_report, c
 def test_a_batch_needs_the_scope_submit(site, make_report):
     published = site.publish()
     body = wire.pack_reports(published.digest, [make_report(published)])
-    reader = {"Authorization": f"Bearer {site.collector.access.issue(['read']).token}"}
-    submitter = {"Authorization": f"Bearer {site.collector.access.issue(['submit']).token}"}
+    reader = {"Authorization": f"Bearer {site.services.access.issue(['read']).token}"}
+    submitter = {"Authorization": f"Bearer {site.services.access.issue(['submit']).token}"}
     assert site.problem(site.send_batch("work", body, headers={}))[:2] == (401, "unauthorized")
     assert site.problem(site.send_batch("work", body, headers=reader))[:2] == (403, "forbidden")
     assert site.send_batch("work", body, headers=submitter).json["accepted"] == 1

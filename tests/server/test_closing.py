@@ -28,7 +28,7 @@ def delete(site):
 
 def stored(site):
     """The reports in the inbox and the records in segments, as the tables have them."""
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         return (
             connection.scalar(text("SELECT count(*) FROM inbox")),
             connection.scalar(text("SELECT coalesce(sum(reports), 0) FROM segments")),
@@ -82,7 +82,7 @@ def test_token_is_not_spent_by_a_report_after_close_was_answered(two, make_repor
     late = wire.encode_report_json(published.digest, make_report(published))
     assert other.problem(other.send("work", late, second))[:2] == (410, "survey-closed")
     assert other.send("work", body).json == {"status": "duplicate"}
-    with one.collector.database.reading() as connection:
+    with one.services.database.reading() as connection:
         assert connection.scalar(text("SELECT count(*) FROM respondent_tokens")) == 1
 
 
@@ -112,7 +112,7 @@ def test_server_whose_clock_is_slow_takes_no_report_after_close_was_answered(two
 def test_server_whose_clock_is_slow_takes_no_report_after_the_last_were_sealed(two, make_report):
     one, other = two
     published = one.publish(closes="2026-03-01T12:01:00Z")
-    grace = one.collector.settings.close_grace_seconds
+    grace = one.services.settings.close_grace_seconds
     one.clock.advance(60 + grace)
     other.clock.advance(50 + grace)
     before = wire.encode_report_json(published.digest, make_report(published))
@@ -166,8 +166,8 @@ def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site, ma
     before = site.get(f"{VERSION}/estimates").json["n"]
     # As a server of an earlier release left them: one in the inbox, and some in a segment.
     late = make_report(published)
-    row = site.collector.surveys.latest("work")
-    with site.collector.database.writing() as connection:
+    row = site.services.surveys.latest("work")
+    with site.services.database.writing() as connection:
         connection.execute(
             text("INSERT INTO inbox (version_id, report_id, record) VALUES (:v, :i, :r)"),
             {"v": row.id, "i": late.id, "r": late.record},
@@ -178,7 +178,7 @@ def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site, ma
     assert site.counts(published)["sealed"] == 21
     assert site.get(f"{VERSION}/estimates").json["n"] == before + 1
     assert site.problem(site.get(f"{VERSION}/records"))[:2] == (410, "records-deleted")
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.execute(
             text("INSERT INTO segments (version_id, reports, data) VALUES (:v, 1, :r)"),
             {"v": row.id, "r": late.record},
@@ -194,8 +194,8 @@ def test_version_that_was_over_before_the_migration_has_ended(site):
         site.fill(site.publish(name=name), 5)
     close(site)
     site.stop_taking()
-    database = site.collector.database
+    database = site.services.database
     migrate.downgrade(database, "0009")
     migrate.upgrade(database)
-    ended = {row.name: row.ended for row in site.collector.surveys.all()}
+    ended = {row.name: row.ended for row in site.services.surveys.all()}
     assert ended == {"home": False, "work": True}

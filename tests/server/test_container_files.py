@@ -180,7 +180,7 @@ def test_commands_and_environment_are_what_the_program_takes(name, tmp_path):
     flags = {key: value for key, value in given.items() if key in SETTINGS and value is not None}
     settings = load(flags=flags, environment=environment).settings
     assert settings.database_url == DATABASE_URL
-    assert settings.folding == "worker"  # there is one
+    assert settings.sealing == "worker"  # there is one
     assert all(isinstance(value, str) for value in service["environment"].values())
 
 

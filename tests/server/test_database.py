@@ -105,7 +105,7 @@ def test_migrations_give_the_tables_that_the_statements_use(database):
 def test_migrations_go_down_and_up_again_on_a_filled_database(make_site):
     site = make_site()
     site.fill(site.publish(), 5)
-    database = site.collector.database
+    database = site.services.database
     migrate.downgrade(database, "base")
     assert migrate.current(database) is None
     assert tables(database) == {"alembic_version"}
@@ -117,7 +117,7 @@ def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site,
     site = make_site()
     published = site.publish()
     sealed = site.fill(published, 5)
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     waiting = site.fill(published, 4)
     by_token = site.publish(name="by-token", submission="token")
     path = "/api/v1/surveys/by-token/tokens"
@@ -129,7 +129,7 @@ def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site,
 
     assert send(spent) == 201
     site.stop_taking()
-    database = site.collector.database
+    database = site.services.database
     migrate.downgrade(database, "0001")
     assert migrate.current(database) == "0001"
     assert "folded_counts" not in tables(database)
@@ -138,7 +138,7 @@ def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site,
     for report in [*sealed, *waiting]:
         body = wire.encode_report_json(published.digest, report)
         assert again.send("work", body).json == {"status": "duplicate"}
-    again.collector.upkeep.fold(again.collector.surveys.latest("work"))
+    again.services.sealing.seal(again.services.surveys.latest("work"))
     counts = again.counts(published)
     assert (counts["accepted"], counts["sealed"]) == (9, 9)
     site = again
@@ -150,7 +150,7 @@ def test_starting_again_keeps_everything(make_site, make_report):
     published = first.publish()
     first.fill(published, 5)
     token = first.admin
-    first.collector.stop()
+    first.services.stop()
     second = make_site()
     assert second.get("/api/v1/surveys/work").data == published.canonical
     counts = second.get("/api/v1/surveys/work/versions/1/counts", headers=token)

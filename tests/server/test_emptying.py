@@ -49,9 +49,9 @@ def count(connection):
 
 @pytest.mark.parametrize("rows", [1, 7, 20, 65_536])
 def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
-    monkeypatch.setattr(database.backend.folding, "GATHERED_ROWS", rows)
+    monkeypatch.setattr(database.backend.sealing, "GATHERED_ROWS", rows)
     if database.engine.dialect.name == "postgresql":
-        monkeypatch.setattr(database.backend.folding, "SMALL_RECORD", 0 if rows < 100 else 1024)
+        monkeypatch.setattr(database.backend.sealing, "SMALL_RECORD", 0 if rows < 100 else 1024)
     assert gathered(database, 1) == []
     expected = fill(database, 1, 20)
     fill(database, 2, 5)
@@ -63,11 +63,11 @@ def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
     expected = fill(database, 1, 20)
-    cut = str(database.backend.folding._GATHERED).replace(
+    cut = str(database.backend.sealing._GATHERED).replace(
         "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)", "CAST('x' AS BLOB)"
     )
     assert "'x'" in cut
-    monkeypatch.setattr(database.backend.folding, "_GATHERED", text(cut))
+    monkeypatch.setattr(database.backend.sealing, "_GATHERED", text(cut))
     assert set(gathered(database, 1)) == expected
 
 
@@ -75,11 +75,11 @@ def test_only_one_version_is_emptied(database):
     fill(database, 1, 20)
     others = fill(database, 2, 5)
     for version, left in ((3, 25), (1, 5)):
-        with database.writing(folding=version) as connection:
+        with database.writing(sealing=version) as connection:
             database.backend.empty_inbox(connection, version)
             assert count(connection) == left
     assert set(gathered(database, 2)) == others
-    with database.writing(folding=2) as connection:
+    with database.writing(sealing=2) as connection:
         database.backend.empty_inbox(connection, 2)
     assert gathered(database, 2) == []
 
@@ -87,36 +87,36 @@ def test_only_one_version_is_emptied(database):
 def test_emptying_is_undone_with_its_transaction(database):
     expected = fill(database, 1, 20)
 
-    def fold():
-        with database.writing(folding=1) as connection:
+    def seal():
+        with database.writing(sealing=1) as connection:
             database.backend.empty_inbox(connection, 1)
             assert count(connection) == 0
             raise OSError("power")
 
     with pytest.raises(OSError, match="power"):
-        fold()
+        seal()
     assert set(gathered(database, 1)) == expected
 
 
-def test_a_reader_does_not_stop_a_fold_and_sees_what_it_saw(database):
+def test_a_reader_does_not_stop_a_seal_and_sees_what_it_saw(database):
     fill(database, 1, 20)
     with database.reading() as reader:
         assert count(reader) == 20
-        with database.writing(folding=1) as connection:
+        with database.writing(sealing=1) as connection:
             database.backend.empty_inbox(connection, 1)
         assert count(reader) == 20
     assert gathered(database, 1) == []
 
 
-def test_counts_that_are_asked_for_while_a_fold_ends_are_of_one_moment(site, database_url):
+def test_counts_that_are_asked_for_while_a_seal_ends_are_of_one_moment(site, database_url):
     """On PostgreSQL, an emptied table would be empty for those that had begun before, too."""
     published = site.publish()
     site.fill(published, 50)
-    version = site.collector.surveys.latest("work").id
-    store: SegmentStore = site.collector.segments
+    version = site.services.surveys.latest("work").id
+    store: SegmentStore = site.services.segments
     answers = []
     asking = threading.Thread(target=lambda: answers.append(store.counts(version)))
-    with site.collector.database.writing(folding=version) as connection:
+    with site.services.database.writing(sealing=version) as connection:
         connection.execute(
             text(
                 "INSERT INTO folded_counts (version_id, reports, support, joint, mixed) "
@@ -124,7 +124,7 @@ def test_counts_that_are_asked_for_while_a_fold_ends_are_of_one_moment(site, dat
             ),
             {"version": version, "none": b"", "mixed": False},
         )
-        site.collector.database.backend.empty_inbox(connection, version)
+        site.services.database.backend.empty_inbox(connection, version)
         asking.start()
         asking.join(0.3)
     asking.join(60)
@@ -143,7 +143,7 @@ def test_connection_waits_for_other_processes_after_a_log_could_not_be_emptied(t
             driver = connection.connection.driver_connection
             driver.set_authorizer(fail)
         with pytest.raises(sqlite3.DatabaseError):
-            database.backend.forget(database.engine, folded=True)
+            database.backend.forget(database.engine, sealed=True)
         driver.set_authorizer(None)
         with database.engine.connect() as connection:
             assert connection.connection.driver_connection is driver

@@ -18,12 +18,12 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
     body = {"seed": 3, "folds": 2, "parameters": {"n_estimators": 3}}
     answer = site.post(f"{VERSION}/jobs/fairness", json=body)
     assert answer.status_code == 202, answer.json
-    Runner(site.collector).run(answer.json["id"])
+    Runner(site.services).run(answer.json["id"])
     found = json.loads(site.get(f"/api/v1/jobs/{answer.json['id']}/result").data)
-    blocks = site.collector.segments.blocks(1, published.layout.record_size)
+    blocks = site.services.segments.blocks(1, published.layout.record_size)
     (records,) = blocks
     expected = fairness_of_records(
-        published, records, seed=3, folds=2, parameters={"n_estimators": 3}
+        published, records, seed=3, seals=2, parameters={"n_estimators": 3}
     )
     assert found == json.loads(json.dumps(expected.to_dict()))
     assert found["n"] == 120

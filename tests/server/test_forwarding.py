@@ -16,7 +16,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.ingest.connections import Connections
 from hushpoll_server.ingest.forwarding import share_of_web
-from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.device_services import DeviceServices
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_every_answer_has_them(site, method, path):
 
 @ON_ONE
 def test_a_failure_has_them_too(site, monkeypatch):
-    monkeypatch.setattr(site.collector.surveys, "all", lambda: 1 / 0)
+    monkeypatch.setattr(site.services.surveys, "all", lambda: 1 / 0)
     answer = site.get("/api/v1/surveys")
     assert site.problem(answer)[:2] == (500, "internal")
     assert EVERYWHERE.items() <= dict(answer.headers).items()

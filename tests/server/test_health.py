@@ -33,7 +33,7 @@ def ask(site):
 
 
 def test_alive_asks_nothing_of_the_database(site, monkeypatch):
-    monkeypatch.setattr(site.collector.database, "reading", gone)
+    monkeypatch.setattr(site.services.database, "reading", gone)
     answer = site.get("/health", headers={})
     assert (answer.status_code, answer.json) == (200, {"status": "ok"})
 
@@ -41,21 +41,21 @@ def test_alive_asks_nothing_of_the_database(site, monkeypatch):
 def test_ready_follows_the_database(site, monkeypatch):
     assert ask(site) == []
     with monkeypatch.context() as patch:
-        patch.setattr(site.collector.database, "reading", gone)
+        patch.setattr(site.services.database, "reading", gone)
         assert ask(site) == ["database"]
         assert "203.0.113.9" not in site.get("/ready", headers={}).text
     assert ask(site) == []
 
 
 def test_ready_follows_the_schema_version(site):
-    migrate.downgrade(site.collector.database, "0001")
+    migrate.downgrade(site.services.database, "0001")
     answer = site.get("/ready", headers={})
     (reason,) = answer.json["reasons"]
     assert reason == {
         "code": "schema",
         "detail": f"the database has schema version 0001, this program {migrate.head()}",
     }
-    migrate.upgrade(site.collector.database)
+    migrate.upgrade(site.services.database)
     assert ask(site) == []
 
 

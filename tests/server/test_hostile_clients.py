@@ -52,7 +52,7 @@ class Watched:
 
     @cached_property
     def names(self):
-        """Every table but the tallies."""
+        """Every table but the counters."""
         names = set(sa.inspect(self.database).get_table_names())
         assert {"inbox", "respondent_tokens", "api_tokens", "tallies"} <= names
         return sorted(names - {"tallies"})

@@ -46,8 +46,8 @@ def served(tmp_path, database_url):
 
 
 def test_reports_sent_one_to_five_times_are_counted_once(served, make_draft, make_report):
-    # Folded again and again while reports and their repeats arrive.
-    server, token = served("--fold-at", "6")
+    # Aggregate again and again while reports and their repeats arrive.
+    server, token = served("--seal-at", "6")
     counted_once(server, token, make_draft(), make_report, REPORTS, THREADS)
 
 
@@ -74,7 +74,7 @@ def counted_once(server, token, draft, make_report, reports, threads):
 
     run(threading.Thread(target=send, args=(sendings[i::threads],)) for i in range(threads))
     assert Counter(statuses) == {201: reports, 200: len(sendings) - reports}
-    # What the last report made enough is folded after it is acknowledged.
+    # What the last report made enough is sealed after it is acknowledged.
     deadline = time.monotonic() + 60
     while True:
         status, body = server.request(
@@ -93,7 +93,7 @@ def counted_once(server, token, draft, make_report, reports, threads):
 
 
 def test_batches_and_single_reports_of_two_versions_do_not_mix(make_site, make_report):
-    site = make_site(FOLD_AT=4)
+    site = make_site(SEAL_AT=4)
     versions = [site.publish(), site.publish(version=2)]
     accepted = {published.version: 0 for published in versions}
     lock = threading.Lock()

@@ -14,7 +14,7 @@ TREES = {"parameters": {"n_estimators": 3}}
 
 
 def analyst(site, *scopes):
-    token = site.collector.access.issue(scopes or ["read", "train"]).token
+    token = site.services.access.issue(scopes or ["read", "train"]).token
     return {"Authorization": f"Bearer {token}"}
 
 
@@ -37,7 +37,7 @@ def cancel(site, job, headers):
 
 
 def claim(site):
-    store, now = site.collector.job_store, site.collector.surveys.now()
+    store, now = site.services.job_store, site.services.surveys.now()
     return store.claim_next("worker", now=now, lease=30, attempts=3, running=2)
 
 
@@ -72,7 +72,7 @@ def test_tokens_take_turns_and_a_token_has_its_share_of_workers(site):
     oldest = min(set(many) - {first})  # all were asked for in the same second
     assert {claim(site), claim(site)} == {oldest, *({one, two} - {second})}
     assert claim(site) is None  # two of each run
-    assert site.collector.job_store.find(first).state == "running"
+    assert site.services.job_store.find(first).state == "running"
 
 
 def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch):
@@ -80,7 +80,7 @@ def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch
     names = {}
     begun = []
     work = kinds.WORK["export"]
-    runner = Runner(site.collector)
+    runner = Runner(site.services)
 
     def spy(parts, row, parameters):
         (job,) = [one for one in names if state(site, one) == "running"]
@@ -109,13 +109,13 @@ def test_a_waiting_job_is_cancelled_by_its_own_token_or_an_administrator(site):
     assert "finished_at" in answer.json
     assert cancel(site, job, owner).json == answer.json
     assert cancel(site, second, site.admin).json["state"] == "cancelled"
-    Runner(site.collector).work(job)
+    Runner(site.services).work(job)
     assert [state(site, one) for one in (job, second, kept)] == ["cancelled", "cancelled", "done"]
     assert site.problem(site.get(f"/api/v1/jobs/{job}/result")) == (409, "job-cancelled", None)
     assert cancel(site, kept, owner).json["state"] == "done"
     assert site.problem(cancel(site, "0" * 32, owner))[:2] == (404, "not-found")
     site.clock.advance(1)
-    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 3
+    assert site.services.job_store.forget(before=site.services.surveys.now()) == 3
 
 
 def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
@@ -135,9 +135,9 @@ def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
         return kinds.Result("x", "text/plain", blocks())
 
     monkeypatch.setitem(kinds.WORK, "export", endless)
-    Runner(site.collector).work(job)
+    Runner(site.services).work(job)
     assert state(site, job) == "cancelled"
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
 
 
@@ -150,7 +150,7 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
         return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
 
     monkeypatch.setitem(kinds.WORK, "export", endless)
-    Runner(site.collector).work(job)
+    Runner(site.services).work(job)
     found = site.get(f"/api/v1/jobs/{job}").json
     assert found["error"] == {"code": "job-timed-out", "detail": "it was ended after 1 s"}
     assert site.problem(site.get(f"/api/v1/jobs/{job}/result"))[:2] == (409, "job-timed-out")

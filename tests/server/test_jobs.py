@@ -43,7 +43,7 @@ def finish(store, job, owner, attempt, parts):
 
 
 def run(site, job_id):
-    Runner(site.collector).run(job_id)
+    Runner(site.services).run(job_id)
 
 
 def test_an_export_is_queued_run_and_fetched(site):
@@ -74,8 +74,8 @@ def test_a_large_result_is_kept_in_pieces(site, monkeypatch):
     assert len(wire.read_records(fetch(site, job).data)[1]) == 50
 
 
-def test_a_fold_is_a_job(make_site):
-    site = make_site(FOLDING="worker")
+def test_a_seal_is_a_job(make_site):
+    site = make_site(SEALING="worker")
     published = site.publish(minimum_batch=5)
     site.fill(published, 7)
     answer = site.get(f"{VERSION}/estimates")
@@ -197,9 +197,9 @@ def test_of_many_workers_one_runs_a_job(site, monkeypatch):
 
 def test_a_dead_workers_job_is_taken_over_and_its_late_result_dropped(site):
     site.fill(site.publish(), 5)
-    store, lease = site.collector.job_store, 30
+    store, lease = site.services.job_store, 30
     job = add(site, "export")
-    now = site.collector.surveys.now()
+    now = site.services.surveys.now()
     assert store.claim(job, "first", now=now, lease=lease, attempts=3)
     assert store.unclaimed(now + lease) == []
     assert not store.claim(job, "second", now=now + lease, lease=lease, attempts=3)
@@ -217,7 +217,7 @@ def test_reports_are_taken_between_the_parts_of_a_result(site, make_report):
     """Guards: a large result was one transaction, and SQLite's one writer stored nothing else."""
     published = site.publish()
     site.fill(published, 5)
-    store = site.collector.job_store
+    store = site.services.job_store
     job = add(site, "export")
     assert store.claim(job, "one", now=0, lease=9, attempts=3)
 
@@ -236,7 +236,7 @@ def test_reports_are_taken_between_the_parts_of_a_result(site, make_report):
 
 def test_nothing_of_an_attempt_that_ended_midway_is_in_the_next_ones_result(site):
     site.fill(site.publish(), 5)
-    store = site.collector.job_store
+    store = site.services.job_store
     job = add(site, "export")
     assert store.claim(job, "one", now=0, lease=9, attempts=3)
 
@@ -255,8 +255,8 @@ def test_nothing_of_an_attempt_that_ended_midway_is_in_the_next_ones_result(site
 @pytest.mark.parametrize("end", ["fail", "give-up", "forget"])
 def test_nothing_is_kept_of_a_result_that_is_never_finished(site, end):
     site.fill(site.publish(), 5)
-    collector = site.collector
-    store = collector.job_store
+    services = site.services
+    store = services.job_store
     job = add(site, "export")
     assert store.claim(job, "one", now=0, lease=9, attempts=1)
 
@@ -272,13 +272,13 @@ def test_nothing_is_kept_of_a_result_that_is_never_finished(site, end):
         yield b"third"
 
     assert not finish(store, job, "one", 1, parts())
-    with collector.database.reading() as connection:
+    with services.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
 
 
 def test_a_lease_that_is_renewed_is_not_taken(site):
     site.fill(site.publish(), 5)
-    store = site.collector.job_store
+    store = site.services.job_store
     job = add(site, "export")
     assert store.claim(job, "first", now=100, lease=10, attempts=3)
     assert store.renew(job, "first", until=200)
@@ -287,7 +287,7 @@ def test_a_lease_that_is_renewed_is_not_taken(site):
 
 def test_a_job_that_kills_its_workers_is_given_up(site):
     site.fill(site.publish(), 5)
-    store = site.collector.job_store
+    store = site.services.job_store
     job = add(site, "export")
     now = 0
     for _ in range(MOST_ATTEMPTS):
@@ -301,8 +301,8 @@ def test_a_job_that_kills_its_workers_is_given_up(site):
 def test_a_stopping_worker_leaves_its_job_to_others_at_once(site):
     site.fill(site.publish(), 5)
     job = add(site, "export")
-    runner = Runner(site.collector)
-    assert site.collector.job_store.claim(job, runner.owner, now=0, lease=9, attempts=3)
+    runner = Runner(site.services)
+    assert site.services.job_store.claim(job, runner.owner, now=0, lease=9, attempts=3)
     runner.release()
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("queued", 0)
 
@@ -313,7 +313,7 @@ def test_old_results_are_forgotten(site):
     run(site, old)
     site.clock.advance(100)
     run(site, new)
-    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 1
+    assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
     assert site.problem(site.get(f"/api/v1/jobs/{old}"))[:2] == (404, "not-found")
     assert fetch(site, new).status_code == 200
 
@@ -322,7 +322,7 @@ def test_a_queue_that_is_down_loses_no_job(make_site):
     site = make_site(JOBS_URL="redis://127.0.0.1:1/0")
     site.fill(site.publish(), 5)
     job = add(site, "export")
-    assert site.collector.job_store.unclaimed(site.collector.surveys.now()) == [job]
+    assert site.services.job_store.unclaimed(site.services.surveys.now()) == [job]
 
 
 def test_announced_ids_come_out_of_the_queue_as_json(tmp_path):

@@ -1,6 +1,6 @@
-"""With the database in hand: what can be joined to the records, over several folds.
+"""With the database in hand: what can be joined to the records, over several seals.
 
-The attacker knows who answered when, every id, every token and which reports were folded together,
+The attacker knows who answered when, every id, every token and which reports were sealed together,
 and reads all that the database keeps: rows in physical order, PostgreSQL's transaction numbers, the
 bytes of SQLite's file. Each strategy guesses, for every sealed record, whose report it is. Chance
 alone gets one right in the mean, however many there are.
@@ -15,12 +15,12 @@ from hushpoll_server.store.tables.sealed_ids import unpack
 from hushpoll_shared.wire import reports as wire
 from postgres_files import stored_rows
 
-FOLDS, PER_FOLD = 4, 40
-N = FOLDS * PER_FOLD
+FOLDS, PER_SEAL = 4, 40
+N = FOLDS * PER_SEAL
 # A random permutation has more than 9 fixed points once in 10^7.
 MOST_MATCHES = 9
-# Of 160 records, 40 are in the right one of 4 folds by chance, with a standard deviation of 4.7.
-MOST_IN_FOLD = 40 + 6 * 4.7
+# Of 160 records, 40 are in the right one of 4 seals by chance, with a standard deviation of 4.7.
+MOST_IN_SEAL = 40 + 6 * 4.7
 SURVEY = {
     "submission": "token",
     "minimum_batch": 10,
@@ -38,7 +38,7 @@ def rng(request):
 
 
 def collect(site, make_report, *, last=False):
-    """Take reports one by one, fold four times; return ids and hashes in order of arrival."""
+    """Take reports one by one, seal four times; return ids and hashes in order of arrival."""
     published = site.publish(**SURVEY)
     tokens = site.post("/api/v1/surveys/work/tokens", json={"count": N + 5}).json["tokens"]
     ids = []
@@ -48,11 +48,11 @@ def collect(site, make_report, *, last=False):
         ids.append(report.id)
         body = wire.encode_report_json(published.digest, report)
         assert site.send("work", body, tokens[turn]).status_code == 201
-        if turn % PER_FOLD == PER_FOLD - 1:
-            row = site.collector.surveys.latest("work")
-            assert site.collector.upkeep.fold(row) == PER_FOLD
+        if turn % PER_SEAL == PER_SEAL - 1:
+            row = site.services.surveys.latest("work")
+            assert site.services.sealing.seal(row) == PER_SEAL
     if last:
-        site.collector.upkeep.fold(site.collector.surveys.latest("work"), last=True)
+        site.services.sealing.seal(site.services.surveys.latest("work"), last=True)
     return published, ids, tokens
 
 
@@ -64,7 +64,7 @@ def make_bits():
 
 def sealed_turns(site, published):
     """Order of arrival of each sealed record, in the order in which they are stored."""
-    rows = site.collector.segments.blocks(1, published.layout.record_size)
+    rows = site.services.segments.blocks(1, published.layout.record_size)
     return np.concatenate([rows_of(block, published) for block in rows])
 
 
@@ -77,17 +77,17 @@ def strategies(site, ids, database_url, tmp_path):
     """Orders of arrival that the attacker guesses for the records, in the order they stand in."""
     turn_of = {one: turn for turn, one in enumerate(ids)}
     guesses = {"arrival": list(range(N)), "arrival, newest first": list(range(N))[::-1]}
-    by_fold = [ids[start : start + PER_FOLD] for start in range(0, N, PER_FOLD)]
-    for name, folds in (("oldest", by_fold), ("newest", by_fold[::-1])):
+    by_seal = [ids[start : start + PER_SEAL] for start in range(0, N, PER_SEAL)]
+    for name, seals in (("oldest", by_seal), ("newest", by_seal[::-1])):
         # PostgreSQL keeps waiting reports in the order of arrival, SQLite in that of their ids.
-        guesses[f"arrival in each fold, {name} first"] = [
-            turn_of[one] for fold in folds for one in fold
+        guesses[f"arrival in each seal, {name} first"] = [
+            turn_of[one] for seal in seals for one in seal
         ]
-        guesses[f"ids in each fold, {name} first"] = [
-            turn_of[one] for fold in folds for one in sorted(fold)
+        guesses[f"ids in each seal, {name} first"] = [
+            turn_of[one] for seal in seals for one in sorted(seal)
         ]
     guesses["ids"] = [turn_of[one] for one in sorted(ids)]
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         if database_url.startswith("sqlite"):
             content = (tmp_path / "hushpoll.sqlite").read_bytes()
             placed = sorted(ids, key=lambda one: place(content, one))
@@ -106,11 +106,11 @@ def place(content, report_id):
 
 
 def best(truth, guesses):
-    """The most records, and the most of a right fold, that any strategy gets."""
+    """The most records, and the most of a right seal, that any strategy gets."""
     scores = {
         name: (
             int(np.sum(truth == guess)),
-            int(np.sum(truth // PER_FOLD == np.array(guess) // PER_FOLD)),
+            int(np.sum(truth // PER_SEAL == np.array(guess) // PER_SEAL)),
         )
         for name, guess in guesses.items()
     }
@@ -119,7 +119,7 @@ def best(truth, guesses):
 
 def shuffle_by(site, monkeypatch, rng):
     monkeypatch.setattr(
-        site.collector.segments, "_shuffle", lambda rows: rows[rng.permutation(len(rows))]
+        site.services.segments, "_shuffle", lambda rows: rows[rng.permutation(len(rows))]
     )
 
 
@@ -130,46 +130,46 @@ def test_neither_ids_nor_arrival_join_to_sealed_records(
     published, ids, _ = collect(site, make_report)
     truth = sealed_turns(site, published)
     assert sorted(truth) == list(range(N))
-    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
+    matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
     assert matches <= MOST_MATCHES
-    assert in_fold <= MOST_IN_FOLD
+    assert in_seal <= MOST_IN_SEAL
 
 
 def test_the_same_attacker_succeeds_where_nothing_is_shuffled(
     site, make_report, monkeypatch, database_url, tmp_path
 ):
     """The fault is planted: without the shuffle every record is joined to its id."""
-    monkeypatch.setattr(site.collector.segments, "_shuffle", lambda rows: rows)
+    monkeypatch.setattr(site.services.segments, "_shuffle", lambda rows: rows)
     published, ids, _ = collect(site, make_report)
     truth = sealed_turns(site, published)
     assert best(truth, strategies(site, ids, database_url, tmp_path)) == (N, N)
 
 
-def test_the_same_attacker_tells_folds_where_each_keeps_a_segment_until_the_survey_ends(
+def test_the_same_attacker_tells_seals_where_each_keeps_a_segment_until_the_survey_ends(
     make_site, make_report, monkeypatch, rng, database_url, tmp_path
 ):
     """What a large survey shows while it is open, and no longer when it is over."""
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", PER_FOLD)
+    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", PER_SEAL)
     site = make_site()
     shuffle_by(site, monkeypatch, rng)
     published, ids, _ = collect(site, make_report)
     truth = sealed_turns(site, published)
-    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
-    assert in_fold == N
+    matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
+    assert in_seal == N
     # Of 4 permutations of 40, one fixed point each.
     assert matches <= 4 + 12
     monkeypatch.setattr(
         "hushpoll_server.store.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
     )
-    row = site.collector.surveys.latest("work")
-    assert site.collector.upkeep.fold(row, last=True) == 0
+    row = site.services.surveys.latest("work")
+    assert site.services.sealing.seal(row, last=True) == 0
     truth = sealed_turns(site, published)
     assert sorted(truth) == list(range(N))
-    matches, in_fold = best(truth, strategies(site, ids, database_url, tmp_path))
+    matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
     assert matches <= MOST_MATCHES
-    assert in_fold <= MOST_IN_FOLD
+    assert in_seal <= MOST_IN_SEAL
     if not database_url.startswith("sqlite"):
-        with site.collector.database.reading() as connection:
+        with site.services.database.reading() as connection:
             found = connection.exec_driver_sql("SELECT DISTINCT xmin::text FROM segments")
             assert len(found.all()) == 1
 
@@ -181,7 +181,7 @@ def test_of_a_spent_token_nothing_is_left_to_join(
     from hushpoll_server.services.surveys.access import hash_token
 
     hashes = [hash_token(token) for token in tokens]
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         column = connection.exec_driver_sql("SELECT hash FROM respondent_tokens").scalars()
         assert {bytes(one) for one in column} == set(hashes[N:])
         if not database_url.startswith("sqlite"):
@@ -192,7 +192,7 @@ def test_of_a_spent_token_nothing_is_left_to_join(
             assert tuple(rows) == (1, 5)
     if not database_url.startswith("sqlite"):
         server = request.getfixturevalue("postgres")
-        # 120 ids are in two old chunks, and the last fold's 40 in a young one.
+        # 120 ids are in two old chunks, and the last seal's 40 in a young one.
         expected = {
             "respondent_tokens": 5,
             "inbox": 0,

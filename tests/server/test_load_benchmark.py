@@ -23,7 +23,7 @@ FEW = 20
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[Server, Published]]:
-    with running("sqlite", "--trusted-proxies=1", "--fold-idle-seconds=0.2") as (
+    with running("sqlite", "--trusted-proxies=1", "--seal-idle-seconds=0.2") as (
         server,
         _,
         published,

@@ -28,16 +28,16 @@ def test_a_quiet_moment_empties_the_log(site, log, make_report):
     assert site.counts(published)["inbox"] == 1
 
 
-def test_a_fold_under_a_reader_leaves_the_log_when_the_reader_ends(site, log):
-    """Guards: what was folded while somebody read stayed in the log with its ids."""
+def test_a_seal_under_a_reader_leaves_the_log_when_the_reader_ends(site, log):
+    """Guards: what was sealed while somebody read stayed in the log with its ids."""
     published = site.publish()
     reports = site.fill(published, 50)
-    row = site.collector.surveys.latest("work")
-    with site.collector.database.reading() as connection:
+    row = site.services.surveys.latest("work")
+    with site.services.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM inbox").scalar() == 50
-        assert site.collector.upkeep.fold(row) == 50
+        assert site.services.sealing.seal(row) == 50
         assert any(report.id + report.record in log.read_bytes() for report in reports)
-    site.collector.database.tidy()
+    site.services.database.tidy()
     assert log.read_bytes() == b""
 
 
@@ -47,6 +47,6 @@ def test_a_log_left_behind_is_emptied_though_nothing_is_written(site, log, make_
     site.fill(published, 5)
     assert log.stat().st_size
     again = make_site()
-    assert again.collector.database._written
-    again.collector.database.tidy()
+    assert again.services.database._written
+    again.services.database.tidy()
     assert log.read_bytes() == b""

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
-from hushpoll_server.services.maintenance.sampling import FoldLag, Sampler
+from hushpoll_server.services.maintenance.sampling import Sampler, SealLag
 from hushpoll_shared.wire import reports as wire
 
 TOKEN = "metrics-token-of-tests"
@@ -95,14 +95,14 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     site = measured_site
     published = site.publish()
     site.fill(published, 30)
-    sampler = site.collector.sampler
+    sampler = site.services.sampler
     sampler.sample()
     found = read(site)
     assert found["hushpoll_inbox_reports",] == 30
     assert (found["hushpoll_queue_reports",], found["hushpoll_database_up",]) == (0, 1)
     states = {key[1][1]: value for key, value in found.items() if key[0] == "hushpoll_jobs"}
     assert states == dict.fromkeys(("queued", "running", "done", "failed", "cancelled"), 0)
-    site.collector.job_store.add(
+    site.services.job_store.add(
         job_id="1",
         version_id=1,
         kind="export",
@@ -113,7 +113,7 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     )
     sampler.sample()
     assert read(site)["hushpoll_jobs", ("state", "queued")] == 1
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     assert read(site)["hushpoll_inbox_reports",] == 30  # reading asks nothing of the database
     sampler.sample()
     assert read(site)["hushpoll_inbox_reports",] == 0
@@ -121,7 +121,7 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     def gone():
         raise OSError("gone")
 
-    monkeypatch.setattr(site.collector.database, "reading", gone)
+    monkeypatch.setattr(site.services.database, "reading", gone)
     sampler.sample()
     assert read(site)["hushpoll_database_up",] == 0  # and reading metrics needs no database
 
@@ -146,12 +146,12 @@ def test_no_label_tells_of_a_survey_or_a_request(measured_site, make_report):
     assert labels == {"outcome", "method", "route", "status", "le", "version"}
 
 
-def test_the_fold_lag_is_a_bound_that_folds_take_down():
-    lag = FoldLag()
+def test_the_seal_lag_is_a_bound_that_seals_take_down():
+    lag = SealLag()
     assert lag.look({}, 100.0) == 0
     assert lag.look({1: (5, 0)}, 110.0) == 10  # came after the look at 100
     assert lag.look({1: (9, 0)}, 120.0) == 20
-    assert lag.look({1: (2, 9)}, 130.0) == 10  # folded, and filled again since 120
+    assert lag.look({1: (2, 9)}, 130.0) == 10  # sealed, and filled again since 120
     assert lag.look({1: (3, 9), 2: (1, 0)}, 140.0) == 20
     assert lag.look({2: (1, 0)}, 150.0) == 20
     assert lag.look({}, 160.0) == 0
@@ -159,7 +159,7 @@ def test_the_fold_lag_is_a_bound_that_folds_take_down():
 
 
 def test_an_inbox_that_was_there_before_the_first_look_is_counted_from_then():
-    lag = FoldLag()
+    lag = SealLag()
     assert lag.look({1: (5, 7)}, 100.0) == 0
     assert lag.look({1: (5, 7)}, 107.0) == 7
 

@@ -19,13 +19,13 @@ on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 def group(site, make_report):
     """A store of the site's database, and what makes arrivals of its survey."""
     published = site.publish()
-    version = site.collector.surveys.latest("work").id
+    version = site.services.surveys.latest("work").id
 
     def arrive():
         report = make_report(published)
         return Arrival(version, report.id, report.record)
 
-    return site.collector.reports, arrive
+    return site.services.reports, arrive
 
 
 def changed(arrival):
@@ -39,7 +39,7 @@ def test_new_reports_of_one_group_are_stored_at_once(site, group, monkeypatch):
     outcomes = store.take(uploads)
     assert [list(some) for some in outcomes] == [[Outcome.ACCEPTED] * len(some) for some in uploads]
     assert sum(store.waiting().values()) == 4
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         found = connection.execute(text("SELECT version_id, report_id, record FROM inbox"))
         stored = {Arrival(row[0], bytes(row[1]), bytes(row[2])) for row in found}
     assert stored == {arrival for upload in uploads for arrival in upload}
@@ -49,8 +49,8 @@ def test_an_id_that_is_sealed_is_not_new(site, group):
     store, arrive = group
     arrivals = [arrive() for _ in range(12)]
     store.take([arrivals])
-    row = site.collector.surveys.latest("work")
-    assert site.collector.segments.fold(row.id, row.record_size, minimum=1) == 12
+    row = site.services.surveys.latest("work")
+    assert site.services.segments.seal(row.id, row.record_size, minimum=1) == 12
     new = arrive()
     assert list(map(list, store.take([[new], [changed(arrivals[0])]]))) == [
         [Outcome.ACCEPTED],
@@ -62,8 +62,8 @@ def test_an_id_that_is_sealed_is_not_new(site, group):
 def test_a_connection_on_which_anything_fails_is_given_up(site, group):
     _, arrive = group
     new = arrive()
-    standing = site.collector.database._at_once
-    site.collector.reports.take([[new]])
+    standing = site.services.database._at_once
+    site.services.reports.take([[new]])
     with standing.use() as connection:
         driven = connection.connection.driver_connection
     with pytest.raises(OperationalError), standing.use() as connection:  # noqa: PT012
@@ -74,8 +74,8 @@ def test_a_connection_on_which_anything_fails_is_given_up(site, group):
     assert connection.closed
     assert not standing._unused
     # What was deleted is back, and nobody is kept from writing.
-    assert sum(site.collector.reports.waiting().values()) == 1
-    assert list(site.collector.reports.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
+    assert sum(site.services.reports.waiting().values()) == 1
+    assert list(site.services.reports.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
 
 
 @on_postgresql
@@ -83,7 +83,7 @@ def test_a_connection_older_than_a_hang_up_is_not_used_again(site, group):
     """Guards: the next report would find out by failing."""
     store, arrive = group
     store.take([[arrive()]])
-    database = site.collector.database
+    database = site.services.database
     with database._at_once.use() as connection:
         (standing,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
     with pytest.raises(Refused), database.reading() as connection:  # noqa: PT012
@@ -132,7 +132,7 @@ def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monke
         raise Refused("unavailable", "away", retry_after=1)
 
     monkeypatch.setattr(store, "look_up", away)
-    published = site.collector.surveys.published_of(old.version_id)
+    published = site.services.surveys.published_of(old.version_id)
     body = wire.encode_report_json(published.digest, wire.Report(old.report_id, old.record))
     answer = site.send("work", body)
     assert site.problem(answer) == (503, "unavailable", None)
@@ -155,7 +155,7 @@ def test_a_role_without_temporary_functions_stores_reports_as_well(
         with database.reading() as connection:
             assert connection.execute(text("SELECT current_user")).scalar_one() == "plain"
         new = arrive()
-        cutoff = site.collector.surveys.cutoff
+        cutoff = site.services.surveys.cutoff
         assert database.insert_at_once([(*new.key, new.record)], cutoff()) is None
         assert ReportStore(database, cutoff).take([[new], [new]]) == [
             [Outcome.ACCEPTED],

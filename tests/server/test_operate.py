@@ -210,7 +210,7 @@ def test_a_backup_of_postgresql_restores_to_the_same_counts(
 ):
     dump, restore, rewrite = blocks("console postgresql")
     url = postgres.create("hushpoll")
-    server = Process(tmp_path, "--fold-at", "2", database_url=url)
+    server = Process(tmp_path, "--seal-at", "2", database_url=url)
     try:
         (token,) = admin_token(tmp_path)
         published = publish(server, token, make_draft())
@@ -356,9 +356,9 @@ def test_a_sealed_report_takes_what_the_page_says(make_site, tmp_path):
     published = site.publish()
     for _ in range(3):
         site.fill(published, 10_000)
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     assert site.counts(published)["sealed"] == 30_000
-    site.collector.stop()
+    site.services.stop()
     with sqlite3.connect(tmp_path / "hushpoll.sqlite") as file:
         (pages,) = file.execute("PRAGMA page_count").fetchone()
         (free,) = file.execute("PRAGMA freelist_count").fetchone()

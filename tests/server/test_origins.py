@@ -196,7 +196,7 @@ def test_there_are_at_most_fifty(site):
     assert name_origins(site, *many[:50]).status_code == 200
     assert site.problem(name_origins(site, *many)) == (422, "invalid-request", "origins")
     with pytest.raises(InvalidParameter, match="51 entries"):
-        site.collector.origins.replace(site.collector.surveys.latest("work"), many)
+        site.services.origins.replace(site.services.surveys.latest("work"), many)
 
 
 def test_a_survey_that_is_not_there_has_none(site):
@@ -211,7 +211,7 @@ def test_an_answer_does_not_wait_for_its_origin(site, monkeypatch):
     def fail(_name):
         raise OSError("gone")
 
-    monkeypatch.setattr(site.collector.origins._store, "named", fail)
+    monkeypatch.setattr(site.services.origins._store, "named", fail)
     answer = from_page(site, "/api/v1/surveys/work")
     assert (answer.status_code, crossing(answer)) == (200, {})
     assert answer.data == published.canonical

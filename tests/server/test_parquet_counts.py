@@ -15,7 +15,7 @@ def test_counts_of_parquet_are_those_of_one_machine(site, tmp_path):
     site.fill(published, 200)
     path = tmp_path / "work.parquet"
     path.write_bytes(site.get(f"{VERSION}/records?format=parquet").data)
-    blocks = site.collector.segments.blocks(1, published.layout.record_size)
+    blocks = site.services.segments.blocks(1, published.layout.record_size)
     expected = count(published, blocks)
     again, found = count_parquet([path, path])
     assert again == published

@@ -39,9 +39,9 @@ def filled(site, make_report):
         body = wire.encode_report_json(published.digest, reports[-1])
         assert site.send("work", body, token).status_code == 201
         if len(reports) == 6:
-            site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+            site.services.sealing.seal(site.services.surveys.latest("work"))
     job = site.post("/api/v1/surveys/work/versions/1/jobs/export", json={}).json["id"]
-    Runner(site.collector).run(job)
+    Runner(site.services).run(job)
     site.stop_taking()
     return {
         "id": {report.id for report in reports},
@@ -51,8 +51,8 @@ def filled(site, make_report):
 
 
 def analyse(site, postgres):
-    for table in inspect(site.collector.database.engine).get_table_names():
-        postgres.run(f"ANALYZE {table}", database=site.collector.database.engine.url.database)
+    for table in inspect(site.services.database.engine).get_table_names():
+        postgres.run(f"ANALYZE {table}", database=site.services.database.engine.url.database)
 
 
 def noted(site, secrets):
@@ -60,7 +60,7 @@ def noted(site, secrets):
 
     Of every column of every table, catalogues included, in whatever form.
     """
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         rows = connection.execute(text("SELECT CAST(s AS text) FROM pg_stats AS s")).scalars().all()
         own = connection.scalar(text("SELECT count(*) FROM pg_stats WHERE schemaname = 'public'"))
     everything = "\n".join(rows)
@@ -72,7 +72,7 @@ def noted(site, secrets):
 
 @on_postgresql
 def test_analysing_every_table_notes_nothing_of_a_report(site, filled, postgres):
-    """Guards: up to 200 ids and records outlived the fold, and the deletion of the records."""
+    """Guards: up to 200 ids and records outlived the seal, and the deletion of the records."""
     analyse(site, postgres)
     assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
 
@@ -80,7 +80,7 @@ def test_analysing_every_table_notes_nothing_of_a_report(site, filled, postgres)
 @on_postgresql
 def test_an_older_database_loses_what_it_has_noted(site, filled, postgres):
     """The same search finds what waits and what is unspent where the columns are as before."""
-    database = site.collector.database
+    database = site.services.database
     migrate.downgrade(database, "0008")
     analyse(site, postgres)
     found, _ = noted(site, filled)
@@ -107,7 +107,7 @@ def test_no_binary_column_is_noted_but_those_of_no_respondent(site):
         WHERE relnamespace = CAST('public' AS regnamespace) AND relkind = 'r'
           AND atttypid = CAST('bytea' AS regtype)
     """
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         columns = connection.execute(text(statement)).all()
     targets = {(table, column): target for table, column, target, _ in columns}
     assert {one for one, target in targets.items() if target != 0} == OF_NO_RESPONDENT
@@ -121,12 +121,12 @@ def test_ids_are_looked_for_in_the_index(site, request):
     read the whole inbox; told of their range, SQLite read all of it between them."""
     published = site.publish()
     reports = site.fill(published, 3000)
-    on_sqlite = site.collector.database.engine.dialect.name == "sqlite"
+    on_sqlite = site.services.database.engine.dialect.name == "sqlite"
     if not on_sqlite:
         analyse(site, request.getfixturevalue("postgres"))
     statements = []
-    database = site.collector.database
-    row = site.collector.surveys.latest("work")
+    database = site.services.database
+    row = site.services.surveys.latest("work")
 
     def plan(connection, _cursor, statement, parameters, _context, _many):
         if "FROM inbox" in statement and "report_id" in statement:
@@ -136,7 +136,7 @@ def test_ids_are_looked_for_in_the_index(site, request):
 
     event.listen(database.engine, "before_cursor_execute", plan)
     arrivals = [Arrival(row.id, report.id, report.record) for report in reports[:400]]
-    assert set(site.collector.reports.look_up(arrivals)) == {Outcome.DUPLICATE}
+    assert set(site.services.reports.look_up(arrivals)) == {Outcome.DUPLICATE}
     assert statements
     if on_sqlite:
         assert set(statements) == {"SEARCH inbox USING PRIMARY KEY (version_id=? AND report_id=?)"}
@@ -147,7 +147,7 @@ def test_ids_are_looked_for_in_the_index(site, request):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_sqlite_notes_nothing_since_nobody_asks_it_to(site, filled):
     """It copies values into tables of its own when it is told to ANALYZE or to optimise itself."""
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         tables = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'"))
         names = set(tables.scalars())
     assert "inbox" in names

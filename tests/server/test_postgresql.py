@@ -88,7 +88,7 @@ def test_a_database_that_is_away_is_unavailable(database, postgres, database_url
     database.ping()
 
 
-def test_after_a_fold_neither_inbox_nor_spent_tokens_are_on_any_page(
+def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(
     make_site, make_report, postgres
 ):
     site = make_site()
@@ -98,20 +98,20 @@ def test_after_a_fold_neither_inbox_nor_spent_tokens_are_on_any_page(
     for report, token in zip(reports, tokens, strict=True):
         body = wire.encode_report_json(published.digest, report)
         assert site.send("work", body, token).status_code == 201
-    database = site.collector.database
+    database = site.services.database
 
     def scalar(statement):
         with database.reading() as connection:
             return connection.scalar(text(statement))
 
     assert scalar("SELECT pg_relation_size('inbox')") > 0
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     deadline = time.monotonic() + 60
     # Vacuuming gives empty pages at the end of a table back, unless a statement is in the way.
     both = "SELECT pg_relation_size('inbox') + pg_relation_size('respondent_tokens')"
     while scalar(both):
         assert time.monotonic() < deadline
-        database.backend.forget(database.engine, folded=True)
+        database.backend.forget(database.engine, sealed=True)
         time.sleep(0.05)
     assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM sealed_ids") == 1
 
@@ -141,8 +141,8 @@ LOCKED_IDS = np.arange(32, dtype=np.uint8).reshape(2, 16)
 def test_what_the_driver_itself_refuses_is_unavailable(
     make_site, database_url, monkeypatch, table, work
 ):
-    """Guards: a cancelled statement of a fold, which is not SQLAlchemy's, was an internal error."""
-    database = make_site().collector.database
+    """Guards: a cancelled statement of a seal, which is not SQLAlchemy's, was an internal error."""
+    database = make_site().services.database
     with monkeypatch.context() as patched, psycopg.connect(database_url) as other:
         patched.setitem(SESSION, "lock_timeout", "50ms")
         database.engine.dispose()  # whose sessions wait for longer
@@ -165,9 +165,9 @@ def test_a_mistake_in_a_statement_is_not_called_unavailable(database):
 def tidy(site):
     """Tidy until that is done: an autovacuum can be in the way."""
     deadline = time.monotonic() + 60
-    while site.collector.database._written:
+    while site.services.database._written:
         assert time.monotonic() < deadline
-        site.collector.database.tidy()
+        site.services.database.tidy()
         time.sleep(0.02)
 
 
@@ -179,7 +179,7 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
     site = make_site()
     published = site.publish(submission="token")
     tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 3}).json["tokens"]
-    tidy(site)  # what no fold calls for is then all there is
+    tidy(site)  # what no seal calls for is then all there is
     with psycopg.connect(database_url) as older:
         if holds == "a snapshot":
             older.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -189,9 +189,9 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
         body = wire.encode_report_json(published.digest, make_report(published))
         assert site.send("work", body, tokens[0]).status_code == 201
         site.stop_taking()
-        site.collector.database.tidy()
+        site.services.database.tidy()
         (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}
-        with site.collector.database.reading() as connection:
+        with site.services.database.reading() as connection:
             assert connection.scalar(text("SELECT xmin::text::bigint FROM inbox")) == spent
         older.rollback()
     tidy(site)
@@ -201,9 +201,9 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
 def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
     make_site, database_url
 ):
-    site = make_site(FOLDING="worker")
+    site = make_site(SEALING="worker")
     published = site.publish()
-    services = site.collector
+    services = site.services
     row = services.surveys.latest("work")
     rng = np.random.default_rng(1)
 
@@ -222,7 +222,7 @@ def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
             # Hinders what tidies up, and so has the next report come before it.
             older.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             older.execute("SELECT 1")
-            assert services.upkeep.fold(row) == 20_000
+            assert services.sealing.seal(row) == 20_000
             take(1000)
         site.stop()  # sessions have told what they read when they have ended
         sessions = (

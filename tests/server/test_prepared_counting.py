@@ -1,4 +1,4 @@
-"""What a server loads beside its first requests, so that the first fold does not hold them up."""
+"""What a server loads beside its first requests, so that the first seal does not hold them up."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ assert loaded() == before, loaded() - before
 """
 
 
-def test_the_first_fold_finds_its_machine_code_loaded():
+def test_the_first_seal_finds_its_machine_code_loaded():
     """Guards: 0.45 s for everybody who had a report under way."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False

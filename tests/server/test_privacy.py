@@ -53,7 +53,7 @@ def test_no_header_address_or_record_is_left_behind(make_site, make_report, tmp_
     assert site.counts(published)["accepted"] == 1
     # while the report waits in the inbox, with its id, and after the server has stopped
     while_running = files(tmp_path)
-    site.collector.stop()
+    site.services.stop()
     logged = debug_log.text.encode() + "".join(map(repr, debug_log.records)).encode()
     assert b"published" in logged  # the log is not empty by accident
     token_bytes = wire.b64decode(token, field="token")
@@ -74,8 +74,8 @@ def test_the_admin_token_is_not_in_the_database(site, tmp_path):
 
 
 @on_sqlite
-def test_folded_reports_leave_the_file_and_its_log(site, tmp_path):
-    """A recognisable record next to its id is in the files before folding and not after."""
+def test_sealed_reports_leave_the_file_and_its_log(site, tmp_path):
+    """A recognisable record next to its id is in the files before sealing and not after."""
     published = site.publish()
     reports = site.fill(published, 300)
     pairs = [(report.id, report.record) for report in reports]
@@ -86,7 +86,7 @@ def test_folded_reports_leave_the_file_and_its_log(site, tmp_path):
         return sum(any(one + two in content for content in contents) for one, two in pairs)
 
     assert linked() == 300
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     assert site.counts(published)["sealed"] == 300
     assert linked() == 0
 
@@ -100,9 +100,9 @@ def test_a_reader_delays_but_does_not_prevent_the_emptying_of_the_log(site, tmp_
         contents = files(tmp_path).values()
         return sum(any(r.id + r.record in content for content in contents) for r in reports)
 
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         connection.exec_driver_sql("SELECT count(*) FROM inbox").scalar()
-        site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+        site.services.sealing.seal(site.services.surveys.latest("work"))
         assert linked() == 50
     site.whole._idle()
     assert linked() == 0
@@ -118,7 +118,7 @@ def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_re
         ids.append(report.id)
 
     def rows(table):
-        with site.collector.database.reading() as connection:
+        with site.services.database.reading() as connection:
             schema = connection.exec_driver_sql(
                 "SELECT sql FROM sqlite_master WHERE name = ?", (table,)
             ).scalar()
@@ -129,7 +129,7 @@ def test_the_rows_of_a_table_are_in_the_order_of_their_random_keys(site, make_re
         return list(unpack(found)) if table == "sealed_ids" else found
 
     assert (rows("inbox"), rows("sealed_ids")) == (sorted(ids), [])
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     assert (rows("inbox"), rows("sealed_ids")) == ([], sorted(ids))
 
 
@@ -144,7 +144,7 @@ def test_where_sealed_ids_stand_in_the_file_tells_nothing_of_their_arrival(
         report = make_report(published)
         site.send("work", wire.encode_report_json(published.digest, report))
         arrived.append(report.id)
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     content = files(tmp_path)["hushpoll.sqlite"]
     # A chunk's least id is its key as well, in the row and in the index.
     places = {one: content.rindex(one) for one in arrived}
@@ -159,8 +159,8 @@ def test_time_is_kept_to_the_day(site, make_report):
     body = wire.encode_report_json(published.digest, make_report(published))
     site.send("work", body)
     site.send("work", body)
-    site.collector.tallies.flush()
-    with site.collector.database.reading() as connection:
+    site.services.counters.flush()
+    with site.services.database.reading() as connection:
         rows = connection.exec_driver_sql("SELECT day, outcome, count FROM tallies").fetchall()
     assert [tuple(row) for row in rows] == [("2026-03-01", "duplicate", 1)]
 

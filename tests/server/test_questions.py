@@ -24,7 +24,7 @@ def test_more_questions_than_may_wait_are_refused(site, make_report, what):
     """Guards: each question that waited held one of the server's threads, without a bound."""
     published = site.publish()
     site.fill(published, 3)
-    analysis = site.collector.analysis
+    analysis = site.services.analysis
     answers = []
     threads = [
         threading.Thread(target=lambda: answers.append(site.get(PATH + what).status_code))
@@ -63,5 +63,5 @@ def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
 
 def test_what_counts_answer_does_not_queue(site):
     site.fill(site.publish(), 3)
-    with site.collector.analysis._turn:
+    with site.services.analysis._turn:
         assert site.get(PATH + "estimates").status_code == 200

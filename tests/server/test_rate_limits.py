@@ -61,7 +61,7 @@ def test_uploads_and_other_requests_are_counted_apart(make_site, make_report):
 
 def test_a_token_has_so_many_requests_a_minute_from_all_addresses(make_site):
     site = make_site(RATE_LIMIT_READ=5)
-    token = site.collector.access.issue(["read"]).token
+    token = site.services.access.issue(["read"]).token
     headers = {"Authorization": f"Bearer {token}"}
     found = [
         ask(site, address=f"203.0.113.{number}", headers=headers).status_code for number in range(7)
@@ -70,7 +70,7 @@ def test_a_token_has_so_many_requests_a_minute_from_all_addresses(make_site):
     detail = ask(site, address="203.0.113.99", headers=headers).json["detail"]
     assert "this token has made 5" in detail
     # whoever knows the token's public id alone does not use up its requests
-    other = site.collector.access.issue(["read"])
+    other = site.services.access.issue(["read"])
     forged = {"Authorization": f"Bearer hp_{other.id}_{'A' * 43}"}
     for number in range(20):
         found = ask(site, address=f"198.51.100.{number}", headers=forged).status_code

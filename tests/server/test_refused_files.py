@@ -55,7 +55,7 @@ def test_a_locked_database_is_refused_in_words(tmp_path):
     holder.close()
 
 
-@pytest.mark.parametrize("key", ["QUEUE_REPORTS", "POOL_SIZE", "MAX_BODY_BYTES", "FOLD_AT"])
+@pytest.mark.parametrize("key", ["QUEUE_REPORTS", "POOL_SIZE", "MAX_BODY_BYTES", "SEAL_AT"])
 def test_a_number_of_things_is_whole(key):
     """Guards: 1500.5 used to be taken for a number of bytes or connections."""
     with pytest.raises(InvalidParameter, match=rf"{key} is 1500\.5.*whole number"):

@@ -11,7 +11,6 @@ from sqlalchemy import text
 from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.maintenance.loop import Maintenance
-from hushpoll_server.services.maintenance.turns import Folder
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.store import migrate
 from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
@@ -23,7 +22,7 @@ ASKED = ("estimates", "cross-tables?a=gender&b=age", "records", "records?format=
 
 
 def sweep(site):
-    site.collector.upkeep.sweep(site.collector.surveys.now())
+    site.services.sealing.sweep(site.services.surveys.now())
 
 
 def midnight(site):
@@ -53,14 +52,14 @@ def run_job(site, kind):
     answer = site.post(f"{VERSION}/jobs/{kind}", json={})
     assert answer.status_code == 202, answer.json
     job = answer.json["id"]
-    Runner(site.collector).run(job)
+    Runner(site.services).run(job)
     result = site.get(f"/api/v1/jobs/{job}/result")
     assert result.status_code == 200, result.json
     return result.json
 
 
 def segments(site):
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         rows = connection.execute(text("SELECT id, reports, released, data FROM segments"))
         return {row.id: (row.reports, bool(row.released), bytes(row.data)) for row in rows}
 
@@ -82,7 +81,7 @@ def test_manifest_without_the_term_releases_daily(site, make_draft):
     del draft["release"]
     manifest = site.post("/api/v1/surveys", json=draft).json["manifest"]
     assert "release" not in manifest
-    assert site.collector.surveys.latest("work").release == "daily"
+    assert site.services.surveys.latest("work").release == "daily"
 
 
 def test_reports_are_released_at_midnight(site):
@@ -104,7 +103,7 @@ def test_reports_are_released_at_midnight(site):
 
 @pytest.mark.parametrize("first", [0, 20], ids=["before the first release", "after one"])
 def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_report, first):
-    site = make_site(FOLD_AT=10)
+    site = make_site(SEAL_AT=10)
     published = site.publish(release="daily")
     if first:
         site.fill(published, first)
@@ -119,9 +118,9 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
         job = run_job(site, "fold")
         assert job["folded"] is None
         assert (job["inbox"], job["sealed"]) == (None, first)
-        Folder(site.collector).turn()
+        Maintenance(site.services).turn()
         sweep(site)
-    assert site.collector.segments.counts(1)[1] >= first + 40  # they were sealed meanwhile
+    assert site.services.segments.counts(1)[1] >= first + 40  # they were sealed meanwhile
     assert site.counts(published) == before
     assert (before["accepted"], before["inbox"], before["duplicate"]) == (first, None, 0)
     listed = site.get("/api/v1/surveys").json["surveys"][0]
@@ -170,9 +169,9 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     first = make_site()
     published = first.publish(release="daily")
     first.fill(published, 20)
-    first.collector.stop()
+    first.services.stop()
     later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
-    maintenance = Maintenance(later.collector)
+    maintenance = Maintenance(later.services)
     maintenance.start()
     deadline = time.monotonic() + 60
     while later.get(f"{VERSION}/estimates").status_code != 200:
@@ -184,14 +183,14 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     assert body["next_release"] == "2026-03-05T00:00:00Z"
 
 
-def test_worker_that_folds_makes_releases(make_site):
-    site = make_site(FOLDING="worker")
+def test_worker_that_seals_makes_releases(make_site):
+    site = make_site(SEALING="worker")
     published = site.publish(release="daily")
     site.fill(published, 20)
     site.clock.advance(2 * HALF_A_DAY)
     site.whole._idle()
     assert site.get(f"{VERSION}/estimates").status_code == 409
-    Folder(site.collector).turn()
+    Maintenance(site.services).turn()
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
 
 
@@ -305,7 +304,7 @@ def attack(site, published, make_report):
     for what in ASKED:
         site.get(f"{VERSION}/{what}")
     run_job(site, "fold")
-    Folder(site.collector).turn()
+    Maintenance(site.services).turn()
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
 
@@ -370,9 +369,9 @@ def test_check_of_counts_looks_at_the_release_too(make_site):
     midnight(site)
     site.fill(published, 5)
     run_job(site, "fold")
-    settings = site.collector.settings
+    settings = site.services.settings
     assert [same for _, same in check_counts(settings, repair=False)] == [True]
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.execute(text("UPDATE releases SET reports = 19"))
     assert [same for _, same in check_counts(settings, repair=True)] == [False]
     assert [same for _, same in check_counts(settings, repair=False)] == [True]
@@ -397,10 +396,10 @@ def test_what_was_sealed_before_the_migration_is_released(make_site, make_draft)
     for name in ("home", "work"):
         published = site.publish(name=name, release="daily")
         site.fill(published, 20)
-        site.collector.upkeep.fold(site.collector.surveys.latest(name))
+        site.services.sealing.seal(site.services.surveys.latest(name))
     site.fill(published, 2)
     site.stop_taking()
-    database = site.collector.database
+    database = site.services.database
     migrate.downgrade(database, "0012")
     with database.writing() as connection:
         connection.execute(text("DELETE FROM folded_counts WHERE version_id = 1"))

@@ -50,7 +50,7 @@ def test_once_sealed_only_the_id_is_known(site, make_report):
     report = make_report(published)
     site.send("work", body_of(published, report))
     site.fill(published, 10)
-    site.collector.upkeep.fold(site.collector.surveys.latest("work"))
+    site.services.sealing.seal(site.services.surveys.latest("work"))
     assert site.counts(published)["sealed"] == 11
     other = wire.Report(report.id, make_report(published, education="low").record)
     for repeated in (report, other):
@@ -243,7 +243,7 @@ def test_an_internal_fault_is_answered_without_its_text(site, make_report, monke
     def fail(*_arguments, **_options):
         raise RuntimeError("SECRET-ANSWER")
 
-    monkeypatch.setattr(site.collector.ingest, "prepare", fail)
+    monkeypatch.setattr(site.services.ingest, "prepare", fail)
     answer = site.send("work", body_of(published, make_report(published)))
     assert site.problem(answer) == (500, "internal", None)
     assert "SECRET-ANSWER" not in answer.text

@@ -39,7 +39,7 @@ def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
     table = site.get(f"{VERSION}/cross-tables?a=gender&b=country").json
     assert before["n"] == table["n"] == 41
     job = site.post(f"{VERSION}/jobs/export", json={}).json["id"]
-    Runner(site.collector).run(job)
+    Runner(site.services).run(job)
     answer = delete(site)
     assert answer.status_code == 200
     assert answer.json == {
@@ -101,7 +101,7 @@ def test_a_survey_that_may_still_get_reports_keeps_its_records(site, grace):
 
 def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
     before = site.get(f"{VERSION}/estimates").json
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM folded_counts")
     assert delete(site).json["deleted"] == 41
     assert site.get(f"{VERSION}/estimates").json == before
@@ -109,7 +109,7 @@ def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
 
 def export(site, name):
     job = site.post(f"/api/v1/surveys/{name}/versions/1/jobs/export", json={}).json["id"]
-    Runner(site.collector).run(job)
+    Runner(site.services).run(job)
     return job
 
 
@@ -121,7 +121,7 @@ def holding(postgres, site, records):
 
 def tidy(site):
     """Tidy until that is done: an autovacuum can be in the way."""
-    database = site.collector.database
+    database = site.services.database
     deadline = time.monotonic() + 60
     while database._written or database._erased:
         assert time.monotonic() < deadline
@@ -139,7 +139,7 @@ def two_surveys(site):
     for name in ("home", "work"):
         published = site.publish(name=name)
         records.append([report.record for report in site.fill(published, 150)])
-        site.collector.upkeep.fold(site.collector.surveys.latest(name))
+        site.services.sealing.seal(site.services.surveys.latest(name))
         export(site, name)
     close(site)
     site.stop_taking()  # whose own tidying would come in between
@@ -166,7 +166,7 @@ def test_of_records_that_are_deleted_under_a_reader_none_is_left_when_it_ends(
     site, two_surveys, postgres
 ):
     gone, _ = two_surveys
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         connection.exec_driver_sql("SELECT count(*) FROM job_results")
         assert delete(site).status_code == 200
         assert {"segments", "job_results"} <= holding(postgres, site, gone)
@@ -180,9 +180,9 @@ def test_what_a_killed_process_left_of_deleted_records_goes_when_they_are_delete
 ):
     gone, _ = two_surveys
     with monkeypatch.context() as killed:
-        killed.setattr(site.collector.database, "tidy", lambda: None)
+        killed.setattr(site.services.database, "tidy", lambda: None)
         assert delete(site).json["deleted"] == 150
-    site.collector.database._erased.clear()  # which a new process would not know
+    site.services.database._erased.clear()  # which a new process would not know
     tidy(site)
     assert holding(postgres, site, gone)
     assert delete(site).json["deleted"] == 0
@@ -198,7 +198,7 @@ def test_of_forgotten_results_no_byte_is_left(site, postgres):
     site.stop_taking()
     assert "job_results" in holding(postgres, site, records)
     site.clock.advance(100)
-    assert site.collector.job_store.forget(before=site.collector.surveys.now()) == 1
+    assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
     tidy(site)
     assert "job_results" not in holding(postgres, site, records)
     assert "segments" in holding(postgres, site, records)

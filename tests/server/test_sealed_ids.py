@@ -28,7 +28,7 @@ def rows_of(ids):
 
 
 def put(database, ids, *, known=0, last=False):
-    with database.writing(folding=VERSION) as connection:
+    with database.writing(sealing=VERSION) as connection:
         backend = database.backend
         sealed_ids.add(connection, VERSION, rows_of(ids), known=known, last=last, backend=backend)
 
@@ -143,13 +143,13 @@ def test_when_no_more_come_one_list_is_left(database):
 def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
     site = make_site()
     published = site.publish()
-    row = site.collector.surveys.latest("work")
+    row = site.services.surveys.latest("work")
     reports = []
     for number in (1300, 10):
         reports += site.fill(published, number)
-        site.collector.upkeep.fold(row)
+        site.services.sealing.seal(row)
     waiting = site.fill(published, 3)
-    database = site.collector.database
+    database = site.services.database
     site.stop_taking()
     chunks = stored_chunks(database)
     migrate.downgrade(database, "0007")
@@ -165,7 +165,7 @@ def test_ids_survive_the_way_back_and_forth_between_schema_versions(make_site):
     for report in [*reports, *waiting]:
         body = wire.encode_report_json(published.digest, report)
         assert again.send("work", body).json == {"status": "duplicate"}
-    again.collector.upkeep.fold(row)
+    again.services.sealing.seal(row)
     assert again.counts(published)["sealed"] == 1313
 
 
@@ -186,7 +186,7 @@ def test_many_ids_go_back_and_forth_by_several_statements_each_way(database):
             )
     put(database, old, last=True)
     put(database, young, known=len(old))
-    with database.writing(folding=8) as connection:
+    with database.writing(sealing=8) as connection:
         sealed_ids.add(connection, 8, rows_of(others), known=0, last=True, backend=database.backend)
     before = lists(database)
     assert [len(before[age]) > 1 for age in (YOUNG, OLD)] == [True, True]

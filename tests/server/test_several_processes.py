@@ -37,16 +37,16 @@ def together(*actions):
         assert not thread.is_alive()
 
 
-def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report):
+def test_a_retry_that_races_with_a_seal_is_a_duplicate(site, opened, make_report):
     """While an id is on its way from the inbox to the seen ids, it is in neither for a moment."""
     published = site.publish()
     (report, *_) = site.fill(published, 5)
-    version = site.collector.surveys.latest("work").id
-    folding, server = opened(), ReportStore(opened(), site.collector.surveys.cutoff)
+    version = site.services.surveys.latest("work").id
+    sealing, server = opened(), ReportStore(opened(), site.services.surveys.cutoff)
     moved, outcomes = threading.Event(), []
 
-    def fold():
-        with folding.writing(folding=version) as connection:
+    def seal():
+        with sealing.writing(sealing=version) as connection:
             keep = (
                 "INSERT INTO sealed_ids (version_id, age, first, tags, ids) "
                 "SELECT version_id, 0, report_id, substr(report_id, 15), report_id FROM inbox"
@@ -56,7 +56,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
             connection.execute(text("DELETE FROM inbox"))
             moved.set()
             late.join(0.5)
-            assert outcomes == []  # it waits for the end of the fold
+            assert outcomes == []  # it waits for the end of the seal
 
     def take():
         assert moved.wait(60)
@@ -64,7 +64,7 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
 
     late = threading.Thread(target=take)
     late.start()
-    fold()
+    seal()
     late.join(60)
     assert outcomes == [Outcome.DUPLICATE]
 
@@ -72,14 +72,14 @@ def test_a_retry_that_races_with_a_fold_is_a_duplicate(site, opened, make_report
 def test_the_same_reports_from_two_processes_are_stored_once(site, opened, make_report):
     """The token of a retry is gone, and the retry is a duplicate all the same."""
     published = site.publish(submission="token")
-    row = site.collector.surveys.latest("work")
+    row = site.services.surveys.latest("work")
     tokens = [bytes([number]) * 32 for number in range(60)]
-    site.collector.tokens.add_respondents(row.survey_id, tokens)
+    site.services.tokens.add_respondents(row.survey_id, tokens)
     arrivals = [
         Arrival(row.id, report.id, report.record, row.survey_id, token)
         for report, token in ((make_report(published), token) for token in tokens)
     ]
-    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(4)]
+    stores = [ReportStore(opened(), site.services.surveys.cutoff) for _ in range(4)]
     found = [[] for _ in stores]
 
     def take(store, into, order):
@@ -104,9 +104,9 @@ def test_the_same_reports_from_two_processes_are_stored_once(site, opened, make_
 
 def test_one_token_and_many_reports_from_two_processes(site, opened, make_report):
     published = site.publish(submission="token")
-    row = site.collector.surveys.latest("work")
-    site.collector.tokens.add_respondents(row.survey_id, [bytes(32)])
-    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(4)]
+    row = site.services.surveys.latest("work")
+    site.services.tokens.add_respondents(row.survey_id, [bytes(32)])
+    stores = [ReportStore(opened(), site.services.surveys.cutoff) for _ in range(4)]
     outcomes = []
 
     def take(store):
@@ -120,15 +120,15 @@ def test_one_token_and_many_reports_from_two_processes(site, opened, make_report
     assert outcomes.count(Outcome.UNAUTHORIZED) == 39
 
 
-def test_batches_that_overlap_and_folds_keep_every_report_once(site, opened, make_report):
+def test_batches_that_overlap_and_seals_keep_every_report_once(site, opened, make_report):
     published = site.publish()
-    row = site.collector.surveys.latest("work")
+    row = site.services.surveys.latest("work")
     reports = [make_report(published) for _ in range(300)]
     body = b"".join(report.id + report.record for report in reports)
     width = wire.ID_SIZE + row.record_size
     rows = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
-    stores = [ReportStore(opened(), site.collector.surveys.cutoff) for _ in range(3)]
-    segments: SegmentStore = site.collector.segments
+    stores = [ReportStore(opened(), site.services.surveys.cutoff) for _ in range(3)]
+    segments: SegmentStore = site.services.segments
     outcomes = []
 
     def take(store, start):
@@ -137,14 +137,14 @@ def test_batches_that_overlap_and_folds_keep_every_report_once(site, opened, mak
             batch = Batch(row.id, some[:, : wire.ID_SIZE], some[:, wire.ID_SIZE :])
             outcomes.extend(store.take([batch])[0])
 
-    def fold():
+    def seal():
         for _ in range(10):
-            segments.fold(row.id, row.record_size, minimum=1)
+            segments.seal(row.id, row.record_size, minimum=1)
 
-    together(*(lambda s=store: take(s, 0) for store in stores), fold)
+    together(*(lambda s=store: take(s, 0) for store in stores), seal)
     assert outcomes.count(Outcome.ACCEPTED) == 300
     assert set(outcomes) == {Outcome.ACCEPTED, Outcome.DUPLICATE}
-    segments.fold(row.id, row.record_size, minimum=1)
+    segments.seal(row.id, row.record_size, minimum=1)
     assert segments.counts(row.id) == (0, 300)
     with opened().reading() as connection:
         found = connection.execute(text("SELECT ids FROM sealed_ids")).scalars()

@@ -43,7 +43,7 @@ def send(site, published, records, seed):
 def shape_of(site, **body):
     answer = site.post(f"{VERSION}/jobs/shape", json=body)
     assert answer.status_code == 202, answer.json
-    Runner(site.collector).run(answer.json["id"])
+    Runner(site.services).run(answer.json["id"])
     result = site.get(f"/api/v1/jobs/{answer.json['id']}/result")
     return json.loads(result.data)
 
@@ -110,7 +110,7 @@ def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
         rng = np.random.default_rng(number)
         reports = [Report(rng.bytes(16), row.tobytes()) for row in records]
         site.send_batch(published.name, wire.pack_reports(published.digest, reports))
-        parts = site.collector
+        parts = site.services
         row = parts.surveys.version(published.name, 1)
         alarms += json.loads(next(shape(parts, row, {}).blocks))["flagged"]
     assert alarms <= 4

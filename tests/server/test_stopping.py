@@ -72,7 +72,7 @@ def start_request(server, published, report):
 def test_sigterm_under_load_loses_nothing_acknowledged(
     serve, tmp_path, new_database_url, make_draft, make_report
 ):
-    server = serve("--fold-at", "4", "--request-seconds", "600")
+    server = serve("--seal-at", "4", "--request-seconds", "600")
     published = publish(server, admin_token(tmp_path)[0], make_draft())
     load = Load(server, published, make_report, threads=4)
     load.wait_for(50)

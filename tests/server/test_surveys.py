@@ -120,7 +120,7 @@ def test_a_body_that_is_no_manifest_is_refused(make_site, body, media_type, expe
 
 
 def test_publishing_needs_the_scope(site, make_draft):
-    read = site.collector.access.issue(["read"]).token
+    read = site.services.access.issue(["read"]).token
     anonymous = site.post("/api/v1/surveys", json=make_draft(), headers={})
     reader = site.post(
         "/api/v1/surveys", json=make_draft(), headers={"Authorization": f"Bearer {read}"}

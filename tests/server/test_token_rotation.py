@@ -149,7 +149,7 @@ def test_the_list_shows_states_and_no_secrets(site):
     for one in (valid, revoked, expired, replaced, successor):
         secret = one["token"].split("_", 2)[2]
         assert secret.encode() not in answer.data
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         hashes = connection.execute(select(api_tokens.c.hash)).scalars().all()
     assert not any(bytes(one).hex().encode() in answer.data for one in hashes)
 

@@ -164,9 +164,9 @@ def test_a_token_with_any_part_changed_is_unknown(site, change):
 
 
 def test_the_first_admin_token_is_issued_once(site):
-    assert site.collector.access.first_admin() is None
+    assert site.services.access.first_admin() is None
 
 
 def test_issuing_checks_its_parameters(site):
     with pytest.raises(InvalidParameter, match="root"):
-        site.collector.access.issue(["read", "root"])
+        site.services.access.issue(["read", "root"])

@@ -15,7 +15,7 @@ import pytest
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.queue import open_queue
-from hushpoll_server.services.maintenance.turns import Folder
+from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.wire import reports as wire
 from redis_server import redis_server
@@ -96,7 +96,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
     first.wait(60)
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("running", 1)
     # The second finds the same job with less to do, so that the test ends.
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.exec_driver_sql(
             "UPDATE jobs SET kind = 'export', parameters = '{\"format\": \"records\"}'"
         )
@@ -105,7 +105,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
     assert look(site, job)["attempt"] == 2
     _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in reports)
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         parts = "SELECT job_id, part FROM job_results"
         assert [tuple(row) for row in connection.exec_driver_sql(parts)] == [(job, 0)]
 
@@ -136,9 +136,9 @@ def test_several_workers_share_the_jobs_and_run_each_once(site, worker, make_rep
     assert "Traceback" not in logs
 
 
-def test_workers_fold_what_a_server_leaves_to_them_exactly_once(make_site, worker, make_report):
-    site = make_site(clock=SystemClock(), FOLDING="worker", FOLD_AT=100)
-    options = ("--folding", "worker", "--fold-at", "100", "--fold-idle-seconds", "1")
+def test_workers_seal_what_a_server_leaves_to_them_exactly_once(make_site, worker, make_report):
+    site = make_site(clock=SystemClock(), SEALING="worker", SEAL_AT=100)
+    options = ("--sealing", "worker", "--seal-at", "100", "--seal-idle-seconds", "1")
     published = site.publish()
     for _ in range(2):
         worker(*options)
@@ -150,7 +150,7 @@ def test_workers_fold_what_a_server_leaves_to_them_exactly_once(make_site, worke
     _, records = wire.read_records(site.get(f"{VERSION}/records").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in everything)
     assert site.get(f"{VERSION}/estimates").json["n"] == 600
-    (held, found) = site.collector.segments.recount(1, published.layout.record_size)
+    (held, found) = site.services.segments.recount(1, published.layout.record_size)
     assert held == found
 
 
@@ -161,7 +161,7 @@ def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, 
         site = make_site(clock=SystemClock(), JOBS_URL=url)
         filled(site, make_report)
         jobs = [add(site, "export") for _ in range(3)]
-        told, _ = open_queue(site.collector.settings, print)
+        told, _ = open_queue(site.services.settings, print)
         assert told.pending_count() == 3
         worker("--jobs-url", url)
         wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
@@ -174,13 +174,13 @@ def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, 
 
 
 def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):
-    site = make_site(FOLDING="worker", FOLD_AT=50)
+    site = make_site(SEALING="worker", SEAL_AT=50)
     published = site.publish()
     now = [0.0]
-    folder = Folder(site.collector, monotonic=lambda: now[0])
+    maintenance = Maintenance(site.services, monotonic=lambda: now[0])
 
     def sealed():
-        folder.turn()
+        maintenance.turn()
         return site.counts(published)["sealed"]
 
     site.fill(published, 49)
@@ -214,7 +214,7 @@ def test_counts_are_checked_against_the_segments_and_repaired(make_site, databas
     assert list(check_counts(settings, repair=False)) == [
         ("work version 1: 30 reports, counts right", True)
     ]
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.exec_driver_sql("UPDATE folded_counts SET reports = 29")
     expected = "work version 1: 30 reports, counts of 29 differ"
     assert list(check_counts(settings, repair=False)) == [(expected, False)]

@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 @reports_errors
 @configured
 def worker(configuration: Configuration, check: bool, repair: bool) -> None:
-    """Run background jobs, and with --folding worker also fold.
+    """Run background jobs, and with --sealing worker also seal.
 
     Takes the settings of the server whose database it shares; any number may run at once. Prints
     "taking jobs" once it does. SIGTERM ends it within 15 seconds: a job that is not finished by

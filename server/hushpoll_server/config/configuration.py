@@ -23,7 +23,8 @@ from hushpoll_server.config.settings import SETTINGS, Settings, unknown_key
 PREFIX: Final = "HUSHPOLL_"
 FILE_SUFFIX: Final = "_file"
 MAX_FILE_BYTES: Final = 2**20
-# Connections beside those of the requests: the writer's, upkeep's, readiness's and one to spare.
+# Connections beside those of requests: those of the writer, maintenance and
+# readiness, and one to spare.
 SPARE_CONNECTIONS: Final = 4
 # Variables of the same prefix that the server's commands do not read.
 OTHER_VARIABLES: Final = {
@@ -34,6 +35,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_RESPONDENT_TOKEN": "the respondent's single-use token",
     "HUSHPOLL_LEDGER": "where a device keeps what it has spent",
     "HUSHPOLL_DATA": "data sets of tests and benchmarks",
+    "HUSHPOLL_CARRIED_DATABASE": "the database that the load test of other servers writes to",
     "HUSHPOLL_FUZZ": "examples by which the tests fuzz each operation",
     "HUSHPOLL_KILLS": "how often the tests kill a server",
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",

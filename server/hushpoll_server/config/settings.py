@@ -132,27 +132,26 @@ class Settings:
         "Seconds after closing during which reports of offline devices are still taken.",
         alias="--close-grace",
     )
-    fold_at: int = whole(
+    seal_at: int = whole(
         10_000,
         1,
         10**7,
-        "Reports in the inbox of one survey version at which it is folded once none has arrived "
-        "for half a second. While they arrive one by one, it is folded at ten times as many; "
-        "in bulk at as many on SQLite, at a hundred times as many on PostgreSQL; or at 64 MB of "
-        "records. Never below the survey's own minimum batch.",
+        "Reports in the inbox of one survey version at which it is sealed once none has arrived "
+        "for a second. While they arrive one by one, it is sealed at ten times as many; in bulk "
+        "(at least max_bulk_reports in a second) at as many on SQLite, at a hundred times as many "
+        "on PostgreSQL; or at 64 MB of records. Never below the survey's own minimum batch.",
     )
-    fold_idle_seconds: float = number(
+    seal_idle_seconds: float = number(
         60.0,
         1e-3,
         86_400,
-        "Quiet time after which every inbox that holds at least its minimum batch is "
-        "folded, in seconds.",
+        "Quiet time after which every inbox that holds at least its minimum batch is sealed, in "
+        "seconds.",
     )
-
-    folding: str = choice(
+    sealing: str = choice(
         "server",
         ("server", "worker"),
-        "Who folds: the server by itself, or hushpoll worker alone.",
+        "Which process seals: the server itself, or hushpoll worker alone.",
     )
 
     # jobs

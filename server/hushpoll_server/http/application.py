@@ -16,7 +16,7 @@ from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import analysis, jobs, origins, surveys, tokens
 from hushpoll_server.http.resources import metrics as metrics_page
 from hushpoll_server.pages import survey as page
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 
 BLUEPRINTS = (surveys.api, origins.api, tokens.api, analysis.api, jobs.api)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Flask, current_app
 
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 
 EXTENSION: Final = "hushpoll"
 

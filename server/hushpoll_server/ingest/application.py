@@ -18,7 +18,7 @@ from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
 from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.taking.readiness import Readiness
 from hushpoll_server.store import migrate
 
@@ -241,7 +241,7 @@ class IngestApplication:
             )
 
     def _idle(self) -> None:
-        self._services.tallies.flush()
+        self._services.counters.flush()
         self._services.database.tidy()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:

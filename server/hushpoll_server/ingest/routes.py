@@ -23,7 +23,7 @@ from hushpoll_server.ingest.compression import TooLarge, expand
 from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
-from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.surveys.surveys import NotRemembered
 from hushpoll_server.services.taking.batches import BatchOutcome
 from hushpoll_server.services.taking.readiness import Readiness

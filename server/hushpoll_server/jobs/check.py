@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.services.container import Services
-from hushpoll_server.store.tables.counts import Folded
+from hushpoll_server.services.services import Services
+from hushpoll_server.store.tables.counts import Aggregate
 
 
 def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, bool]]:
@@ -32,10 +32,10 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
             name = f"{row.name} version {row.version}"
             sealed = parts.counts.read(row.id)
             if sealed is not None and sealed.records_deleted_at is not None:
-                yield f"{name}: {sealed.folded.reports} reports, records deleted", True
+                yield f"{name}: {sealed.aggregate.reports} reports, records deleted", True
                 continue
             sealed_counts = parts.segments.recount(row.id, row.record_size)
-            released_counts = parts.release_store.recount(row.id, row.record_size, parts.tally)
+            released_counts = parts.release_store.recount(row.id, row.record_size, parts.aggregator)
             wrong = [
                 words
                 for what, counts in (("", sealed_counts), (" of the release", released_counts))
@@ -47,14 +47,14 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
                 continue
             if repair:
                 parts.segments.rebuild_counts(row.id, row.record_size)
-                parts.release_store.rebuild_counts(row.id, row.record_size, parts.tally)
+                parts.release_store.rebuild_counts(row.id, row.record_size, parts.aggregator)
                 wrong.append("counted again")
             yield f"{counted}, {', '.join(wrong)}", sealed_counts[0] is None
     finally:
         parts.stop()
 
 
-def _difference(held: Folded | None, found: Folded, *, what: str) -> str:
+def _difference(held: Aggregate | None, found: Aggregate, *, what: str) -> str:
     """Say how kept counts differ from those of the segments; nothing if they do not."""
     if held == found or (held is None and (what or not found.reports)):
         return ""

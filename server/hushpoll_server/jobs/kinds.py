@@ -15,7 +15,7 @@ import numpy as np
 
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_protocols.errors import MissingExtra
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.survey.terms import IMMEDIATE
@@ -38,13 +38,13 @@ class Result:
     blocks: Iterator[bytes]
 
 
-def fold(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
+def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
     """Seal what waits, if it is at least a minimum batch or the survey is over.
 
     Nothing is released by it, and of what is not released it tells no numbers.
     """
     over = parts.surveys.state(row) is State.CLOSED
-    moved = parts.upkeep.fold(row, last=over)
+    moved = parts.sealing.seal(row, last=over)
     told = moved if row.release == IMMEDIATE else None
     account = parts.releases.account(row)
     counts = {key: account[key] for key in ("inbox", "sealed")}
@@ -135,7 +135,7 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
 
 
 WORK: dict[str, Callable[[Services, VersionRow, Mapping[str, Any]], Result]] = {
-    "fold": fold,
+    "fold": seal,
     "export": export,
     "train": train,
     "fairness": fairness,

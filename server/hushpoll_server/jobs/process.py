@@ -1,4 +1,4 @@
-"""The worker process: a Huey consumer for jobs, and a thread that folds and looks after jobs."""
+"""The worker process: a Huey consumer for jobs, and a thread that seals and looks after jobs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.jobs.stand_in import StandIn
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.container import Services
-from hushpoll_server.services.maintenance.turns import Folder
+from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ FORGET_EVERY_SECONDS: Final = 3600.0
 
 
 class Worker:
-    """Folds and runs jobs until it is told to stop.
+    """Seals and runs jobs until it is told to stop.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Worker:
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; what is not finished by then is left to other workers."""
-        folds = self._settings.folding == "worker"
+        seals = self._settings.sealing == "worker"
         # In this process whoever asks for sealed reports may seal them.
-        parts = Services(dataclasses.replace(self._settings, folding="server"))
+        parts = Services(dataclasses.replace(self._settings, sealing="server"))
         unfinished = False
         try:
             runner = Runner(parts)
@@ -64,12 +64,12 @@ class Worker:
                 graceful_signal="TERM",
             )
             stand_in = StandIn(runner.work, self._settings.job_threads)
-            watch = _Watch(parts, announce, stand_in, Folder(parts) if folds else None)
+            watch = _Watch(parts, announce, stand_in, Maintenance(parts) if seals else None)
             thread = threading.Thread(
                 target=watch.run, args=(self._stopping,), name="hushpoll-watch", daemon=True
             )
             thread.start()
-            log.info("worker-started", folds=folds, threads=self._settings.job_threads)
+            log.info("worker-started", seals=seals, threads=self._settings.job_threads)
             self._ready()
             consumer.run()
             self._stopping.set()
@@ -94,33 +94,33 @@ class Worker:
 
 
 class _Watch:
-    """Folds, and announces jobs that nobody works on, over and over."""
+    """Seals, and announces jobs that nobody works on, over and over."""
 
     def __init__(
         self,
         parts: Services,
         announce: Callable[[str], object],
         stand_in: StandIn,
-        folder: Folder | None,
+        maintenance: Maintenance | None,
     ) -> None:
         self._parts = parts
         self._announce = announce
         self._stand_in = stand_in
-        self._folder = folder
+        self._maintenance = maintenance
         self._announced: dict[str, float] = {}
         self._forgotten_at = -FORGET_EVERY_SECONDS
 
     def run(self, stopping: threading.Event) -> None:
         while not stopping.wait(TURN_SECONDS):
-            for work in (self._fold, self._look, self._forget):
+            for work in (self._seal, self._look, self._forget):
                 try:
                     work()
                 except Exception as error:  # a database that is away comes back
                     log.error("turn-failed", turn=work.__name__[1:], error=type(error).__name__)
 
-    def _fold(self) -> None:
-        if self._folder is not None:
-            self._folder.turn()
+    def _seal(self) -> None:
+        if self._maintenance is not None:
+            self._maintenance.turn()
 
     def _look(self) -> None:
         now = time.monotonic()

@@ -117,7 +117,7 @@ def _huey(settings: Settings) -> Huey:
         from redis import ConnectionPool
     except ImportError as error:
         raise MissingExtra("redis", "a queue of jobs on Redis") from error
-    # A server that does not answer must not hold up whoever adds a job, nor folding.
+    # A server that does not answer must not hold up whoever adds a job, nor sealing.
     pool = ConnectionPool.from_url(
         url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=ANSWER_SECONDS
     )

@@ -14,7 +14,7 @@ from hushpoll_server.jobs import apart
 from hushpoll_server.jobs.kinds import WORK, Result
 from hushpoll_server.jobs.watch import JobCancelled, JobWatch
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.container import Services
+from hushpoll_server.services.services import Services
 from hushpoll_server.store.tables.jobs import JobRow, JobStore
 
 log = get_logger(__name__)

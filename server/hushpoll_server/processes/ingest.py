@@ -16,7 +16,7 @@ from hushpoll_server.ingest.requests import DRAINED_BYTES
 from hushpoll_server.logs import get_logger
 from hushpoll_server.processes import children
 from hushpoll_server.processes.listening import BACKLOG
-from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.store.lock import adopt
 
 log = get_logger(__name__)

@@ -10,9 +10,9 @@ import waitress
 
 from hushpoll_server.http.application import build
 from hushpoll_server.processes import children
-from hushpoll_server.services.container import Services
 from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_server.services.results.counting import prepare
+from hushpoll_server.services.services import Services
 from hushpoll_server.store.lock import adopt
 
 # A body was read as a whole by the ingest process and is held here once more.
@@ -44,7 +44,7 @@ def run() -> None:
         clear_untrusted_proxy_headers=True,
         ident=None,
     )
-    maintenance = Maintenance(services) if settings.folding == "server" else None
+    maintenance = Maintenance(services) if settings.sealing == "server" else None
     if services.sampler is not None:
         services.sampler.start()
     if maintenance is not None:

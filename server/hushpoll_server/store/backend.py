@@ -51,11 +51,11 @@ class Backend(Protocol):
     CHUNK_IDS: int
     """Sealed ids in one row, at most."""
 
-    BULK_FOLDS: int
-    """While reports arrive in bulk, an inbox is folded at so many times ``fold_at``."""
+    BULK_FACTOR: int
+    """While reports arrive in bulk, an inbox is sealed at so many times ``seal_at``."""
 
     EMPTIES_FIRST: bool
-    """Whether a fold empties the inbox before it writes anything, or as the last thing it does."""
+    """Whether a seal empties the inbox before it writes anything, or as the last thing it does."""
 
     UNAVAILABLE: tuple[type[Exception], ...]
     """What the driver raises while the database is away, or stores nothing."""
@@ -85,7 +85,7 @@ class Backend(Protocol):
         """Return `engine` with transactions whose every statement sees what is committed."""
 
     def hold_version(self, connection: Connection, version_id: int, *, exclusive: bool) -> None:
-        """Keep others from folding a version, or from taking its reports too, to the commit."""
+        """Keep others from sealing a version, or from taking its reports too, to the commit."""
 
     def hold_catalogue(self, connection: Connection) -> None:
         """Let one transaction that asks for this run at a time, over all processes."""
@@ -127,7 +127,7 @@ class Backend(Protocol):
         The ids are looked for in the index: the inbox is not read.
         """
 
-    def forget(self, engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
+    def forget(self, engine: Engine, *, sealed: bool, erased: Collection[str] = ()) -> bool:
         """Remove what deleted rows and past transactions leave; False: try again later.
 
         Of what was deleted from the tables `erased`, nothing may be left on any page.

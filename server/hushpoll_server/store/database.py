@@ -59,7 +59,7 @@ class Database:
         # here instead, which wakes them at once.
         self._turn = threading.Lock()
         # At the start as well: a process that was killed left its history behind.
-        self._written = self._folded = True
+        self._written = self._sealed = True
         self._erased: set[str] = set()
 
     @contextmanager
@@ -76,15 +76,15 @@ class Database:
 
     @contextmanager
     def writing(
-        self, *, folding: int | None = None, catalogue: bool = False
+        self, *, sealing: int | None = None, catalogue: bool = False
     ) -> Iterator[Connection]:
         """Open a transaction that is durable once the block has ended without an exception.
 
         Parameters
         ----------
-        folding : int or None
+        sealing : int or None
             Survey version whose inbox is moved: until the end, no report of it is taken and nobody
-            else folds it, in this process or another.
+            else seals it, in this process or another.
         catalogue : bool
             No other transaction opened like this runs at the same time: for what looks before it
             writes, such as a migration or a publication.
@@ -102,12 +102,12 @@ class Database:
             connection = stack.enter_context(self._writing.begin())
             if catalogue:
                 self.backend.hold_catalogue(connection)
-            if folding is not None:
-                self.backend.hold_version(connection, folding, exclusive=True)
+            if sealing is not None:
+                self.backend.hold_version(connection, sealing, exclusive=True)
             yield connection
             self._written = True
-            if folding is not None:
-                self._folded = True
+            if sealing is not None:
+                self._sealed = True
 
     def insert_at_once(
         self, rows: Sequence[tuple[int, bytes, bytes]], cutoff: Cutoff
@@ -140,7 +140,7 @@ class Database:
             return self.backend.insert_at_once(self._at_once, rows, cutoff)
 
     def share_version(self, connection: Connection, version_id: int) -> None:
-        """Keep a version from being folded until the transaction ends; to take reports of it.
+        """Keep a version from being sealed until the transaction ends; to take reports of it.
 
         Whoever needs several takes them in ascending order.
         """
@@ -163,28 +163,28 @@ class Database:
 
         SQLite's log keeps what one transaction after the other wrote, and PostgreSQL's pages what
         was deleted and by which: the order in which reports arrived, the token that was spent with
-        each, and reports that were folded since.
+        each, and reports that were sealed since.
 
         Raises
         ------
         Refused
             ``unavailable``, as ``reading``; what was to be done is left for the next time.
         """
-        if not (self._written or self._folded or self._erased):
+        if not (self._written or self._sealed or self._erased):
             return
         with ExitStack() as stack:
             stack.enter_context(self._available())
             if self.backend.ONE_WRITER:
                 stack.enter_context(self._turn)
-            folded, self._written, self._folded = self._folded, False, False
+            sealed, self._written, self._sealed = self._sealed, False, False
             erased = frozenset(self._erased)
             self._erased -= erased
             done = False
             try:
-                done = self.backend.forget(self.engine, folded=folded, erased=erased)
+                done = self.backend.forget(self.engine, sealed=sealed, erased=erased)
             finally:
                 if not done:
-                    self._written, self._folded = True, self._folded or folded
+                    self._written, self._sealed = True, self._sealed or sealed
                     self._erased |= erased
 
     def ping(self) -> None:

@@ -110,7 +110,7 @@ segments = Table(
 )
 
 # What estimates need of every sealed report, whether its segment is still there or not.
-folded_counts = Table(
+aggregates = Table(
     "folded_counts",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
@@ -164,7 +164,7 @@ api_tokens = Table(
 )
 
 # Counts by day and outcome, written outside the uploads' transactions.
-tallies = Table(
+counters = Table(
     "tallies",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),

@@ -66,7 +66,7 @@ def best(runs: list[Costs]) -> Costs:
 
 def _single(kind: str, connections: int, seconds: int) -> Costs:
     """Send single reports as fast as they are taken; sealing is left out."""
-    options = ("--folding=worker", "--trusted-proxies=1", f"--metrics-token={METRICS_TOKEN}")
+    options = ("--sealing=worker", "--trusted-proxies=1", f"--metrics-token={METRICS_TOKEN}")
     with (
         announced(f"{kind}: single reports over {connections} connections"),
         empty_database(kind) as (url, folder),
@@ -107,7 +107,7 @@ def _groups(server: Server) -> dict[str, float]:
 def _stored(kind: str, size: int) -> Costs:
     """Store reports in bulk, then seal them, and so on; each with the bytes that are then kept."""
     with announced(f"{kind}: {size:,} reports"), empty_database(kind) as (url, folder):
-        options = ("--database-url", url, "--log-level", "warning", "--folding=worker")
+        options = ("--database-url", url, "--log-level", "warning", "--sealing=worker")
         with Server(folder, options=options) as server:
             published = publish(server)
             before, log = spent(url), logged(url)

@@ -15,7 +15,7 @@ DAY_SECONDS = 86_400
 PEAK = 5
 BUSY = 0.7
 PER_DAY = (10**6, 10**8, 10**9)
-# Reports of a fold: one by one, and in bulk on PostgreSQL, with fold_at as it comes.
+# Reports of a fold: one by one, and in bulk on PostgreSQL, with seal_at as it comes.
 FOLD_SINGLE, FOLD_BULK = 100_000, 1_000_000
 # Within which a cluster should have read a day's records.
 READING_SECONDS = 3_600

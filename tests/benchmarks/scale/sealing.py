@@ -59,7 +59,7 @@ def after(url: str, wanted: list[str]) -> Steps:
     from hushpoll_server import create_app
     from hushpoll_server.store.shuffle import shuffled
 
-    app = create_app({"DATABASE_URL": url, "FOLDING": "worker"})
+    app = create_app({"DATABASE_URL": url, "SEALING": "worker"})
     services = app.extensions["hushpoll"]
     row = services.surveys.version(SURVEY, 1)
     watch = Stopwatch(url)
@@ -69,11 +69,11 @@ def after(url: str, wanted: list[str]) -> Steps:
         count_pairs(published, [shuffled(some)])  # compiled before it is measured
     if "seal" in wanted:
         with watch.step("seal") as found:
-            found["reports"] = services.upkeep.fold(row)
+            found["reports"] = services.sealing.seal(row)
         found["kept"] = kept(url)
     if "end" in wanted:
         with watch.step("end"):
-            services.upkeep.fold(row, last=True)
+            services.sealing.seal(row, last=True)
         watch.done["end"]["kept"] = kept(url)
     if "estimates" in wanted:
         token = services.access.issue(["read"]).token

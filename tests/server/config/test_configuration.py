@@ -32,17 +32,17 @@ def read(flags=None, environment=None, file=None):
 
 
 def test_a_flag_goes_before_a_variable_before_the_file_before_the_default(tmp_path):
-    file = config(tmp_path, "port = 1001\nthreads = 41\nfold_at = 5")
+    file = config(tmp_path, "port = 1001\nthreads = 41\nseal_at = 5")
     found = read(
         {"port": "1003"}, {"HUSHPOLL_PORT": "1002", "HUSHPOLL_THREADS": "42", "PATH": "x"}, file
     )
     settings = found.settings
-    assert (settings.port, settings.threads, settings.fold_at) == (1003, 42, 5)
+    assert (settings.port, settings.threads, settings.seal_at) == (1003, 42, 5)
     assert settings.max_tokens == SETTINGS["max_tokens"].default
-    assert {name: found.origins[name] for name in ("port", "threads", "fold_at", "max_tokens")} == {
+    assert {name: found.origins[name] for name in ("port", "threads", "seal_at", "max_tokens")} == {
         "port": "flag --port",
         "threads": "environment HUSHPOLL_THREADS",
-        "fold_at": f"file {file}",
+        "seal_at": f"file {file}",
         "max_tokens": "default",
     }
 
@@ -160,13 +160,13 @@ def test_passwords_in_urls_are_masked(url, shown):
 
 
 def test_what_is_printed_is_a_file_that_gives_the_same_again(tmp_path):
-    shown = read({"port": "77", "fold_idle_seconds": "1e-2"}).shown()
+    shown = read({"port": "77", "seal_idle_seconds": "1e-2"}).shown()
     assert "port = 77  # flag --port" in shown.splitlines()
     again = read(file=config(tmp_path, shown))
     assert again.shown().replace(f"file {tmp_path}/hushpoll.toml", "?") == re.sub(
         r"(?m)^(\w+ = .*  # ).*$", r"\1?", shown
     )
-    assert tomllib.loads(shown)["fold_idle_seconds"] == 0.01
+    assert tomllib.loads(shown)["seal_idle_seconds"] == 0.01
 
 
 def test_a_refused_secret_is_not_shown():

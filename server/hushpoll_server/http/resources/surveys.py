@@ -94,7 +94,7 @@ def close(path: models.VersionPath, body: models.CloseBody) -> Response:
     row = parts.surveys.close(
         parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
     )
-    parts.upkeep.after_closing(row)
+    parts.sealing.after_closing(row)
     if row.closed_at is None or row.accepts_until is None:
         raise Refused("internal", "the version was not closed")
     state = parts.surveys.state(row)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.maintenance.sealing import Upkeep
+from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.tables.counts import CountStore
 from hushpoll_server.store.tables.jobs import JobStore
@@ -42,13 +42,13 @@ class Retention:
         segments: SegmentStore,
         counts: CountStore,
         jobs: JobStore,
-        upkeep: Upkeep,
+        sealing: Sealing,
     ) -> None:
         self._surveys = surveys
         self._segments = segments
         self._counts = counts
         self._jobs = jobs
-        self._upkeep = upkeep
+        self._sealing = sealing
 
     def delete(self, row: VersionRow) -> Deletion:
         """Delete the records that a version has, each time; counts and ids stay.
@@ -67,7 +67,7 @@ class Retention:
             )
         # What is left in the inbox is counted like the rest, and goes with it. From then on no
         # process takes a report of the version.
-        self._upkeep.fold(row, last=True)
+        self._sealing.seal(row, last=True)
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
         # Exports that jobs have made hold the records as well.
         self._jobs.forget_version(row.id, "export")

@@ -18,11 +18,11 @@ SAMPLE_SECONDS = 10.0
 STOP_SECONDS = 2.0
 
 
-class FoldLag:
+class SealLag:
     """How long the oldest report of an inbox can have waited, without any time being stored.
 
     Only what this process has seen counts: an inbox that was not empty at its first look is taken
-    to have filled just then. A fold empties a whole inbox, so when a version's number of sealed
+    to have filled just then. A seal empties a whole inbox, so when a version's number of sealed
     reports has grown, what waits now came after the look before. All of this is an upper bound,
     too large by at most the time between two looks.
     """
@@ -46,10 +46,10 @@ class FoldLag:
         self._last_look = now
         since = {}
         for version_id, (_, sealed) in counts.items():
-            folded = sealed > self._sealed.get(version_id, sealed)
-            since[version_id] = before if folded else self._since.get(version_id, before)
+            sealed = sealed > self._sealed.get(version_id, sealed)
+            since[version_id] = before if sealed else self._since.get(version_id, before)
         self._since = since
-        # What has no inbox now may have been folded away and fill again.
+        # What has no inbox now may have been sealed away and fill again.
         self._sealed = {version_id: sealed for version_id, (_, sealed) in counts.items()}
         return now - min(since.values(), default=now)
 
@@ -81,7 +81,7 @@ class Sampler:
         self._waiting = waiting
         self._counts = counts
         self._jobs = jobs
-        self._lag = FoldLag()
+        self._lag = SealLag()
         self._up = True
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -112,7 +112,7 @@ class Sampler:
         self._metrics.sampled(
             up=True,
             inbox=sum(inbox for inbox, _ in found.values()),
-            fold_lag=self._lag.look(found, time.monotonic()),
+            seal_lag=self._lag.look(found, time.monotonic()),
             jobs=jobs,
         )
 

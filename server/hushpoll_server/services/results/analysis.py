@@ -1,4 +1,4 @@
-"""Estimates and cross-tables, from counts that folding keeps; none below the minimum batch.
+"""Estimates and cross-tables, from counts that sealing keeps; none below the minimum batch.
 
 They are about the last release, or about all that is sealed where a survey releases immediately: so
 two answers differ by no report or by at least a minimum batch, except for the rest of a survey that

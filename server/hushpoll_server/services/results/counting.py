@@ -9,12 +9,12 @@ import numpy as np
 from hushpoll_analysis.records.pair_counts import PairCounts, count_pairs
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
-from hushpoll_server.store.tables.counts import Folded, Rows, Tally
+from hushpoll_server.store.tables.counts import Aggregate, Aggregator, Rows
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 
-def counted(published_of: Callable[[int], Published]) -> Tally:
+def counted(published_of: Callable[[int], Published]) -> Aggregator:
     """Return the function by which the store counts records.
 
     Parameters
@@ -23,15 +23,15 @@ def counted(published_of: Callable[[int], Published]) -> Tally:
         Gives the resolved manifest of a version's id.
     """
 
-    def tally(version_id: int, blocks: Iterable[Rows]) -> Folded:
+    def aggregator(version_id: int, blocks: Iterable[Rows]) -> Aggregate:
         found = count_pairs(published_of(version_id), blocks)
-        return Folded(found.counts.n, *found.pack())
+        return Aggregate(found.counts.n, *found.pack())
 
-    return tally
+    return aggregator
 
 
 def prepare() -> None:
-    """Count one record of every protocol, so that the first fold is as fast as others.
+    """Count one record of every protocol, so that the first seal is as fast as others.
 
     It would otherwise load numba and its machine code while requests wait for it.
     """
@@ -54,7 +54,7 @@ def prepare() -> None:
     count_pairs(published, [np.frombuffer(record, dtype=np.uint8)[None].copy()])
 
 
-def unfolded(published: Published, folded: Folded) -> PairCounts:
+def pair_counts_of(published: Published, aggregate: Aggregate) -> PairCounts:
     """Return the counts that the store keeps.
 
     Raises
@@ -62,4 +62,4 @@ def unfolded(published: Published, folded: Folded) -> PairCounts:
     InvalidParameter
         A release that kept other pairs has written them.
     """
-    return PairCounts.unpack(published, folded.reports, folded.support, folded.joint)
+    return PairCounts.unpack(published, aggregate.reports, aggregate.support, aggregate.joint)

@@ -1,6 +1,6 @@
 """What may be told of a version now: its last release, and when the next one is due.
 
-A release is the same for everybody who asks. It is made by the clock (see ``upkeep.sweep``), never
+A release is the same for everybody who asks. It is made by the clock (see ``sealing.sweep``), never
 by a question, a job or an upload, so nobody chooses which reports lie between two of them. A
 version that releases immediately is the exception: its answers are as new as they are asked for.
 """
@@ -14,10 +14,10 @@ from typing import Any
 from hushpoll_analysis.records.pair_counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.results.counting import unfolded
+from hushpoll_server.services.results.counting import pair_counts_of
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counters import TallyStore
-from hushpoll_server.store.tables.counts import CountStore, Folded
+from hushpoll_server.store.tables.counters import CounterStore
+from hushpoll_server.store.tables.counts import Aggregate, CountStore
 from hushpoll_server.store.tables.releases import ReleaseStore
 from hushpoll_server.store.tables.segments import SegmentStore
 from hushpoll_server.store.tables.surveys import VersionRow
@@ -55,7 +55,7 @@ class Releases:
 
     Parameters
     ----------
-    surveys, segments, counts, tallies, store
+    surveys, segments, counts, counters, store
         Where they are.
     before : callable
         Told each version that releases immediately and is asked about, to seal what the answer may
@@ -68,14 +68,14 @@ class Releases:
         surveys: SurveyService,
         segments: SegmentStore,
         counts: CountStore,
-        tallies: TallyStore,
+        counters: CounterStore,
         store: ReleaseStore,
         before: Callable[[VersionRow], None],
     ) -> None:
         self._surveys = surveys
         self._segments = segments
         self._counts = counts
-        self._tallies = tallies
+        self._counters = counters
         self._store = store
         self._before = before
 
@@ -92,11 +92,11 @@ class Releases:
         released = self._store.read(row.id)
         if released is None and not row.ended:
             raise self._not_released(row)
-        reports = 0 if released is None else released.folded.reports
+        reports = 0 if released is None else released.aggregate.reports
         if released is None or reports < row.minimum_batch:
             raise _too_few(row, reports, 0)
         return Release(
-            self._unfolded(row, released.folded),
+            self._pair_counts(row, released.aggregate),
             reports,
             None,
             released.at,
@@ -108,7 +108,7 @@ class Releases:
         if row.release == IMMEDIATE:
             return self._segments.count(row.id)
         released = self._store.read(row.id)
-        return 0 if released is None else released.folded.reports
+        return 0 if released is None else released.aggregate.reports
 
     def account(self, row: VersionRow) -> dict[str, Any]:
         """Return the counts of a version's reports, as the API gives them.
@@ -119,13 +119,13 @@ class Releases:
         inbox: int | None
         if row.release == IMMEDIATE:
             inbox, sealed = self._segments.counts(row.id)
-            refused = self._tallies.totals(row.id)
+            refused = self._counters.totals(row.id)
         else:
             released = self._store.read(row.id)
-            inbox, sealed = None, 0 if released is None else released.folded.reports
+            inbox, sealed = None, 0 if released is None else released.aggregate.reports
             refused = {} if released is None else dict(released.refused)
             if row.ended:
-                refused = self._tallies.totals(row.id)
+                refused = self._counters.totals(row.id)
         return {
             "accepted": (inbox or 0) + sealed,
             "inbox": inbox,
@@ -157,16 +157,16 @@ class Releases:
         held = self._counts.read(row.id)
         pending, reports = self._segments.counts(row.id)
         if held is not None:
-            reports = held.folded.reports
+            reports = held.aggregate.reports
         if reports < row.minimum_batch:
             raise _too_few(row, reports, pending)
-        counts = None if held is None else self._unfolded(row, held.folded)
+        counts = None if held is None else self._pair_counts(row, held.aggregate)
         deleted = None if held is None else held.records_deleted_at
         return Release(counts, reports, pending, None, deleted)
 
-    def _unfolded(self, row: VersionRow, folded: Folded) -> PairCounts | None:
+    def _pair_counts(self, row: VersionRow, aggregate: Aggregate) -> PairCounts | None:
         try:
-            return unfolded(self._surveys.published(row), folded)
+            return pair_counts_of(self._surveys.published(row), aggregate)
         except InvalidParameter:
             return None  # the segments are read until they are counted again
 

@@ -10,7 +10,7 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.access import respondent_hash
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counters import TallyStore
+from hushpoll_server.store.tables.counters import CounterStore
 from hushpoll_server.store.tables.reports import Arrival, Outcome, ReportStore
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.spelling.clock import format_timestamp
@@ -23,11 +23,11 @@ class Ingest:
     """Checks reports before they are stored, says what their outcomes mean, and counts refusals."""
 
     def __init__(
-        self, *, surveys: SurveyService, reports: ReportStore, tallies: TallyStore
+        self, *, surveys: SurveyService, reports: ReportStore, counters: CounterStore
     ) -> None:
         self._surveys = surveys
         self._reports = reports
-        self._tallies = tallies
+        self._counters = counters
 
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
@@ -120,7 +120,7 @@ class Ingest:
     def count(self, row: VersionRow, outcome: str, number: int = 1) -> None:
         """Count reports that were not stored, apart from any upload's transaction."""
         if number:
-            self._tallies.add(row.id, self._surveys.today(), outcome, number)
+            self._counters.add(row.id, self._surveys.today(), outcome, number)
 
     def _version(self, name: str, digest: str, *, from_memory: bool) -> VersionRow:
         return self._surveys.by_digest(name, digest, from_memory=from_memory)

@@ -3,8 +3,8 @@
 No other package but ``sqlite`` contains SQL that a second database would not accept.
 """
 
-from hushpoll_server.store.postgresql.folding import (
-    BULK_FOLDS,
+from hushpoll_server.store.postgresql.sealing import (
+    BULK_FACTOR,
     CHUNK_IDS,
     EMPTIES_FIRST,
     empty_inbox,
@@ -36,7 +36,7 @@ from hushpoll_server.store.postgresql.taking import (
 )
 
 __all__ = [
-    "BULK_FOLDS",
+    "BULK_FACTOR",
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",

@@ -140,7 +140,7 @@ def _begin(connection: Connection) -> None:
 def hold_version(connection: Connection, version_id: int, *, exclusive: bool) -> None:
     """Take the lock of a version until the transaction ends.
 
-    Taking reports shares it and folding holds it alone. An id is in the inbox or among the seen
+    Taking reports shares it and sealing holds it alone. An id is in the inbox or among the seen
     ids, never in both and never in neither, and no constraint spans two tables.
     """
     connection.exec_driver_sql(

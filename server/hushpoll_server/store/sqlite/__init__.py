@@ -3,8 +3,8 @@
 No other package but ``postgresql`` contains SQL that a second database would not accept.
 """
 
-from hushpoll_server.store.sqlite.folding import (
-    BULK_FOLDS,
+from hushpoll_server.store.sqlite.sealing import (
+    BULK_FACTOR,
     CHUNK_IDS,
     EMPTIES_FIRST,
     empty_inbox,
@@ -37,7 +37,7 @@ from hushpoll_server.store.sqlite.taking import (
 )
 
 __all__ = [
-    "BULK_FOLDS",
+    "BULK_FACTOR",
     "CHUNK_IDS",
     "EMPTIES_FIRST",
     "ONE_WRITER",

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
-FOLD_CACHE_KIB: Final = 64 * 1024
+SEAL_CACHE_KIB: Final = 64 * 1024
 # One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
 ONE_WRITER: Final = True
 UNAVAILABLE: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
@@ -135,12 +135,12 @@ def for_writing(engine: Engine) -> Engine:
 
 
 def hold_version(connection: Connection, _version_id: int, *, exclusive: bool) -> None:
-    """Make room for a fold: writing transactions run one after another, over all processes.
+    """Make room for a seal: writing transactions run one after another, over all processes.
 
     What does not fit into the cache is written to the log and read back within the transaction.
     """
     if exclusive:
-        connection.exec_driver_sql(f"PRAGMA cache_size = -{FOLD_CACHE_KIB}")
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{SEAL_CACHE_KIB}")
 
 
 def hold_catalogue(_connection: Connection) -> None:
@@ -168,7 +168,7 @@ def prepare(connection: sqlite3.Connection, _record: Any) -> None:
         if found != expected:
             raise NotDurable(
                 f"SQLite answers {name} = {found!r} where {expected!r} is needed for an "
-                "acknowledged report to be durable and a folded one to be gone; "
+                "acknowledged report to be durable and a sealed one to be gone; "
                 "put the database on a local file system that supports it"
             )
 

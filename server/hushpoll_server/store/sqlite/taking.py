@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select
 
 from hushpoll_server.store.schema import inbox
-from hushpoll_server.store.sqlite.folding import CHUNK_IDS
+from hushpoll_server.store.sqlite.sealing import CHUNK_IDS
 from hushpoll_server.store.standing_connections import StandingConnections
 from hushpoll_server.store.tables.closing import TAKES_REPORTS, Cutoff
 from hushpoll_server.store.tables.sealed_ids import OLD, TAG_SIZE, YOUNG

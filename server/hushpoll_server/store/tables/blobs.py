@@ -85,7 +85,7 @@ def mix(connection: Connection, version_id: int, record_size: int, rows: Rows | 
         select(func.count(), func.max(segments.c.id)).where(segments.c.version_id == version_id)
     ).one()
     if rows is None and known[0] <= 1:
-        release(connection, version_id)  # shuffled as a whole by the last fold
+        release(connection, version_id)  # shuffled as a whole by the last seal
         return
     size = count(connection, version_id) + (0 if rows is None else len(rows))
     mixed = Mixed(everything(), rows=size, record_size=record_size)

@@ -71,5 +71,5 @@ def end(connection: Connection, version_id: int) -> None:
     connection.execute(
         update(versions)
         .where(versions.c.id == version_id)
-        .values(ended=True, next_release=None)  # the last fold releases the rest
+        .values(ended=True, next_release=None)  # the last seal releases the rest
     )

@@ -11,14 +11,14 @@ from sqlalchemy import func, insert, select, update
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import tallies
+from hushpoll_server.store.schema import counters
 
 # For another thread that writes; beyond it the database hangs.
 WAIT_SECONDS: Final = 2.0
 RETRY_AFTER_SECONDS: Final = 2
 
 
-class TallyStore:
+class CounterStore:
     """Counts by survey version, day and outcome.
 
     A count waits in memory until ``flush``; a crash loses the counts since the last one, never a
@@ -82,9 +82,9 @@ class TallyStore:
         """Return the counts of one version over all days, by outcome."""
         self.flush()
         statement = (
-            select(tallies.c.outcome, func.sum(tallies.c.count))
-            .where(tallies.c.version_id == version_id)
-            .group_by(tallies.c.outcome)
+            select(counters.c.outcome, func.sum(counters.c.count))
+            .where(counters.c.version_id == version_id)
+            .group_by(counters.c.outcome)
         )
         with self._database.reading() as connection:
             return {outcome: int(count) for outcome, count in connection.execute(statement)}
@@ -94,9 +94,9 @@ class TallyStore:
             for (version_id, day, outcome), count in sorted(pending.items()):
                 key = {"version_id": version_id, "day": day, "outcome": outcome}
                 changed = connection.execute(
-                    update(tallies)
-                    .where(*(tallies.c[name] == value for name, value in key.items()))
-                    .values(count=tallies.c.count + count)
+                    update(counters)
+                    .where(*(counters.c[name] == value for name, value in key.items()))
+                    .values(count=counters.c.count + count)
                 )
                 if changed.rowcount == 0:
-                    connection.execute(insert(tallies).values(**key, count=count))
+                    connection.execute(insert(counters).values(**key, count=count))

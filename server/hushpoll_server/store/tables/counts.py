@@ -1,4 +1,4 @@
-"""Folded counts: what estimates and cross-tables need of every sealed report of a version.
+"""Aggregates: what estimates and cross-tables need of every sealed report of a version.
 
 They are written in the transaction that seals the reports they count, so each report is in them
 exactly once. They add up, and outlive the segments they were counted from.
@@ -14,12 +14,12 @@ import numpy.typing as npt
 from sqlalchemy import Connection, insert, select, update
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import folded_counts
+from hushpoll_server.store.schema import aggregates
 
 Rows = npt.NDArray[np.uint8]
 
 
-class Folded(NamedTuple):
+class Aggregate(NamedTuple):
     """Counts of some reports.
 
     Attributes
@@ -34,18 +34,18 @@ class Folded(NamedTuple):
     support: bytes
     joint: bytes
 
-    def plus(self, other: Folded) -> Folded | None:
+    def plus(self, other: Aggregate) -> Aggregate | None:
         """Join the rows of both; None where they were not counted alike."""
         if len(self.support) != len(other.support) or len(self.joint) != len(other.joint):
             return None
-        return Folded(
+        return Aggregate(
             self.reports + other.reports,
             _added(self.support, other.support),
             _added(self.joint, other.joint),
         )
 
 
-Tally = Callable[[int, Iterable[Rows]], Folded]
+Aggregator = Callable[[int, Iterable[Rows]], Aggregate]
 """Counts the records of a version (its id, blocks of uint8[m, L])."""
 
 
@@ -54,7 +54,7 @@ class Sealed(NamedTuple):
 
     Attributes
     ----------
-    folded : Folded
+    aggregate : Aggregate
         Their counts.
     mixed : bool
         Whether the version is over and its segments were shuffled together.
@@ -62,13 +62,13 @@ class Sealed(NamedTuple):
         When the records were deleted, in seconds since 1970, UTC.
     """
 
-    folded: Folded
+    aggregate: Aggregate
     mixed: bool
     records_deleted_at: int | None
 
 
 class CountStore:
-    """Reads folded counts."""
+    """Reads aggregates."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -82,20 +82,20 @@ class CountStore:
 def read(connection: Connection, version_id: int) -> Sealed | None:
     """Return the counts of a version; None if there are none, or none yet."""
     row = connection.execute(
-        select(folded_counts).where(folded_counts.c.version_id == version_id)
+        select(aggregates).where(aggregates.c.version_id == version_id)
     ).one_or_none()
     if row is None:
         return None
     return Sealed(
-        Folded(int(row.reports), bytes(row.support), bytes(row.joint)),
+        Aggregate(int(row.reports), bytes(row.support), bytes(row.joint)),
         bool(row.mixed),
         row.records_deleted_at,
     )
 
 
-def write(connection: Connection, version_id: int, folded: Folded) -> None:
+def write(connection: Connection, version_id: int, aggregate: Aggregate) -> None:
     """Replace the counts of a version."""
-    _set(connection, version_id, **folded._asdict())
+    _set(connection, version_id, **aggregate._asdict())
 
 
 def mark_mixed(connection: Connection, version_id: int) -> None:
@@ -110,11 +110,11 @@ def mark_deleted(connection: Connection, version_id: int, at: int) -> None:
 
 def _set(connection: Connection, version_id: int, **columns: Any) -> None:
     changed = connection.execute(
-        update(folded_counts).where(folded_counts.c.version_id == version_id).values(**columns)
+        update(aggregates).where(aggregates.c.version_id == version_id).values(**columns)
     )
     if changed.rowcount == 0:
         connection.execute(
-            insert(folded_counts).values(
+            insert(aggregates).values(
                 **{"version_id": version_id, "mixed": False, "records_deleted_at": None, **columns}
             )
         )

@@ -15,10 +15,10 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select, update
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import releases, tallies, versions
+from hushpoll_server.store.schema import counters, releases, versions
 from hushpoll_server.store.tables import blobs, counts
 from hushpoll_server.store.tables.blobs import Rows
-from hushpoll_server.store.tables.counts import Folded
+from hushpoll_server.store.tables.counts import Aggregate
 
 
 class Released(NamedTuple):
@@ -28,14 +28,14 @@ class Released(NamedTuple):
     ----------
     at : int
         When it was made, in seconds since 1970, UTC.
-    folded : Folded
+    aggregate : Aggregate
         Counts of its reports: of all that were sealed.
     refused : mapping of str to int
         Duplicates and refusals until then, by outcome.
     """
 
     at: int
-    folded: Folded
+    aggregate: Aggregate
     refused: Mapping[str, int]
 
 
@@ -84,7 +84,7 @@ class ReleaseStore:
         int
             Reports that were released; 0 also if another process was faster.
         """
-        with self._database.writing(folding=version_id) as connection:
+        with self._database.writing(sealing=version_id) as connection:
             reached = connection.execute(
                 update(versions)
                 .where(versions.c.id == version_id, versions.c.next_release <= now)
@@ -101,7 +101,7 @@ class ReleaseStore:
             if taken:
                 rows = self._shuffle(np.concatenate(taken))
                 blobs.seal(connection, version_id, rows, released=True)
-            write(connection, version_id, at=now, folded=held.folded)
+            write(connection, version_id, at=now, aggregate=held.aggregate)
         self._database.tidy()
         return new
 
@@ -111,24 +111,26 @@ class ReleaseStore:
             return read(connection, version_id)
 
     def recount(
-        self, version_id: int, record_size: int, tally: counts.Tally
-    ) -> tuple[Folded | None, Folded]:
+        self, version_id: int, record_size: int, aggregator: counts.Aggregator
+    ) -> tuple[Aggregate | None, Aggregate]:
         """Return the counts that are kept of the last release and those of its segments."""
         with self._database.reading() as connection:
             held = read(connection, version_id)
             rows = blobs.blocks(connection, version_id, record_size, released_only=True)
-            found = tally(version_id, rows)
-        return None if held is None else held.folded, found
+            found = aggregator(version_id, rows)
+        return None if held is None else held.aggregate, found
 
-    def rebuild_counts(self, version_id: int, record_size: int, tally: counts.Tally) -> None:
+    def rebuild_counts(
+        self, version_id: int, record_size: int, aggregator: counts.Aggregator
+    ) -> None:
         """Replace the counts of the last release by those of its segments."""
-        with self._database.writing(folding=version_id) as connection:
+        with self._database.writing(sealing=version_id) as connection:
             rows = blobs.blocks(connection, version_id, record_size, released_only=True)
-            folded = tally(version_id, rows)
+            aggregate = aggregator(version_id, rows)
             connection.execute(
                 update(releases)
                 .where(releases.c.version_id == version_id)
-                .values(**folded._asdict())
+                .values(**aggregate._asdict())
             )
 
 
@@ -139,21 +141,21 @@ def read(connection: Connection, version_id: int) -> Released | None:
     ).one_or_none()
     if row is None:
         return None
-    folded = Folded(int(row.reports), bytes(row.support), bytes(row.joint))
-    return Released(row.released_at, folded, json.loads(row.refused))
+    aggregate = Aggregate(int(row.reports), bytes(row.support), bytes(row.joint))
+    return Released(row.released_at, aggregate, json.loads(row.refused))
 
 
-def write(connection: Connection, version_id: int, *, at: int, folded: Folded) -> None:
+def write(connection: Connection, version_id: int, *, at: int, aggregate: Aggregate) -> None:
     """Make these counts, and the duplicates and refusals until now, those of the last release."""
     refused = connection.execute(
-        select(tallies.c.outcome, func.sum(tallies.c.count))
-        .where(tallies.c.version_id == version_id)
-        .group_by(tallies.c.outcome)
+        select(counters.c.outcome, func.sum(counters.c.count))
+        .where(counters.c.version_id == version_id)
+        .group_by(counters.c.outcome)
     )
     columns = {
         "released_at": at,
         "refused": json.dumps({outcome: int(number) for outcome, number in refused}),
-        **folded._asdict(),
+        **aggregate._asdict(),
     }
     changed = connection.execute(
         update(releases).where(releases.c.version_id == version_id).values(**columns)

@@ -1,6 +1,6 @@
-"""The ids of sealed reports: sorted, and in chunks, so that folding writes a row for many of them.
+"""The ids of sealed reports: sorted, and in chunks, so that sealing writes a row for many of them.
 
-A version has two sorted lists of chunks. A fold merges its ids into the young list, which it writes
+A version has two sorted lists of chunks. A seal merges its ids into the young list, which it writes
 anew, and the young list into the old one when that costs less than to carry it on, and when the
 survey is over. A chunk holds the ids from its ``first`` up to that of the list's next chunk, and a
 list begins at the empty string: one look into the table's index finds the only chunk of a list that
@@ -48,7 +48,7 @@ def add(
     Parameters
     ----------
     connection : Connection
-        Transaction that folds the version, and has it alone.
+        Transaction that seals the version, and has it alone.
     version_id : int
         The version.
     ids : ndarray of uint8, shape (n, 16)

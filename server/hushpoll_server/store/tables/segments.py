@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, literal, select
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import folded_counts, inbox, segments
+from hushpoll_server.store.schema import aggregates, inbox, segments
 from hushpoll_server.store.schema import releases as releases_table
 from hushpoll_server.store.tables import blobs, closing, counts, releases, sealed_ids
-from hushpoll_server.store.tables.counts import Folded, Sealed, Tally
+from hushpoll_server.store.tables.counts import Aggregate, Aggregator, Sealed
 
 Rows = npt.NDArray[np.uint8]
 
@@ -28,7 +28,7 @@ class SegmentStore:
         Where they are.
     shuffle : callable
         Maps uint8[n, L] to the same rows in an order that nobody can predict.
-    tally : callable
+    aggregator : callable
         Counts records of a version.
     now : callable
         Seconds since 1970, UTC.
@@ -38,25 +38,25 @@ class SegmentStore:
         self,
         database: Database,
         shuffle: Callable[[Rows], Rows],
-        tally: Tally,
+        aggregator: Aggregator,
         now: Callable[[], int],
     ) -> None:
         self._database = database
         self._now = now
         self._shuffle = shuffle
-        self._tally = tally
+        self._aggregator = aggregator
 
     @property
-    def bulk_folds(self) -> int:
-        """At how many times ``fold_at`` to fold while reports arrive in bulk."""
-        return self._database.backend.BULK_FOLDS
+    def bulk_factor(self) -> int:
+        """At how many times ``seal_at`` to seal while reports arrive in bulk."""
+        return self._database.backend.BULK_FACTOR
 
-    def fold(self, version_id: int, record_size: int, *, minimum: int, last: bool = False) -> int:
+    def seal(self, version_id: int, record_size: int, *, minimum: int, last: bool = False) -> int:
         """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
 
         The same transaction adds the moved reports to the version's counts. They are shuffled
         together with what is in segments less than half full and not released: a version of at most
-        ``blobs.SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every fold.
+        ``blobs.SEGMENT_REPORTS / 2`` reports is in a single segment, shuffled anew by every seal.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class SegmentStore:
             told apart by when they were sealed.
         last : bool
             No more reports will come: move what there is, and shuffle all segments of the version
-            together, so that nothing is left of which fold a report was in, and release them. From
+            together, so that nothing is left of which seal a report was in, and release them. From
             then on no process takes a report of it.
 
         Returns
@@ -77,7 +77,7 @@ class SegmentStore:
         int
             Reports moved.
         """
-        with self._database.writing(folding=version_id) as connection:
+        with self._database.writing(sealing=version_id) as connection:
             if last:
                 closing.end(connection, version_id)
             moves = _waits(connection, version_id, 1 if last else max(1, minimum))
@@ -87,7 +87,7 @@ class SegmentStore:
             rows, fresh, moved = None, None, 0
             taken: list[Rows] = []
             if moves:
-                known = 0 if held is None else held.folded.reports
+                known = 0 if held is None else held.aggregate.reports
                 if not last:
                     taken = blobs.withdraw(connection, version_id, record_size, released=False)
                 moved, fresh, rows = self._take_inbox(
@@ -103,7 +103,7 @@ class SegmentStore:
             if last:
                 blobs.mix(connection, version_id, record_size, rows)
                 counts.mark_mixed(connection, version_id)
-                releases.write(connection, version_id, at=self._now(), folded=total)
+                releases.write(connection, version_id, at=self._now(), aggregate=total)
             elif rows is not None:
                 blobs.seal(connection, version_id, rows, released=False)
             if rows is not None and not self._database.backend.EMPTIES_FIRST:
@@ -111,18 +111,18 @@ class SegmentStore:
         self._database.tidy()
         return moved
 
-    def recount(self, version_id: int, record_size: int) -> tuple[Folded | None, Folded]:
+    def recount(self, version_id: int, record_size: int) -> tuple[Aggregate | None, Aggregate]:
         """Return the counts that are kept and those of the segments, of one state."""
         with self._database.reading() as connection:
             held = counts.read(connection, version_id)
-            found = self._tally(version_id, blobs.blocks(connection, version_id, record_size))
-        return None if held is None else held.folded, found
+            found = self._aggregator(version_id, blobs.blocks(connection, version_id, record_size))
+        return None if held is None else held.aggregate, found
 
     def rebuild_counts(self, version_id: int, record_size: int) -> None:
         """Replace the counts of a version whose records are there by those of its segments."""
-        with self._database.writing(folding=version_id) as connection:
+        with self._database.writing(sealing=version_id) as connection:
             blocks = blobs.blocks(connection, version_id, record_size)
-            counts.write(connection, version_id, self._tally(version_id, blocks))
+            counts.write(connection, version_id, self._aggregator(version_id, blocks))
 
     def delete_records(self, version_id: int, record_size: int, at: int) -> int:
         """Delete the segments that a version has, each time, and keep their counts and their ids.
@@ -139,17 +139,17 @@ class SegmentStore:
         int
             Records deleted; 0 if there were none.
         """
-        with self._database.writing(folding=version_id) as connection:
+        with self._database.writing(sealing=version_id) as connection:
             held = counts.read(connection, version_id)
             gone = blobs.count(connection, version_id)
             if held is None:
                 blocks = blobs.blocks(connection, version_id, record_size)
-                counts.write(connection, version_id, self._tally(version_id, blocks))
+                counts.write(connection, version_id, self._aggregator(version_id, blocks))
             connection.execute(delete(segments).where(segments.c.version_id == version_id))
             if gone or held is None or held.records_deleted_at is None:
                 counts.mark_deleted(connection, version_id, at)
         # Whoever asks again may do so because the process that was asked before was killed here.
-        self._database.erase(segments, folded_counts, releases_table)
+        self._database.erase(segments, aggregates, releases_table)
         return gone
 
     def tidy(self) -> None:
@@ -164,7 +164,7 @@ class SegmentStore:
         """Return the numbers of reports in the inbox and sealed, those of deleted records too."""
         with self._database.reading() as connection:
             self._database.backend.hold_inbox(connection)
-            kept = select(folded_counts.c.reports).where(folded_counts.c.version_id == version_id)
+            kept = select(aggregates.c.reports).where(aggregates.c.version_id == version_id)
             sealed = connection.execute(kept).scalar_one_or_none()
             if sealed is None:
                 sealed = blobs.count(connection, version_id)
@@ -173,7 +173,7 @@ class SegmentStore:
     def unmixed(self) -> set[int]:
         """Return the versions with segments that were not shuffled together since they ended."""
         with self._database.reading() as connection:
-            mixed = select(folded_counts.c.version_id).where(folded_counts.c.mixed)
+            mixed = select(aggregates.c.version_id).where(aggregates.c.mixed)
             statement = select(segments.c.version_id).where(segments.c.version_id.not_in(mixed))
             return set(connection.execute(statement.distinct()).scalars())
 
@@ -203,20 +203,20 @@ class SegmentStore:
         *,
         known: int,
         last: bool,
-    ) -> tuple[int, Folded, Rows]:
+    ) -> tuple[int, Aggregate, Rows]:
         """Seal the ids of the reports that wait.
 
         Returns
         -------
-        tuple of int, Folded and ndarray of uint8
+        tuple of int, Aggregate and ndarray of uint8
             The number of these reports, their counts, and what is to be sealed: their records,
             shuffled together with those `taken` from segments unless all will be.
         """
         backend = self._database.backend
         ids, rows = backend.gathered(connection, version_id, record_size)
 
-        def work() -> tuple[Folded, Rows]:
-            fresh = self._tally(version_id, [rows])
+        def work() -> tuple[Aggregate, Rows]:
+            fresh = self._aggregator(version_id, [rows])
             return fresh, rows if last else self._shuffle(np.concatenate([rows, *taken]))
 
         # This needs a processor, and moving the ids mostly the database.
@@ -241,22 +241,22 @@ class SegmentStore:
         version_id: int,
         record_size: int,
         held: Sealed | None,
-        fresh: Folded | None,
+        fresh: Aggregate | None,
         taken: list[Rows],
-    ) -> Folded | None:
+    ) -> Aggregate | None:
         """Return the counts of what is sealed with `fresh` added; None if there is nothing.
 
         What was `taken` from segments was sealed before.
         """
         if held is not None:
-            total = held.folded if fresh is None else held.folded.plus(fresh)
+            total = held.aggregate if fresh is None else held.aggregate.plus(fresh)
             if total is not None:
                 return total
         elif not taken and not blobs.count(connection, version_id):
             return fresh
         # Segments older than the counts, or counts of a release that kept others.
         sealed = chain(taken, blobs.blocks(connection, version_id, record_size))
-        total = self._tally(version_id, sealed)
+        total = self._aggregator(version_id, sealed)
         return total if fresh is None else total.plus(fresh)
 
 

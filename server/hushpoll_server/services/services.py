@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.queue import JobQueue
-from hushpoll_server.services.devices import DeviceServices
+from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
-from hushpoll_server.services.maintenance.sealing import Upkeep
+from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.results.counting import counted
 from hushpoll_server.services.results.exports import Exports
@@ -25,26 +25,26 @@ class Services(DeviceServices):
 
     def __init__(self, settings: Settings, *, upgrade: bool = True) -> None:
         super().__init__(settings, upgrade=upgrade)
-        self.tally = counted(self.surveys.published_of)
-        self.segments = SegmentStore(self.database, shuffled, self.tally, self.surveys.now)
+        self.aggregator = counted(self.surveys.published_of)
+        self.segments = SegmentStore(self.database, shuffled, self.aggregator, self.surveys.now)
         self.release_store = ReleaseStore(self.database, shuffled)
         self.counts = CountStore(self.database)
-        self.upkeep = Upkeep(
+        self.sealing = Sealing(
             settings,
             surveys=self.surveys,
             reports=self.reports,
             segments=self.segments,
             releases=self.release_store,
-            tallies=self.tallies,
+            counters=self.counters,
             metrics=self.metrics,
         )
         self.releases = Releases(
             surveys=self.surveys,
             segments=self.segments,
             counts=self.counts,
-            tallies=self.tallies,
+            counters=self.counters,
             store=self.release_store,
-            before=self.upkeep.before_question,
+            before=self.sealing.before_question,
         )
         self.analysis = Analysis(
             surveys=self.surveys, segments=self.segments, releases=self.releases
@@ -70,5 +70,5 @@ class Services(DeviceServices):
             surveys=self.surveys,
             segments=self.segments,
             counts=self.counts,
-            upkeep=self.upkeep,
+            sealing=self.sealing,
         )

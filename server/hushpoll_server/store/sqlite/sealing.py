@@ -17,7 +17,7 @@ GATHERED_BYTES: Final = 64 * 2**20
 # Such a row fills a page.
 CHUNK_IDS: Final = 220
 # Ids are in no order, so that a batch writes to every page of an inbox: the smaller, the faster.
-BULK_FOLDS: Final = 1
+BULK_FACTOR: Final = 1
 # The pages that this frees are written to next, so that each goes through the log once.
 EMPTIES_FIRST: Final = True
 CHECKPOINT_BUSY_MILLISECONDS = 50
@@ -113,7 +113,7 @@ FROM place
 """  # noqa: S608  # of this module's own text
 
 
-def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:  # noqa: ARG001
+def forget(engine: Engine, *, sealed: bool, erased: Collection[str] = ()) -> bool:  # noqa: ARG001
     """Move the write-ahead log into the database file and empty it.
 
     What was deleted, and the order in which things were written, stay in the log's old frames

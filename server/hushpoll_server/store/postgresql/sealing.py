@@ -20,7 +20,7 @@ SMALL_RECORD: Final = 1_024
 # Such a row is just below two kilobytes, beyond which it would be cut up and put elsewhere.
 CHUNK_IDS: Final = 96
 # Once ids are sealed, looking for new ones among them takes half as long as storing those.
-BULK_FOLDS: Final = 100
+BULK_FACTOR: Final = 100
 # Nobody stores a report from then until the commit.
 EMPTIES_FIRST: Final = False
 VACUUM_LOCK_TIMEOUT: Final = "50ms"
@@ -123,12 +123,12 @@ SELECT relpages < 10 FROM pg_class WHERE oid = 'sealed_ids'::regclass
 """
 
 
-def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> bool:
+def forget(engine: Engine, *, sealed: bool, erased: Collection[str] = ()) -> bool:
     """Vacuum what was deleted.
 
     A deleted row stays on its page, with the numbers of the transactions that wrote and deleted
     it: a spent token could be joined to the report that was stored by the same transaction. After a
-    fold the inbox is written anew, and so are the tables `erased`, since vacuuming frees pages and
+    seal the inbox is written anew, and so are the tables `erased`, since vacuuming frees pages and
     parts of them without overwriting them.
 
     Returns
@@ -147,10 +147,10 @@ def forget(engine: Engine, *, folded: bool, erased: Collection[str] = ()) -> boo
             connection.execute(text("VACUUM respondent_tokens"))
             if hindered:
                 return False
-            if folded:
+            if sealed:
                 if connection.execute(text("SELECT pg_relation_size('inbox')")).scalar_one():
                     connection.execute(text("VACUUM (FULL) inbox"))
-                # What was written anew with a fold's reports would tell them from the older: a
+                # What was written anew with a seal's reports would tell them from the older: a
                 # segment, a chunk of ids, the counts.
                 connection.execute(text("VACUUM segments, sealed_ids, folded_counts, releases"))
             for table in sorted(erased):

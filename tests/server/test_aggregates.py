@@ -1,4 +1,4 @@
-"""Counts are those of the segments, whatever folding did, and estimates are computed from them."""
+"""Counts are those of the segments, whatever sealing did, and estimates are computed from them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ VERSION = "/api/v1/surveys/work/versions/1"
 
 
 def row(site):
-    return site.collector.surveys.latest("work")
+    return site.services.surveys.latest("work")
 
 
 def agree(site):
     """Whether the counts that are kept are those of the segments; the number of reports."""
     one = row(site)
-    held, found = site.collector.segments.recount(one.id, one.record_size)
+    held, found = site.services.segments.recount(one.id, one.record_size)
     assert held == found
     return found.reports
 
 
-def test_counts_grow_with_each_fold_and_never_by_mixing(site, monkeypatch):
+def test_counts_grow_with_each_seal_and_never_by_mixing(site, monkeypatch):
     monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 20)
     published = site.publish(minimum_batch=5)
     total = 0
     for number in (5, 9, 30, 6, 41):
         site.fill(published, number)
         total += number
-        site.collector.upkeep.fold(row(site))
+        site.services.sealing.seal(row(site))
         assert agree(site) == total
     site.fill(published, 2)
-    site.collector.upkeep.fold(row(site), last=True)
+    site.services.sealing.seal(row(site), last=True)
     assert agree(site) == total + 2
-    site.collector.upkeep.fold(row(site), last=True)
+    site.services.sealing.seal(row(site), last=True)
     assert agree(site) == total + 2
 
 
@@ -50,34 +50,34 @@ def test_counts_answer_what_a_scan_answers(site, monkeypatch):
         raise AssertionError("the records were read")
 
     with monkeypatch.context() as patched:
-        patched.setattr(site.collector.segments, "blocks", never)
+        patched.setattr(site.services.segments, "blocks", never)
         assert [site.get(path).json for path in paths] == kept
-    with site.collector.database.writing() as connection:
+    with site.services.database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM folded_counts")
     assert [site.get(path).json for path in paths] == kept
     assert site.counts(published)["sealed"] == 80
 
 
-def test_a_fold_that_fails_changes_neither_segments_nor_counts(site, monkeypatch):
+def test_a_seal_that_fails_changes_neither_segments_nor_counts(site, monkeypatch):
     published = site.publish()
     site.fill(published, 20)
-    site.collector.upkeep.fold(row(site))
+    site.services.sealing.seal(row(site))
     site.fill(published, 10)
 
     def fail(*_):
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(site.collector.segments, "_shuffle", fail)
+        patched.setattr(site.services.segments, "_shuffle", fail)
         with pytest.raises(OSError, match="disk full"):
-            site.collector.upkeep.fold(row(site))
+            site.services.sealing.seal(row(site))
     assert agree(site) == 20
     assert site.counts(published)["inbox"] == 10
-    assert site.collector.upkeep.fold(row(site)) == 10
+    assert site.services.sealing.seal(row(site)) == 10
     assert agree(site) == 30
 
 
-def test_folds_at_the_same_time_count_each_report_once(site, make_site):
+def test_seals_at_the_same_time_count_each_report_once(site, make_site):
     """Two processes' worth of folders, on one database."""
     other = make_site()
     published = site.publish()
@@ -87,7 +87,7 @@ def test_folds_at_the_same_time_count_each_report_once(site, make_site):
         total += number
         threads = [
             threading.Thread(
-                target=lambda one=one: moved.append(one.collector.upkeep.fold(row(one)))
+                target=lambda one=one: moved.append(one.services.sealing.seal(row(one)))
             )
             for one in (site, other) * 3
         ]
@@ -99,11 +99,11 @@ def test_folds_at_the_same_time_count_each_report_once(site, make_site):
     assert sum(moved) == total
 
 
-def test_segments_of_a_release_without_counts_are_counted_at_the_next_fold(site):
+def test_segments_of_a_release_without_counts_are_counted_at_the_next_seal(site):
     published = site.publish()
     site.fill(published, 20)
-    site.collector.upkeep.fold(row(site))
-    with site.collector.database.writing() as connection:
+    site.services.sealing.seal(row(site))
+    with site.services.database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM folded_counts")
     site.fill(published, 10)
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
@@ -115,7 +115,7 @@ def test_counts_of_a_release_that_kept_other_pairs_are_made_anew(site, monkeypat
     site.fill(published, 20)
     with monkeypatch.context() as patched:
         patched.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 5)
-        site.collector.upkeep.fold(row(site))
+        site.services.sealing.seal(row(site))
     path = f"{VERSION}/cross-tables?a=age&b=gender"
     assert site.get(path).json["n"] == 20
     site.fill(published, 10)
@@ -124,7 +124,7 @@ def test_counts_of_a_release_that_kept_other_pairs_are_made_anew(site, monkeypat
 
 
 def test_the_minimum_batch_counts_what_is_sealed(make_site, make_report):
-    site = make_site(FOLDING="worker")
+    site = make_site(SEALING="worker")
     published = site.publish(minimum_batch=10)
     site.fill(published, 12)
     answer = site.get(f"{VERSION}/estimates")
@@ -146,5 +146,5 @@ def test_an_answer_says_how_many_reports_it_leaves_out(site):
 def test_no_question_waits_for_another_that_counts_answer(site):
     assert analysis.WAITING_QUESTIONS == 4
     site.fill(site.publish(), 10)
-    with site.collector.analysis._turn:
+    with site.services.analysis._turn:
         assert site.get(f"{VERSION}/cross-tables?a=gender&b=age").status_code == 200

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hushpoll_server.services.maintenance.sealing import most_waiting
-from hushpoll_server.services.maintenance.turns import Folder
+from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.maintenance.policy import most_waiting
 from hushpoll_server.store.shuffle import permutation, shuffled
 from hushpoll_shared.wire import reports as wire
 
@@ -18,29 +18,29 @@ def records_of(reports):
 
 
 def rows_of(site, published):
-    blocks = site.collector.segments.blocks(row(site).id, published.layout.record_size)
+    blocks = site.services.segments.blocks(row(site).id, published.layout.record_size)
     return Counter(bytes(record) for block in blocks for record in block)
 
 
 def row(site):
-    return site.collector.surveys.latest("work")
+    return site.services.surveys.latest("work")
 
 
-def fold(site, **options):
-    return site.collector.upkeep.fold(row(site), **options)
+def seal(site, **options):
+    return site.services.sealing.seal(row(site), **options)
 
 
 def segments(site):
-    with site.collector.database.reading() as connection:
+    with site.services.database.reading() as connection:
         statement = "SELECT reports, data FROM segments ORDER BY id"
         return [tuple(row) for row in connection.exec_driver_sql(statement)]
 
 
-def test_folding_keeps_every_record_and_empties_the_inbox(site):
+def test_sealing_keeps_every_record_and_empties_the_inbox(site):
     published = site.publish()
     reports = site.fill(published, 200)
     assert rows_of(site, published) == Counter()
-    assert fold(site) == 200
+    assert seal(site) == 200
     counts = site.counts(published)
     assert (counts["inbox"], counts["sealed"], counts["accepted"]) == (0, 200, 200)
     assert rows_of(site, published) == records_of(reports)
@@ -48,30 +48,30 @@ def test_folding_keeps_every_record_and_empties_the_inbox(site):
     assert (number, len(data)) == (200, 200 * published.layout.record_size)
 
 
-def test_fewer_than_the_minimum_batch_are_not_folded(site):
+def test_fewer_than_the_minimum_batch_are_not_sealed(site):
     published = site.publish(minimum_batch=10)
     site.fill(published, 9)
-    assert fold(site) == 0
+    assert seal(site) == 0
     assert site.counts(published)["inbox"] == 9
     site.fill(published, 1)
-    assert fold(site) == 10
+    assert seal(site) == 10
 
 
-def test_folding_nothing_does_nothing(site):
+def test_sealing_nothing_does_nothing(site):
     site.publish()
-    assert fold(site) == 0
-    assert fold(site, last=True) == 0
+    assert seal(site) == 0
+    assert seal(site, last=True) == 0
     assert segments(site) == []
 
 
-def test_folds_share_a_segment_until_it_is_half_full(site, monkeypatch):
+def test_seals_share_a_segment_until_it_is_half_full(site, monkeypatch):
     monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 60)
     published = site.publish(minimum_batch=10)
     everything = Counter()
     found = []
     for number in (20, 30, 15, 70):
         everything += records_of(site.fill(published, number))
-        fold(site)
+        seal(site)
         found.append([number for number, _ in segments(site)])
         assert rows_of(site, published) == everything
     # 50 is more than half of 60, so what comes later starts anew; 85 rows need two segments.
@@ -82,12 +82,12 @@ def test_the_rest_of_an_ended_survey_is_mixed_with_all_the_others(site, monkeypa
     monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 16)
     published = site.publish(minimum_batch=10)
     everything = records_of(site.fill(published, 20))
-    fold(site)
+    seal(site)
     everything += records_of(site.fill(published, 30))
-    fold(site)
+    seal(site)
     late = site.fill(published, 3)
     assert [number for number, _ in segments(site)] == [10, 10, 15, 15]
-    assert fold(site, last=True) == 3
+    assert seal(site, last=True) == 3
     assert [number for number, _ in segments(site)] == [14, 13, 13, 13]
     assert rows_of(site, published) == everything + records_of(late)
     for report in late:
@@ -103,17 +103,17 @@ def test_a_survey_that_ends_below_its_minimum_is_sealed_all_the_same(site):
     assert site.counts(published)["inbox"] == 0
 
 
-def test_closing_folds_and_the_end_of_the_grace_period_folds_the_rest(make_site, make_report):
+def test_closing_seals_and_the_end_of_the_grace_period_seals_the_rest(make_site, make_report):
     site = make_site(CLOSE_GRACE_SECONDS=60)
     published = site.publish(minimum_batch=10)
     site.fill(published, 12)
     site.post("/api/v1/surveys/work/versions/1/close")
     assert site.counts(published)["sealed"] == 12
     site.fill(published, 2)
-    site.collector.upkeep.fold_ended()
+    site.services.sealing.seal_ended()
     assert site.counts(published)["inbox"] == 2
     site.clock.advance(60)
-    site.collector.upkeep.fold_ended()
+    site.services.sealing.seal_ended()
     assert site.counts(published)["inbox"] == 0
     assert site.counts(published)["sealed"] == 14
 
@@ -121,9 +121,9 @@ def test_closing_folds_and_the_end_of_the_grace_period_folds_the_rest(make_site,
 @pytest.fixture
 def maintenance(make_site):
     """One that seals from five reports on, or after a minute; the tests say when it looks."""
-    site = make_site(FOLD_AT=5)
+    site = make_site(SEAL_AT=5)
     now = [0.0]
-    made = Folder(site.collector, monotonic=lambda: now[0])
+    made = Maintenance(site.services, monotonic=lambda: now[0])
     made.site, made.now = site, now
     return made
 
@@ -153,16 +153,16 @@ def test_while_reports_arrive_an_inbox_is_sealed_when_ten_times_as_many_wait(mai
 
 
 def test_while_reports_arrive_in_bulk_as_many_times_as_suits_the_database(make_site, database_url):
-    site = make_site(FOLD_AT=5, MAX_BULK_REPORTS=100)
-    maintenance = Folder(site.collector)
+    site = make_site(SEAL_AT=5, MAX_BULK_REPORTS=100)
+    maintenance = Maintenance(site.services)
     published = site.publish(minimum_batch=1)
-    fold_at = {"sqlite": 5, "postgresql": 500}[database_url.partition(":")[0].partition("+")[0]]
+    seal_at = {"sqlite": 5, "postgresql": 500}[database_url.partition(":")[0].partition("+")[0]]
     stored = 0
     for _ in range(5):
         site.fill(published, 100)
         stored += 100
         maintenance.turn()
-        assert site.counts(published)["sealed"] == (stored if stored >= fold_at else 0)
+        assert site.counts(published)["sealed"] == (stored if stored >= seal_at else 0)
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -170,23 +170,23 @@ def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch,
     """Guards: the first failure ended the turn, so nothing after it was ever sealed."""
     site = make_site(METRICS_TOKEN="metrics-token-of-tests")
     now = [0.0]
-    maintenance = Folder(site.collector, monotonic=lambda: now[0])
+    maintenance = Maintenance(site.services, monotonic=lambda: now[0])
     surveys = [
         site.publish(name=name, minimum_batch=1, closes="2026-03-02T12:00:00Z")
         for name in ("broken", "work")
     ]
     for published in surveys:
         site.fill(published, 4)
-    store = site.collector.segments
-    fold_one = store.fold
-    broken = site.collector.surveys.latest("broken").id
+    store = site.services.segments
+    seal = store.seal
+    broken = site.services.surveys.latest("broken").id
 
     def failing(version_id, *arguments, **options):
         if version_id == broken:
             raise OSError("of this version alone")
-        return fold_one(version_id, *arguments, **options)
+        return seal(version_id, *arguments, **options)
 
-    monkeypatch.setattr(store, "fold", failing)
+    monkeypatch.setattr(store, "seal", failing)
     if ended:
         site.clock.advance(100 * 86_400)
     maintenance.turn()
@@ -195,20 +195,20 @@ def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch,
         maintenance.turn()
     assert [site.counts(published)["sealed"] for published in surveys] == [0, 4]
     gauge = "hushpoll_maintenance_failing 1.0"
-    assert gauge in site.collector.metrics.exposition()[0].decode()
+    assert gauge in site.services.metrics.exposition()[0].decode()
     acts = {"seal", "end"} if ended else {"seal"}
     lines = [line for line in debug_log.messages if '"version-not-maintained"' in line]
     assert len(lines) == len(acts)
     assert all('"survey": "broken"' in line and '"error": "OSError"' in line for line in lines)
-    monkeypatch.setattr(store, "fold", fold_one)
+    monkeypatch.setattr(store, "seal", seal)
     now[0] += 61
     maintenance.turn()
     assert [site.counts(published)["sealed"] for published in surveys] == [4, 4]
     maintenance.turn()
-    assert gauge.replace("1.0", "0.0") in site.collector.metrics.exposition()[0].decode()
+    assert gauge.replace("1.0", "0.0") in site.services.metrics.exposition()[0].decode()
 
 
-def test_large_records_are_folded_sooner():
+def test_large_records_are_sealed_sooner():
     assert most_waiting(5, 100, 10) == 50
     assert most_waiting(5, 100, 100) == 500
     assert most_waiting(5, 2**20, 100) == 64
@@ -225,7 +225,7 @@ def test_sealed_rows_are_in_another_order_than_inbox_rows(site, make_report):
         for place in range(3000)
     ]
     site.send_batch("work", wire.pack_reports(published.digest, marked))
-    fold(site)
+    seal(site)
     data = np.frombuffer(segments(site)[0][1], dtype=np.uint8).reshape(-1, 5)
     firsts = int(np.count_nonzero(data[:1500, 3] == 0))
     # Hypergeometric: mean 750, standard deviation 13.7; seven of them.
@@ -251,6 +251,6 @@ def test_segments_are_cut_at_their_bound(site, monkeypatch):
     monkeypatch.setattr("hushpoll_server.store.tables.blobs.BLOCK_BYTES", 100)
     published = site.publish()
     reports = site.fill(published, 50)
-    fold(site)
+    seal(site)
     assert [number for number, _ in segments(site)] == [13, 13, 12, 12]
     assert rows_of(site, published) == records_of(reports)

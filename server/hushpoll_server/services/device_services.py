@@ -15,7 +15,7 @@ from hushpoll_server.services.taking.reports import Ingest
 from hushpoll_server.services.taking.writability import Writability
 from hushpoll_server.store import migrate, write_probe
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.counters import TallyStore
+from hushpoll_server.store.tables.counters import CounterStore
 from hushpoll_server.store.tables.origins import OriginStore
 from hushpoll_server.store.tables.reports import ReportStore
 from hushpoll_server.store.tables.surveys import SurveyStore
@@ -49,7 +49,7 @@ class DeviceServices:
             raise
         self.metrics = Metrics() if settings.metrics_token else None
         self.tokens = TokenStore(self.database)
-        self.tallies = TallyStore(
+        self.counters = CounterStore(
             self.database, observe=self.metrics.reports if self.metrics else None
         )
         self.access = Access(self.tokens, settings.clock)
@@ -57,7 +57,7 @@ class DeviceServices:
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
         self.writability = Writability(lambda: write_probe.write(self.database))
-        self.ingest = Ingest(surveys=self.surveys, reports=self.reports, tallies=self.tallies)
+        self.ingest = Ingest(surveys=self.surveys, reports=self.reports, counters=self.counters)
         self.batches = BatchIngest(
             ingest=self.ingest,
             surveys=self.surveys,
@@ -68,6 +68,6 @@ class DeviceServices:
     def stop(self) -> None:
         """Write the counts, and close the database."""
         try:
-            self.tallies.flush()
+            self.counters.flush()
         finally:
             self.database.close()
