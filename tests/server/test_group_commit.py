@@ -152,6 +152,21 @@ def test_past_the_bound_of_the_queue_a_report_is_refused(make, disk, run):
     assert run(fill()) == ([Outcome.ACCEPTED] * 2, ACCEPTED)
 
 
+def test_places_are_free_again_while_the_loop_is_busy(make, disk, run):
+    """Guards: with a queue shorter than the number of clients nearly every report was refused."""
+    commit = make(queue_reports=3)
+
+    async def busy():
+        first = commit.submit(arrivals(1, 2, 3))
+        deadline = time.monotonic() + 60
+        while commit.state.waiting:  # the loop does not run meanwhile
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        return await asyncio.gather(first, commit.submit(arrivals(4, 5, 6)))
+
+    assert run(busy()) == [[Outcome.ACCEPTED] * 3] * 2
+
+
 async def settled(commit, upload):
     return await commit.submit(upload)
 

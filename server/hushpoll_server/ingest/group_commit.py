@@ -1,9 +1,13 @@
-"""Group commit: what has arrived on the loop is stored by one thread in one durable transaction."""
+"""Group commit: what has arrived on the loop is stored by one thread in one durable transaction.
+
+The thread itself takes the next group and frees the places of the last one. If the event loop did,
+a queue that is shorter than the number of clients would stay full while the loop answers thousands
+of ready sockets, and almost every report would be refused although the disk is idle.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import queue
 import threading
 import time
 from collections import deque
@@ -63,9 +67,10 @@ class GroupCommit:
     """Stores reports in groups and acknowledges each only after its commit.
 
     A report that arrives alone is committed at once. While a commit lasts, the next group forms by
-    itself; after a group of several the next one waits for company, for two milliseconds at most.
-    Where a group cannot be stored, each of its requests is tried by itself, so that only the one at
-    fault is refused. Nothing is acknowledged that was not committed.
+    itself; after a group of several the next one waits for company, for two milliseconds at most:
+    clients that were just answered send their next reports within this time. Where a group cannot
+    be stored, each of its requests is tried by itself, so that only the one at fault is refused.
+    Nothing is acknowledged that was not committed.
 
     Parameters
     ----------
@@ -97,18 +102,19 @@ class GroupCommit:
         self._group_reports = group_reports
         self._queue_reports = queue_reports
         self._metrics = metrics
-        # The loop's own; nothing of it is touched by the thread.
+        # What the loop and the thread share, guarded by the condition. The thread alone removes
+        # requests from the front of `_arrived`, and the loop when it gives up.
+        self._condition = threading.Condition(threading.Lock())
         self._arrived: deque[_Job] = deque()
         self._group: list[_Job] = []
         self._waiting = 0
-        self._late: asyncio.TimerHandle | None = None
-        # Set while a group waits for company, until as many as the group before have arrived.
-        self._gathering: asyncio.TimerHandle | None = None
+        # How many requests wake the thread.
         self._wanted = 1
         self._stopping = False
+        # When the present group was taken, in seconds of the monotonic clock.
+        self._taken: float | None = None
+        self._watch: asyncio.TimerHandle | None = None
         self._failure: str | None = None
-        # One group at a time; None ends the thread.
-        self._groups: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -141,15 +147,14 @@ class GroupCommit:
         loop = self._loop
         if loop is None or self._thread is None or not self._thread.is_alive():
             loop = self.start()
-        self._waiting += len(upload)
         settled: asyncio.Future[Outcomes | None] = loop.create_future()
-        self._arrived.append(_Job(upload, settled))
-        if self._gathering is not None:
-            if len(self._arrived) >= self._wanted:
-                self._hand_over(loop)
-        elif not self._group and len(self._arrived) == 1:
-            # What arrives with the same look at the sockets comes along.
-            loop.call_soon(self._hand_over, loop)
+        with self._condition:
+            self._waiting += len(upload)
+            self._arrived.append(_Job(upload, settled))
+            if len(self._arrived) == self._wanted:
+                self._condition.notify()
+        if self._watch is None:
+            self._watch = loop.call_later(ACKNOWLEDGE_SECONDS, self._give_up, loop)
         return settled
 
     def check_room(self, reports: int) -> None:
@@ -169,79 +174,94 @@ class GroupCommit:
 
     async def stop(self) -> None:
         """Store what has been submitted, refuse what comes after, and end the thread."""
-        self._stopping = True
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
         while self._waiting and self._thread is not None and self._thread.is_alive():
             await asyncio.sleep(0.01)
         if self._thread is not None:
-            self._groups.put(None)
             await asyncio.to_thread(self._thread.join, ACKNOWLEDGE_SECONDS)
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
 
-    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._gathering is not None:
-            self._gathering.cancel()
-            self._gathering = None
-        if self._group or not self._arrived:
-            return
-        group, size = self._group, 0
-        while self._arrived and size < self._group_reports:
-            group.append(self._arrived.popleft())
-            size += len(group[-1].upload)
-        self._late = loop.call_later(ACKNOWLEDGE_SECONDS, self._give_up)
-        self._groups.put(group)
-
-    def _give_up(self) -> None:
-        """Let every request go whose group, or the one before, takes too long."""
-        for job in (*self._group, *self._arrived):
+    def _give_up(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let every request go if the present group takes too long."""
+        with self._condition:
+            taken = self._taken
+            if taken is None:
+                left = ACKNOWLEDGE_SECONDS
+                late: list[_Job] = []
+            elif (left := taken + ACKNOWLEDGE_SECONDS - time.monotonic()) > 0:
+                late = []
+            else:
+                left = ACKNOWLEDGE_SECONDS
+                late = [*self._group, *self._arrived]
+                # Those of the group are the thread's until it ends.
+                self._waiting -= sum(len(job.upload) for job in self._arrived)
+                self._arrived.clear()
+            busy = bool(self._group or self._arrived)
+        for job in late:
             if not job.settled.done():
                 job.settled.set_exception(
                     unavailable(f"the report was not stored within {ACKNOWLEDGE_SECONDS:g} s")
                 )
-        # Those of the group are the thread's until it ends.
-        self._waiting -= sum(len(job.upload) for job in self._arrived)
-        self._arrived.clear()
-        if self._loop is not None:  # others may arrive while the group still lasts
-            self._late = self._loop.call_later(ACKNOWLEDGE_SECONDS, self._give_up)
+        self._watch = loop.call_later(left, self._give_up, loop) if busy else None
 
-    def _done(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        group: list[_Job],
-        found: list[Outcomes | None],
-    ) -> None:
-        if self._late is not None:
-            self._late.cancel()
-        for job, outcomes in zip(group, found, strict=True):
+    @staticmethod
+    def _settle(group: list[_Job], stored: list[Outcomes | None]) -> None:
+        """Tell the requests of a group what became of their reports; called on the loop."""
+        for job, outcomes in zip(group, stored, strict=True):
             if not job.settled.done():
                 job.settled.set_result(outcomes)
-        self._waiting -= sum(len(job.upload) for job in group)
-        self._wanted, self._group = len(group), []
-        if self._wanted > len(self._arrived) and self._wanted > 1 and not self._stopping:
-            # Clients that were just answered send their next reports within this time. Without it
-            # the first of them is a group of its own, and the others wait for a second commit.
-            self._gathering = loop.call_later(COMPANY_SECONDS, self._hand_over, loop)
-        else:
-            self._hand_over(loop)
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         """Work on the thread until it is told to end."""
         quiet_since = time.monotonic()
+        group: list[_Job] = []
         while True:
-            try:
-                group = self._groups.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
+            group = self._next_group(len(group))
+            if not group:
                 self._contained()
+                if self._stopping:
+                    return
                 continue
-            if group is None:
-                self._contained()
-                return
-            found: list[Outcomes | None] = [None] * len(group)
+            stored: list[Outcomes | None] = [None] * len(group)
             try:
-                self._store(group, found)
+                self._store(group, stored)
             finally:  # whatever ends the thread, no request waits for it in vain
-                loop.call_soon_threadsafe(self._done, loop, group, found)
+                with self._condition:
+                    self._waiting -= sum(len(job.upload) for job in group)
+                    self._group, self._taken = [], None
+                loop.call_soon_threadsafe(self._settle, group, stored)
             if time.monotonic() - quiet_since >= 2 * IDLE_SECONDS:
                 quiet_since = time.monotonic()
                 self._contained()
+
+    def _next_group(self, last: int) -> list[_Job]:
+        """Wait for reports; return none after half a second, or if it is time to end.
+
+        Parameters
+        ----------
+        last : int
+            Requests of the group before, whose clients may send their next reports now.
+        """
+        with self._condition:
+            if last > 1:
+                self._wait_for(last, COMPANY_SECONDS)
+            self._wait_for(1, IDLE_SECONDS)
+            size = 0
+            while self._arrived and size < self._group_reports:
+                self._group.append(self._arrived.popleft())
+                size += len(self._group[-1].upload)
+            self._taken = time.monotonic() if self._group else None
+            return self._group
+
+    def _wait_for(self, requests: int, seconds: float) -> None:
+        self._wanted = requests
+        self._condition.wait_for(
+            lambda: len(self._arrived) >= requests or self._stopping, timeout=seconds
+        )
 
     def _store(self, group: list[_Job], found: list[Outcomes | None]) -> None:
         uploads = [job.upload for job in group]
