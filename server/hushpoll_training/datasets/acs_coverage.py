@@ -108,7 +108,7 @@ def _prepared(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     try:
         from folktables import ACSDataSource, ACSPublicCoverage
     except ModuleNotFoundError as error:
-        raise MissingExtra("train", "reading ACSCoverage") from error
+        raise MissingExtra("acs", "reading ACSCoverage") from error
     with tempfile.TemporaryDirectory() as root:
         # folktables finds a file that it has downloaded by this place, and downloads unchecked.
         place = Path(root) / YEAR / HORIZON / PERSONS

@@ -1,11 +1,12 @@
 """ACSCoverage: folktables' filter and the paper's cleaning, by hand and on the paper's own rows."""
 
 import csv
+import sys
 import zipfile
 
 import pytest
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_training.datasets.acs_coverage import RECIPE, clean
 
 # Columns of the bureau's file that folktables uses; the real one has some 280.
@@ -160,3 +161,9 @@ def test_an_archive_without_the_person_file_is_named(tmp_path):
         stream.writestr("psam_h01.csv", "")
     with pytest.raises(InvalidParameter, match=r"does not hold a whole psam_p48\.csv"):
         clean(path)
+
+
+def test_without_folktables_the_error_names_its_extra(write, people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "folktables", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'hushpoll-server\[acs\]'"):
+        clean(write(people))
