@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
-    from hushpoll_client.device.entry import Entry
-    from hushpoll_client.device.ledger import Ledger
-    from hushpoll_client.faults import ConsentMissing, OutboxFull, StorageError
-    from hushpoll_client.respondent.outcome import Outcome
-    from hushpoll_client.respondent.preview import ClearLine, PerturbedLine, Preview
-    from hushpoll_client.respondent.randomization import randomize
-    from hushpoll_client.respondent.receipt import Receipt, ReportNotSent
-    from hushpoll_client.respondent.report import Report
-    from hushpoll_client.respondent.survey_client import SurveyClient
+    from hushpoll_client.device.ledger import Entry, Ledger
+    from hushpoll_client.device.outcomes import (
+        ConsentMissing,
+        OutboxFull,
+        Outcome,
+        Receipt,
+        ReportNotSent,
+        StorageError,
+    )
+    from hushpoll_client.device.preview import ClearLine, PerturbedLine, Preview
+    from hushpoll_client.device.randomization import Report, randomize
+    from hushpoll_client.device.survey_client import SurveyClient
     from hushpoll_protocols.errors import (
         BudgetExhausted,
         HushpollError,
@@ -60,28 +63,28 @@ __all__ = [
 
 _HOME = {
     "BudgetExhausted": "hushpoll_protocols.errors",
-    "ClearLine": "hushpoll_client.respondent.preview",
+    "ClearLine": "hushpoll_client.device.preview",
     "ClientConfig": "hushpoll_client.config",
-    "ConsentMissing": "hushpoll_client.faults",
-    "Entry": "hushpoll_client.device.entry",
+    "ConsentMissing": "hushpoll_client.device.outcomes",
+    "Entry": "hushpoll_client.device.ledger",
     "HushpollError": "hushpoll_protocols.errors",
     "InvalidParameter": "hushpoll_protocols.errors",
     "Ledger": "hushpoll_client.device.ledger",
     "MalformedRecord": "hushpoll_protocols.errors",
     "ManifestRefused": "hushpoll_protocols.errors",
     "MissingExtra": "hushpoll_protocols.errors",
-    "Outcome": "hushpoll_client.respondent.outcome",
-    "OutboxFull": "hushpoll_client.faults",
-    "PerturbedLine": "hushpoll_client.respondent.preview",
-    "Preview": "hushpoll_client.respondent.preview",
+    "Outcome": "hushpoll_client.device.outcomes",
+    "OutboxFull": "hushpoll_client.device.outcomes",
+    "PerturbedLine": "hushpoll_client.device.preview",
+    "Preview": "hushpoll_client.device.preview",
     "Published": "hushpoll_shared.survey.published",
-    "Receipt": "hushpoll_client.respondent.receipt",
-    "Report": "hushpoll_client.respondent.report",
-    "ReportNotSent": "hushpoll_client.respondent.receipt",
-    "StorageError": "hushpoll_client.faults",
-    "SurveyClient": "hushpoll_client.respondent.survey_client",
+    "Receipt": "hushpoll_client.device.outcomes",
+    "Report": "hushpoll_client.device.randomization",
+    "ReportNotSent": "hushpoll_client.device.outcomes",
+    "StorageError": "hushpoll_client.device.outcomes",
+    "SurveyClient": "hushpoll_client.device.survey_client",
     "TransportError": "hushpoll_protocols.errors",
-    "randomize": "hushpoll_client.respondent.randomization",
+    "randomize": "hushpoll_client.device.randomization",
 }
 
 

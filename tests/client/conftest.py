@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from hushpoll_client.delivery.retry import Pacing
+from hushpoll_client.delivery.timing import Pacing
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 

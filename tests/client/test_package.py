@@ -117,6 +117,6 @@ def test_the_client_side_imports_nothing_of_the_server_side():
 
 
 def test_every_module_can_be_imported_alone():
-    assert "hushpoll_client.respondent.survey_client" in MODULES
+    assert "hushpoll_client.device.survey_client" in MODULES
     for name in MODULES:
         importlib.import_module(name)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hushpoll_client.respondent.preview import build_preview
-from hushpoll_client.respondent.sentences import (
+from hushpoll_client.device.preview import build_preview
+from hushpoll_client.device.sentences import (
     factor,
     guess_sentence,
     protection_of_question,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, OnLook, wait_for
-from hushpoll_client.config import ClientConfig
-from hushpoll_client.delivery.endpoint import Endpoint
+from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 from hushpoll_shared.spelling.canonical import canonical_json
@@ -24,7 +23,7 @@ from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE, ch
 if TYPE_CHECKING:
     import requests
 
-    from hushpoll_client.delivery.retry import Pacing
+    from hushpoll_client.delivery.timing import Pacing
 
 _JOB_ID = re.compile("[0-9A-Za-z_-]{1,64}")
 

@@ -10,8 +10,8 @@ import click
 
 from hushpoll_client.cli.device_options import AT_A_TERMINAL, ledger_option
 from hushpoll_client.cli.interview import interview
-from hushpoll_client.device.entry import Entry
-from hushpoll_client.respondent.survey_client import SurveyClient
+from hushpoll_client.device.ledger import Entry
+from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from hushpoll_client.respondent.sentences import protection_of_question
+from hushpoll_client.device.sentences import protection_of_question
 from hushpoll_shared.spelling.text import printable
 
 if TYPE_CHECKING:

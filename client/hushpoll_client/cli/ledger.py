@@ -11,7 +11,7 @@ import click
 from hushpoll_client.cli.device_options import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.consent import survey_digest
 from hushpoll_client.device.ledger import Ledger
-from hushpoll_client.faults import Losses
+from hushpoll_client.device.outcomes import Losses
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
@@ -91,12 +91,12 @@ def withdraw(name: str, path: Path, as_json: bool) -> None:
 @reports_errors
 def send(seconds: float, path: Path, as_json: bool) -> None:
     """Send the reports that wait."""
-    from hushpoll_client.delivery.retry import Pacing
-    from hushpoll_client.delivery.sender import sender_of
+    from hushpoll_client.delivery.timing import Pacing
+    from hushpoll_client.device.device import device_file
 
     _existing(path)
     losses = Losses("", None)
-    sender = sender_of(path, AT_A_TERMINAL, Pacing())
+    sender = device_file(path, AT_A_TERMINAL, Pacing())
     sender.join(losses)
     try:
         sender.flush(seconds)

@@ -16,7 +16,7 @@ from hushpoll_client.cli.options import (
     url_option,
     version_option,
 )
-from hushpoll_client.respondent.preview import build_preview
+from hushpoll_client.device.preview import build_preview
 from hushpoll_shared.cli.terminal import emit, emit_answer, json_option, reports_errors
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection

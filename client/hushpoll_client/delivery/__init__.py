@@ -1,1 +1,1 @@
-"""How reports reach their server: connections, deadlines, retries, and the thread that sends."""
+"""Requests to a server: connections, retries and deadlines."""

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from hushpoll_client.config import ClientConfig
-from hushpoll_client.delivery.deadlines import (
+from hushpoll_client.config import ClientConfig, Endpoint
+from hushpoll_client.delivery.timing import (
     SLOWEST_BYTES_PER_SECOND,
     Deadline,
+    Pacing,
+    RetryHint,
     left,
     passed,
+    with_retries,
     within,
 )
-from hushpoll_client.delivery.endpoint import Endpoint
-from hushpoll_client.delivery.retry import Pacing, RetryHint, with_retries
-from hushpoll_client.delivery.sessions import Sessions, load_network
+from hushpoll_client.threads import unforked
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, exception_from
 
@@ -35,6 +40,12 @@ T = TypeVar("T")
 
 _log = logging.getLogger("hushpoll_client")
 
+# Requests, and all modules that it and this package import with the first request only.
+_NETWORK: Final = (
+    *("requests", "email.utils", "http.cookiejar"),
+    *("encodings.ascii", "encodings.idna", "encodings.latin_1"),
+    "hushpoll_client.delivery.connections",
+)
 # Requests takes no limit of 0; a deadline that is over is noticed at once all the same.
 _SHORTEST_WAIT_SECONDS: Final = 0.001
 
@@ -68,6 +79,56 @@ class Answer:
                 retryable=False,
                 status=self.status,
             ) from None
+
+
+def load_network() -> None:
+    """Import all that a request needs; a fork waits until that is done."""
+    if not all(name in sys.modules for name in _NETWORK):
+        with unforked():
+            for name in _NETWORK:
+                import_module(name)
+
+
+class Sessions:
+    """One session per thread and process, opened when first used.
+
+    Parameters
+    ----------
+    shared : requests.Session or None
+        A session to use instead of all of these; its owner closes it and uses it in one thread.
+        The adapters that Requests gave it are replaced by some that keep to our deadlines.
+    """
+
+    def __init__(self, shared: requests.Session | None = None) -> None:
+        if shared is not None:
+            from hushpoll_client.delivery.connections import mount_timed
+
+            mount_timed(shared)
+        self._shared = shared
+        self._own = threading.local()
+
+    def current(self) -> requests.Session:
+        """Return the session of this thread in this process."""
+        if self._shared is not None:
+            return self._shared
+        # A child of a fork must not write into its parent's connections.
+        if getattr(self._own, "pid", None) != os.getpid():
+            self._own.session = None
+            self._own.pid = os.getpid()
+        session: requests.Session | None = self._own.session
+        if session is None:
+            load_network()
+            from hushpoll_client.delivery.connections import new_session
+
+            session = self._own.session = new_session()
+        return session
+
+    def close(self) -> None:
+        """Close this thread's own session; `current` then opens a new one."""
+        session = getattr(self._own, "session", None)
+        if session is not None:
+            self._own.session = None
+            session.close()
 
 
 class Transport:

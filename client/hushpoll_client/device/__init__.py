@@ -1,1 +1,1 @@
-"""What a device keeps in its file: consent, pinned surveys, the ledger of epsilon, the outbox."""
+"""The respondent's side: consent, preview, randomisation, ledger, outbox of waiting reports."""

@@ -19,8 +19,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hushpoll_client.device.forks import guard
-from hushpoll_client.faults import StorageError
+from hushpoll_client.device.outcomes import StorageError
+from hushpoll_client.threads import guard
 
 _FORMAT: Final = 2
 _BUSY_SECONDS: Final = 5.0

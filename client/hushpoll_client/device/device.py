@@ -1,40 +1,46 @@
-"""What one device keeps for its respondent: consents, pins, ledger and outbox, and who sends it."""
+"""One respondent's file as a `SurveyClient` uses it, and what all clients of that file share.
+
+The clients of one file in one process share its connections, its outbox and one thread that sends:
+so a hundred surveys of an app open no hundred connections and start no hundred threads. Processes
+share the file alone; claims in the outbox keep them from sending the same report at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
+from weakref import WeakSet, WeakValueDictionary
 
-from hushpoll_client.delivery.delivery import is_final
-from hushpoll_client.delivery.sender import sender_of
-from hushpoll_client.device.consent import Consent, missing
+from hushpoll_client.delivery.timing import within
+from hushpoll_client.device.consent import Consent, Pins, missing
+from hushpoll_client.device.database import Database
 from hushpoll_client.device.ledger import Ledger, Place
-from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed
-from hushpoll_client.device.pins import Pins
-from hushpoll_client.faults import Losses, OnLoss, StorageError
+from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox, is_final
+from hushpoll_client.device.outcomes import Losses, OnLoss, StorageError
+from hushpoll_client.threads import SendingThread, guard
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
-    from hushpoll_client.delivery.retry import Pacing, RetryHint
+    from hushpoll_client.delivery.timing import Pacing, RetryHint
     from hushpoll_client.delivery.transport import Transport
-    from hushpoll_client.device.limits import Limits
-    from hushpoll_client.respondent.report import Report
+    from hushpoll_client.device.consent import Limits
+    from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
 
 
 class Device:
-    """One survey's view of the file that a device keeps.
+    """The part of a device's file that belongs to one survey.
 
     Parameters
     ----------
     path : str or Path
         The file.
     server, survey : str
-        Which survey.
+        The survey, and the address of its server.
     version : int or None
-        The version that is asked for.
+        The version that the app asks for; None for the newest.
     token : str or None
         The respondent's single-use token.
     limits : Limits
@@ -44,7 +50,7 @@ class Device:
     pacing : Pacing
         Source of time and jitter.
     on_loss : callable or None
-        Told of every lost answer.
+        Called with the reason of every lost answer.
 
     Raises
     ------
@@ -79,20 +85,20 @@ class Device:
         self._place = Place(server, token, limits, config.outbox_limit)
         self._path = Path(path)
         self.losses = Losses(survey, on_loss)
-        self._sender = sender_of(self._path, config, pacing)
-        self._sender.join(self.losses)
-        quick, durable = self._sender.quick, self._sender.durable
+        self._file = device_file(self._path, config, pacing)
+        self._file.join(self.losses)
+        quick, durable = self._file.quick, self._file.durable
         self.consent = Consent(quick, durable)
         self.ledger = Ledger(quick, durable)
         self._pins = Pins(quick)
-        self._outbox = self._sender.outbox
-        self._delivery = self._sender.delivery
-        self.worker = self._sender.worker
+        self._outbox = self._file.outbox
+        self._delivery = self._file.delivery
+        self.thread = self._file.thread
 
     def open(self) -> None:
         """Open the file, if there is one, so that no answer has to wait for that."""
         if self._path.exists():
-            self._sender.quick.open()
+            self._file.quick.open()
 
     def consented(self) -> bool:
         """Whether the respondent agrees at this moment."""
@@ -107,8 +113,8 @@ class Device:
         raise missing(self._server, self._survey)
 
     def give_consent(self, statement: str | None) -> None:
-        """Keep that the respondent agrees."""
-        # The caller asked; that the file fails them is not their mistake.
+        """Store that the respondent agrees."""
+        # From now on a missing consent is a fault of the file, not the caller's mistake.
         self._unstored_consent = True
         now = self._pacing.now()
         self.consent.give(self._server, self._survey, statement=statement, now=now)
@@ -124,7 +130,7 @@ class Device:
         return self._pins.find(self._server, self._survey, self._version)
 
     def pin(self, published: Published) -> None:
-        """Keep the survey as the pin."""
+        """Store the survey as the pin."""
         self._pins.keep(self._server, self._version, published)
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
@@ -137,7 +143,7 @@ class Device:
         Raises
         ------
         TransportError
-            As the server or the network has it; also if another process is sending it all the time.
+            If the server or the network refuses it, or another process is sending it all the time.
         """
         return transport.attempts(
             lambda hint: self._send_once(report, transport, hint),
@@ -145,18 +151,18 @@ class Device:
         )
 
     def answered(self) -> None:
-        """Have sent what waits, soon and in the background."""
-        self._sender.join(self.losses)
-        self.worker.wake()
+        """Wake the thread that sends in the background."""
+        self._file.join(self.losses)
+        self.thread.wake()
 
     def flush(self, seconds: float) -> bool:
         """Send what waits, of any survey, for at most `seconds`; say whether nothing is left."""
-        self._sender.join(self.losses)
-        return self._sender.flush(seconds)
+        self._file.join(self.losses)
+        return self._file.flush(seconds)
 
     def close(self) -> None:
-        """Leave the file; its last client in this process stops sending and closes it."""
-        self._sender.leave(self.losses)
+        """Leave the file; the last client in this process stops the thread and closes the file."""
+        self._file.leave(self.losses)
 
     def _send_once(
         self, report: Report, transport: Transport, hint: RetryHint
@@ -190,3 +196,117 @@ class Device:
         except BaseException:
             self._outbox.release(claimed)
             raise
+
+
+# How much longer than its timeouts an exchange may last, on a busy computer for example.
+_LEASE_MARGIN_SECONDS: Final = 30.0
+# How often the background looks at a report that another thread or process is sending.
+_BACKGROUND_LOOK_SECONDS: Final = 0.5
+# A flush of 0 seconds still sends one report, and waits this long for the server's answer.
+_SHORTEST_FLUSH_SECONDS: Final = 1.0
+
+_databases: WeakValueDictionary[tuple[Path, bool], Database] = WeakValueDictionary()
+_files: WeakValueDictionary[tuple[Path, ClientConfig, Pacing], DeviceFile] = WeakValueDictionary()
+
+
+class DeviceFile:
+    """A device's file, opened by this process; made by `device_file`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    config : ClientConfig
+        Timeouts, delays and bounds.
+    pacing : Pacing
+        Source of time and jitter.
+
+    Attributes
+    ----------
+    quick, durable : Database
+        The two connections to the file.
+    outbox : Outbox
+        The reports that wait in it.
+    delivery : Delivery
+        Sends a report, from any thread.
+    thread : SendingThread
+        Sends reports in the background.
+    """
+
+    rank = 0
+
+    def __init__(self, path: Path, config: ClientConfig, pacing: Pacing) -> None:
+        self._config = config
+        self._pacing = pacing
+        self._users: WeakSet[Losses] = WeakSet()
+        self.quick, self.durable = _shared(path, durable=False), _shared(path, durable=True)
+        self.outbox = Outbox(
+            self.quick,
+            self.durable,
+            lease=config.connect_timeout + config.exchange_timeout + _LEASE_MARGIN_SECONDS,
+            now=pacing.now,
+        )
+        self.delivery = Delivery(self.outbox, self._lost, config=config, pacing=pacing)
+        self.thread = SendingThread(self._background_step, exit_patience=config.exit_patience)
+        guard(self)
+
+    def join(self, user: Losses) -> None:
+        """Count ``user`` among the clients of the file, and report its losses to it."""
+        self._users.add(user)
+
+    def leave(self, user: Losses) -> None:
+        """Remove ``user``; the last to leave ends the thread and closes the file."""
+        self._users.discard(user)
+        if not self._users:
+            self.thread.stop(self._config.exit_patience)
+            self.delivery.close()
+            self.quick.close()
+            self.durable.close()
+
+    def before_fork(self) -> None:
+        """Do nothing: the shared objects guard themselves."""
+
+    def after_fork_in_parent(self) -> None:
+        """Do nothing."""
+
+    def after_fork_in_child(self) -> None:
+        """Forget the users: some belong to threads that the child does not have."""
+        self._users = WeakSet()
+
+    def flush(self, seconds: float) -> bool:
+        """Send what waits, for at most `seconds`; say whether nothing is left."""
+        over = self._pacing.monotonic() + seconds
+        self.outbox.resume()
+        with within(max(seconds, _SHORTEST_FLUSH_SECONDS), f"the {seconds:.4g} s of this call"):
+            while (wait := self.delivery.step()) is not None:
+                left = over - self._pacing.monotonic()
+                if left <= 0 or wait > left:
+                    return self.outbox.waiting() == 0
+                if wait:
+                    self._pacing.sleep(min(wait, LOOK_AGAIN_SECONDS, left))
+        return True
+
+    def _background_step(self) -> float | None:
+        wait = self.delivery.step()
+        return max(wait, _BACKGROUND_LOOK_SECONDS) if wait else wait
+
+    def _lost(self, claimed: Claimed, reason: str, detail: str) -> None:
+        users = list(self._users)
+        # A report that an earlier run of the app left has no client of its own: all count it.
+        own = [user for user in users if user.survey == claimed.survey] or users
+        for user in own:
+            user.count(reason, detail)
+
+
+def device_file(path: Path, config: ClientConfig, pacing: Pacing) -> DeviceFile:
+    """Return this process's object for a file: one per path and configuration."""
+    key = (path.absolute(), config, pacing)
+    opened = _files.get(key)
+    # Two threads may both make one: each works, and one of them is shared from then on.
+    return _files.setdefault(key, DeviceFile(*key)) if opened is None else opened
+
+
+def _shared(path: Path, *, durable: bool) -> Database:
+    key = (path, durable)
+    opened = _databases.get(key)
+    return opened or _databases.setdefault(key, Database(path, durable=durable))

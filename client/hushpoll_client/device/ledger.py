@@ -1,25 +1,25 @@
-"""The ledger: what a device has answered and spent, per survey over all its versions and overall.
+"""The ledger: which survey versions a device has answered, and the epsilon it has spent on them.
 
-One row per answered version holds what refuses a second answer and shows that the first was given;
-until the server has taken the report, the report too, never an answer. The limits are checked,
-the answer is randomised and its epsilon charged in one transaction, so neither a second thread nor
-a second process nor a crash can randomise it again.
+Each answered version is one row, which refuses a second answer. It holds the report until the
+server has acknowledged it, and never an answer. One transaction checks the limits, randomises the
+answer, charges its epsilon and stores the report: so no second thread, no second process and no
+crash can randomise it again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hushpoll_client.device.consent import Consent, is_given, missing, survey_digest
 from hushpoll_client.device.database import Database
-from hushpoll_client.device.entry import Entry
-from hushpoll_client.faults import OutboxFull
-from hushpoll_client.respondent.report import Report
+from hushpoll_client.device.outcomes import OutboxFull
+from hushpoll_client.device.randomization import Report
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, ManifestRefused
 from hushpoll_shared.spelling.base64url import b64encode
@@ -27,8 +27,60 @@ from hushpoll_shared.spelling.base64url import b64encode
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-    from hushpoll_client.device.limits import Limits
+    from hushpoll_client.device.consent import Limits
     from hushpoll_shared.survey.published import Published
+
+State = Literal["waiting", "accepted", "refused", "withdrawn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answered version of a survey, as its respondent may read it.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of the published survey.
+    survey_digest : str
+        SHA-256 of the survey's name.
+    epsilon : Decimal
+        Epsilon charged for the answer.
+    state : {"waiting", "accepted", "refused", "withdrawn"}
+        ``refused`` by the server, for the reason of that name.
+    survey, version, server, reason : str, int or None
+        None once withdrawn; `reason` also where nothing was refused.
+    id : str or None
+        Id of the report, in base64url, by which the server refuses a repeat. None once withdrawn.
+    report : Report or None
+        The report that waits or was refused; None once acknowledged, or once withdrawn.
+    """
+
+    digest: str
+    survey_digest: str
+    epsilon: Decimal
+    state: State
+    survey: str | None
+    version: int | None
+    server: str | None
+    id: str | None
+    report: Report | None
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON, the report as the server takes it."""
+        return {
+            "digest": self.digest,
+            "survey_digest": self.survey_digest,
+            "epsilon": format_epsilon(self.epsilon),
+            "state": self.state,
+            "survey": self.survey,
+            "version": self.version,
+            "server": self.server,
+            "reason": self.reason,
+            "id": self.id,
+            "report": None if self.report is None else json.loads(self.report.to_json()),
+        }
+
 
 _ROWS: Final = """
 SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason
@@ -38,7 +90,7 @@ FROM answers ORDER BY rowid
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an answer goes, and under what rules it is stored.
+    """Where a report is sent, and the limits under which it is stored.
 
     Attributes
     ----------
@@ -62,7 +114,7 @@ class Place:
 
 
 class Ledger:
-    """What a device's file tells its respondent.
+    """The answers in a device's file.
 
     Parameters
     ----------
@@ -76,9 +128,9 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
-        """Open the ledger in the file ``path``, which is made if need be."""
-        where = Path(path)
-        return cls(Database(where, durable=False), Database(where, durable=True))
+        """Open the ledger in the file ``path``; a missing file is made."""
+        file = Path(path)
+        return cls(Database(file, durable=False), Database(file, durable=True))
 
     def entries(self) -> list[Entry]:
         """Return all entries in the order of answering."""
@@ -98,7 +150,7 @@ class Ledger:
             return _spent(connection, survey)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that the file holds about the respondent, as JSON; but no tokens."""
+        """Return all that the file holds about the respondent, without tokens, as JSON."""
         with self._quick.reading() as connection:
             consents = connection.execute(
                 "SELECT server, survey, given, statement FROM consents ORDER BY server, survey"
@@ -132,9 +184,9 @@ class Ledger:
         -------
         report : Report or None
             The one report of this version, whatever was answered later. None if the server has
-            taken it: it is not kept then.
+            acknowledged it, since it is deleted then.
         new : bool
-            Whether it was drawn now.
+            Whether this call drew the report.
 
         Raises
         ------
@@ -187,7 +239,7 @@ def _state(connection: Connection, published: Published) -> str | None:
 
 
 def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
-    """Return the report of an answered version, which is to be sent (again) unless it was taken."""
+    """Make the report of an answered version wait again; return None if it was acknowledged."""
     if state == "withdrawn":
         raise BudgetExhausted(
             f"the answer to survey {published.name!r} version {published.version} was withdrawn; "
@@ -195,7 +247,7 @@ def _again(connection: Connection, state: str, published: Published, place: Plac
         )
     if state == "accepted":
         return None
-    # Asked again, or by another server: the same bytes are sent (again).
+    # The respondent answers again, or another server asks: the same bytes are sent.
     connection.execute(
         "UPDATE answers SET state = 'waiting', server = ?, token = ?, reason = NULL "
         "WHERE digest = ?",
@@ -259,7 +311,8 @@ def _spent(connection: Connection, survey: str | None) -> Decimal:
     return _epsilon(units)
 
 
-# Whole numbers of 1e-12: a sum of decimals would depend on the host app's decimal context.
+# Epsilons are stored as multiples of 1e-12, since a sum of decimals would depend on the host app's
+# decimal context.
 def _epsilon(units: int) -> Decimal:
     return Decimal(format_epsilon(Decimal(f"{units}e-12")))
 

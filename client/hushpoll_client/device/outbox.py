@@ -1,24 +1,36 @@
-"""The outbox: reports that wait to be sent, and who is sending which.
+"""The outbox: reports that wait to be sent, which process is sending which, and how one is sent.
 
 It holds perturbed bytes only. A report is claimed before it is sent, for a time that outlasts any
-exchange: other threads and processes leave it alone, and take it over if its process died. The
-claim is a durable commit, so nothing leaves a device before it is on the device's disk.
+exchange. Other threads and processes leave a claimed report alone, and take it over if its process
+has died. The claim is a durable commit: nothing leaves a device before it is on the device's disk.
+
+The same bytes are sent every time, until the server itself acknowledges or refuses the report. A
+network that is down, a certificate that cannot be trusted, a redirect or a login page in between
+only make the report wait.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from hushpoll_client.faults import StorageError
+from hushpoll_client.config import Endpoint
+from hushpoll_client.delivery.timing import Pacing, RetryHint
+from hushpoll_client.delivery.transport import Sessions, Transport
+from hushpoll_client.device.outcomes import StorageError, acknowledgement
+from hushpoll_protocols.errors import HushpollError, TransportError
+from hushpoll_shared.wire.problems import PROBLEMS, problem_from
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    from hushpoll_client.config import ClientConfig
     from hushpoll_client.device.database import Database
 
 LONGEST_PAUSE: Final = 86_400.0
@@ -27,8 +39,8 @@ LONGEST_PAUSE: Final = 86_400.0
 LOOK_AGAIN_SECONDS: Final = 0.05
 """How soon to look again at a report that another thread or process is sending."""
 
-# A claim further ahead than any lease was made by a clock that has since been set back; another
-# process may have longer timeouts, and its clock may be read a little later.
+# A claim that ends later than any lease was made before the clock was set back. Twice the lease is
+# allowed, because another process may have longer timeouts and reads its clock a little later.
 _FREE: Final = "(claimed_until <= :now OR claimed_until > :now + 2 * :lease)"
 _OPEN: Final = (
     "server NOT IN (SELECT server FROM servers "
@@ -48,7 +60,7 @@ FROM answers LEFT JOIN servers USING (server) WHERE state = 'waiting'
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Claimed:
-    """A report that this process alone is sending; its repr shows neither report nor token."""
+    """A report that only this process sends now; its repr shows neither report nor token."""
 
     digest: str
     survey: str
@@ -71,7 +83,7 @@ class Outbox:
     lease : float
         Seconds that a claim lasts; longer than any exchange.
     now : callable
-        Tells the time, aware.
+        Returns the time, with its zone.
     """
 
     def __init__(
@@ -83,24 +95,25 @@ class Outbox:
         self._now = now
 
     def claim(self, digest: str | None = None) -> Claimed | float | None:
-        """Claim the report that was tried least, of a server that is not left alone for now.
+        """Claim the report with the fewest attempts, of a server that is not paused.
 
         Parameters
         ----------
         digest : str or None
-            Claim this one, whatever its server asked for.
+            Claim the report of this survey, even if its server is paused.
 
         Returns
         -------
         Claimed, float or None
-            Or the seconds until there may be one to claim, more than 0; or None: nothing waits.
+            The report; or the seconds until there may be one to claim, more than 0; or None if
+            no report waits.
         """
-        # Looking costs no durable commit.
+        # A look without a claim needs no durable commit.
         with self._quick.reading() as connection:
-            now, given = self._moment(digest)
+            now, values = self._values(digest)
             orphans = _orphans(connection)
-            if not orphans and connection.execute(_NEXT, given).fetchone() is None:
-                (soonest,) = connection.execute(_SOONEST, given).fetchone()
+            if not orphans and connection.execute(_NEXT, values).fetchone() is None:
+                (soonest,) = connection.execute(_SOONEST, values).fetchone()
                 return None if soonest is None else max(soonest - now, 0.001)
         owner = f"{os.getpid()}-{os.urandom(8).hex()}"
         with self._durable.transaction() as connection:
@@ -108,20 +121,21 @@ class Outbox:
                 "UPDATE answers SET claimed_by = NULL, claimed_until = 0 WHERE claimed_by = ?",
                 orphans,
             )
-            # Told anew: by a time from before the wait for other writers, their claims lie ahead.
-            now, given = self._moment(digest)
-            row = connection.execute(_NEXT, given).fetchone()
+            # The time is read again: the transaction may have waited for other writers, whose
+            # claims would lie in the future.
+            now, values = self._values(digest)
+            row = connection.execute(_NEXT, values).fetchone()
             if row is None:
                 return LOOK_AGAIN_SECONDS
-            found, survey, server, report, token = row
+            digest, survey, server, report, token = row
             connection.execute(
                 "UPDATE answers SET claimed_by = ?, claimed_until = ?, attempts = attempts + 1 "
                 "WHERE digest = ?",
-                (owner, now + self._lease, found),
+                (owner, now + self._lease, digest),
             )
-        return Claimed(found, survey, server, report, token, owner)
+        return Claimed(digest, survey, server, report, token, owner)
 
-    def _moment(self, digest: str | None) -> tuple[float, dict[str, object]]:
+    def _values(self, digest: str | None) -> tuple[float, dict[str, object]]:
         now = self._now().timestamp()
         return now, {
             "now": now,
@@ -132,10 +146,10 @@ class Outbox:
         }
 
     def settle(self, claimed: Claimed, *, refused: str | None = None) -> None:
-        """Keep that the server has taken the report, or why it refused it for good.
+        """Store that the server has acknowledged the report, or why it refused it for good.
 
-        A report that was taken is deleted. Once nothing waits any more, the file's log, which
-        still has it, is emptied too; where another process is reading, the next one does that.
+        An acknowledged report is deleted. Once no report waits, the file's log, which still has
+        it, is emptied too; if another process is reading just then, the next call does that.
         """
         state = "accepted" if refused is None else "refused"
         with self._quick.transaction() as connection:
@@ -152,12 +166,12 @@ class Outbox:
                 self._durable.empty_log()
 
     def release(self, claimed: Claimed) -> None:
-        """Give the report back unsent."""
+        """End the claim of a report that was not sent."""
         with self._quick.transaction() as connection:
             _release(connection, claimed)
 
     def failures(self, server: str) -> int:
-        """Return how often in a row ``server`` took nothing."""
+        """Return how many attempts in a row ``server`` has failed."""
         with self._quick.reading() as connection:
             row = connection.execute(
                 "SELECT failures FROM servers WHERE server = ?", (server,)
@@ -165,16 +179,16 @@ class Outbox:
         return 0 if row is None else int(row[0])
 
     def postpone(self, claimed: Claimed, *, seconds: float, asked: bool) -> None:
-        """Give the report back, and leave its server alone for a while.
+        """End the claim, and pause the report's server.
 
         Parameters
         ----------
         claimed : Claimed
-            What could not be sent.
+            The report that could not be sent.
         seconds : float
-            For how long, at most a day.
+            Length of the pause, at most a day.
         asked : bool
-            Whether the server asked for it; `resume` then waits too.
+            Whether the server asked for the pause; `resume` does not end it then.
         """
         resume_at = self._now().timestamp() + min(seconds, LONGEST_PAUSE)
         with self._quick.transaction() as connection:
@@ -186,12 +200,12 @@ class Outbox:
             )
 
     def resume(self) -> None:
-        """End the pauses that no server asked for, as when the network is back."""
+        """End the pauses that no server asked for."""
         with self._quick.transaction() as connection:
             connection.execute("UPDATE servers SET resume_at = 0 WHERE NOT asked")
 
     def waiting(self) -> int:
-        """Return how many reports wait, those that are being sent included."""
+        """Return how many reports wait, claimed ones included."""
         with self._quick.reading() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM answers WHERE state = 'waiting'"
@@ -208,7 +222,7 @@ class Outbox:
 
 
 def _orphans(connection: Connection) -> list[tuple[str]]:
-    """Return the claims of processes that are there no more."""
+    """Return the claims of processes that have ended."""
     claims = connection.execute(
         "SELECT claimed_by FROM answers WHERE state = 'waiting' AND claimed_by IS NOT NULL"
     )
@@ -216,7 +230,7 @@ def _orphans(connection: Connection) -> list[tuple[str]]:
 
 
 def _lives(pid: int) -> bool:
-    # Elsewhere signal 0 is not a question, and the lease has to run out.
+    # On other systems signal 0 is no harmless question, so the lease has to run out.
     if os.name != "posix" or pid == os.getpid():
         return True
     try:
@@ -234,3 +248,134 @@ def _release(connection: Connection, claimed: Claimed) -> None:
         "WHERE digest = ? AND claimed_by = ?",
         (claimed.digest, claimed.owner),
     )
+
+
+_log = logging.getLogger("hushpoll_client")
+
+
+class Delivery:
+    """Sends the reports of an outbox.
+
+    Parameters
+    ----------
+    outbox : Outbox
+        The reports that wait.
+    on_refusal : callable
+        Called for each report that a server refuses for good, with the report, a code, and words.
+    config : ClientConfig
+        Timeouts and delays.
+    pacing : Pacing
+        Source of time and jitter.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        on_refusal: Callable[[Claimed, str, str], object],
+        *,
+        config: ClientConfig,
+        pacing: Pacing,
+    ) -> None:
+        self._outbox = outbox
+        self._on_refusal = on_refusal
+        self._config = config
+        self._pacing = pacing
+        self._sessions = Sessions()
+
+    def step(self) -> float | None:
+        """Send one report, if there is one to send now.
+
+        Returns
+        -------
+        float or None
+            Seconds after which to call again, 0 for at once; None if nothing waits.
+
+        Raises
+        ------
+        StorageError
+            If the device's file cannot be used.
+        """
+        claimed = self._outbox.claim()
+        if not isinstance(claimed, Claimed):
+            return claimed
+        hint = RetryHint()
+        try:
+            self.carry(claimed, hint)
+        except HushpollError as error:
+            if not is_final(error):
+                self._postpone(claimed, error, hint)
+        except BaseException:
+            self._outbox.release(claimed)
+            raise
+        return 0.0
+
+    def carry(
+        self, claimed: Claimed, hint: RetryHint, transport: Transport | None = None
+    ) -> Literal["accepted", "duplicate"]:
+        """Send one claimed report once, and settle it if the server acknowledges or refuses it.
+
+        Parameters
+        ----------
+        claimed : Claimed
+            The report; the caller ends its claim if this raises an error that is not final.
+        hint : RetryHint
+            Gets the server's ``Retry-After``.
+        transport : Transport or None
+            What sends it; by default a transport with one connection per thread.
+
+        Raises
+        ------
+        HushpollError
+            If the report was not acknowledged; `is_final` tells whether it is refused for good.
+        """
+        try:
+            transport = transport or Transport(
+                Endpoint.parse(claimed.server),
+                token=claimed.token,
+                config=self._config,
+                session=self._sessions.current(),
+                pacing=self._pacing,
+            )
+            answer = transport.post(
+                *("surveys", claimed.survey, "reports"),
+                body=claimed.report.encode(),
+                media_type=JSON_MEDIA_TYPE,
+                retry=False,
+                hint=hint,
+            )
+            status = acknowledgement(answer)
+        except HushpollError as error:
+            if is_final(error):
+                self._refused(claimed, error)
+            raise
+        self._outbox.settle(claimed)
+        return status
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self._sessions.close()
+
+    def _refused(self, claimed: Claimed, error: HushpollError) -> None:
+        problem = error.problem if isinstance(error, TransportError) else problem_from(error)
+        code = (problem or {}).get("code")
+        # Only known codes are counted, so that a server cannot make up any number of reasons.
+        known = isinstance(code, str) and code in PROBLEMS
+        reason = str(code) if known else f"status-{getattr(error, 'status', None)}"
+        self._outbox.settle(claimed, refused=reason)
+        self._on_refusal(claimed, reason, f"survey {claimed.survey}: {error}")
+
+    def _postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
+        failures = self._outbox.failures(claimed.server)
+        own = self._pacing.delay(self._config, failures)
+        wait = max(own, hint.seconds or 0.0)
+        self._outbox.postpone(claimed, seconds=wait, asked=hint.seconds is not None)
+        _log.info("%s; trying again in %.0f s", error, wait)
+
+
+def is_final(error: HushpollError) -> bool:
+    """Whether the server refuses a report for good, so that sending it again is useless."""
+    if isinstance(error, TransportError):
+        refuses = error.status is not None and not 200 <= error.status < 400
+        return refuses and not error.retryable
+    # Problems with exceptions of their own all name a fault of the report.
+    return True

@@ -1,6 +1,6 @@
 /**
  * The sentences that tell a respondent what perturbed answers reveal: word for word those of
- * `hushpoll_client/respondent/sentences.py`, whose tests compute each number from the enumerated law of every protocol.
+ * `hushpoll_client/device/sentences.py`, whose tests compute each number from the enumerated law of every protocol.
  */
 
 import { oddsFactor, posteriorBounds } from "./odds.js";

@@ -14,7 +14,7 @@ from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst as hasty
 from hushpoll_client.cli.options import needed
-from hushpoll_client.respondent.pin import check_pin
+from hushpoll_client.device.consent import check_pin
 from hushpoll_fleet.behaviour.arrivals import Arrivals
 from hushpoll_fleet.behaviour.plan import Conduct
 from hushpoll_fleet.behaviour.poisoning import targets_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_client import ClientConfig, Published, Report, ReportNotSent, SurveyClient, randomize
-from hushpoll_client.delivery.retry import Pacing
-from hushpoll_client.delivery.sessions import new_session
+from hushpoll_client.delivery.connections import new_session
+from hushpoll_client.delivery.timing import Pacing
 from hushpoll_fleet.behaviour.misbehaviour import misversioned, poisoned_report
 from hushpoll_fleet.behaviour.plan import Conduct, Role
 from hushpoll_fleet.behaviour.shares import POISONERS, Behaviour

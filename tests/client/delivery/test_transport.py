@@ -5,10 +5,9 @@ import threading
 import pytest
 import requests
 
-from hushpoll_client.config import ClientConfig
-from hushpoll_client.delivery.endpoint import Endpoint
-from hushpoll_client.delivery.sessions import Sessions, new_session
-from hushpoll_client.delivery.transport import Transport
+from hushpoll_client.config import ClientConfig, Endpoint
+from hushpoll_client.delivery.connections import new_session
+from hushpoll_client.delivery.transport import Sessions, Transport
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 
 

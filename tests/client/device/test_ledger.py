@@ -107,7 +107,7 @@ def test_nothing_is_drawn_where_the_limit_forbids_it(path, draft, answers, monke
 
     client(path, version(draft, 1)).randomize(answers)
     late = client(path, version(draft, 2), max_epsilon_total=7)
-    monkeypatch.setattr("hushpoll_client.respondent.survey_client.draw", never)
+    monkeypatch.setattr("hushpoll_client.device.survey_client.draw", never)
     with pytest.raises(BudgetExhausted):
         late.randomize(answers)
     outcome = late.answer(answers)
@@ -193,7 +193,7 @@ def test_processes_randomise_once(path, published, answers):
 def test_a_crash_between_draw_and_store_spends_nothing(path, published, answers, place):
     # The process dies at once, as by kill -9: inside the transaction, or just after its commit.
     body = {
-        "before": "import hushpoll_client.respondent.survey_client as module\n"
+        "before": "import hushpoll_client.device.survey_client as module\n"
         "draw = module.draw\n"
         "module.draw = lambda *a: (draw(*a), os._exit(9))\n"
         "client.randomize(json.loads(answers))",

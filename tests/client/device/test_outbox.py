@@ -294,7 +294,7 @@ def test_a_claim_is_on_the_disk_before_anything_is_sent(
         steps.respond(201, ACCEPTED)(handler)
 
     monkeypatch.setattr("hushpoll_client.device.database.os.fsync", noticed)
-    durable = client._device._sender.durable._opened()
+    durable = client._device._file.durable._opened()
     durable.set_trace_callback(lambda text: order.append(text.split()[0]))
     server.play(answered)
     assert step(client) == 0.0
@@ -302,7 +302,7 @@ def test_a_claim_is_on_the_disk_before_anything_is_sent(
     assert order[:6] == ["BEGIN", "SELECT", "UPDATE", "COMMIT", "ledger.sqlite-wal", "sent"]
     modes = [
         one._opened().execute(f"PRAGMA {name}").fetchone()[0]
-        for one in (client._device._sender.quick, client._device._sender.durable)
+        for one in (client._device._file.quick, client._device._file.durable)
         for name in ("journal_mode", "synchronous")
     ]
     assert modes == ["wal", 1, "wal", 1]

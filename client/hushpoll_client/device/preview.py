@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hushpoll_client.respondent.sentences import (
+from hushpoll_client.device.sentences import (
     BARS,
     CLEAR_HINT,
     READING,
@@ -24,7 +24,7 @@ from hushpoll_shared.survey.protection import Level
 from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 
 if TYPE_CHECKING:
-    from hushpoll_client.respondent.randomization import Answers
+    from hushpoll_client.device.randomization import Answers
     from hushpoll_shared.survey.published import Published
 
 

@@ -1,48 +1,23 @@
-"""Where a `SurveyClient` keeps consent, pin and report: in its device's file or in memory."""
+"""What a `SurveyClient` without ``storage`` uses in place of the device's file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
-from hushpoll_client.respondent.receipt import acknowledgement
+from hushpoll_client.device.outcomes import Acknowledgement, acknowledgement
 from hushpoll_protocols.errors import BudgetExhausted
 
 if TYPE_CHECKING:
     from hushpoll_client.delivery.transport import Transport
-    from hushpoll_client.respondent.report import Report
+    from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
 
 
-class Keeping(Protocol):
-    """What a client asks of whoever keeps things for it."""
-
-    def check_consent(self) -> None:
-        """Raise `ConsentMissing` unless the respondent agrees at this moment."""
-        ...
-
-    def pinned(self) -> Published | None:
-        """Return the survey pinned earlier, if it is kept."""
-        ...
-
-    def pin(self, published: Published) -> None:
-        """Keep the survey as the pin."""
-        ...
-
-    def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
-        """Return the one report of this survey version, and whether it was drawn now.
-
-        It is None if the server has taken it and it is not kept.
-        """
-        ...
-
-    def send(self, report: Report, transport: Transport) -> Literal["accepted", "duplicate"]:
-        """Send a report until it is acknowledged, refused, or patience ends."""
-        ...
-
-
 class Memory:
-    """Keeps one report, for as long as the object lives; consent is the host app's affair.
+    """Randomises once and stores nothing; the host app has to ask for consent.
+
+    Its methods are those of `hushpoll_client.device.device.Device` that every client calls.
 
     Parameters
     ----------
@@ -55,21 +30,21 @@ class Memory:
         self._drawn = False
 
     def check_consent(self) -> None:
-        """Do nothing."""
+        """Do nothing: consent is the host app's to ask for."""
 
     def pinned(self) -> None:
-        """Know nothing of earlier."""
+        """Return None: no survey was stored."""
 
     def pin(self, published: Published) -> None:
-        """Do nothing: the client has it."""
+        """Do nothing: the client has the survey."""
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report, bool]:
-        """Draw, once.
+        """Draw a report, once.
 
         Raises
         ------
         BudgetExhausted
-            If it has drawn before.
+            If it has drawn one before.
         """
         if self._drawn:
             raise BudgetExhausted(
@@ -81,7 +56,7 @@ class Memory:
         self._drawn = True
         return report, True
 
-    def send(self, report: Report, transport: Transport) -> Literal["accepted", "duplicate"]:
+    def send(self, report: Report, transport: Transport) -> Acknowledgement:
         """Send a report until it is acknowledged or refused."""
         return transport.attempts(
             lambda hint: acknowledgement(

@@ -1,6 +1,6 @@
 """One respondent of one survey: fetch and pin, preview, randomise once, send those bytes.
 
-With ``storage``, all of it outlives the process: see `hushpoll_client.respondent.answering` for
+With ``storage``, all of it outlives the process: see `hushpoll_client.device.answering` for
 what a host app then calls.
 """
 
@@ -11,14 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.config import ClientConfig
-from hushpoll_client.device.limits import Limits
-from hushpoll_client.respondent.answering import Answering
-from hushpoll_client.respondent.discretion import discreet
-from hushpoll_client.respondent.keeping import Keeping, Memory
-from hushpoll_client.respondent.pin import check_pin
-from hushpoll_client.respondent.randomization import Answers, draw
-from hushpoll_client.respondent.receipt import Receipt, ReportNotSent
-from hushpoll_client.respondent.report import Report
+from hushpoll_client.device.answering import Answering
+from hushpoll_client.device.consent import Limits, check_pin
+from hushpoll_client.device.memory import Memory
+from hushpoll_client.device.outcomes import Receipt, ReportNotSent
+from hushpoll_client.device.randomization import Answers, Report, discreet, draw
 from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.survey.published import Published
@@ -29,10 +26,10 @@ if TYPE_CHECKING:
 
     import requests
 
-    from hushpoll_client.delivery.retry import Pacing
+    from hushpoll_client.delivery.timing import Pacing
     from hushpoll_client.device.device import Device
-    from hushpoll_client.faults import OnLoss
-    from hushpoll_client.respondent.preview import Preview
+    from hushpoll_client.device.outcomes import OnLoss
+    from hushpoll_client.device.preview import Preview
 
 _DEFAULT_CONFIG = ClientConfig()
 
@@ -126,7 +123,7 @@ class SurveyClient(Answering):
         self._has_token = token is not None
         self._config = config
         # The network side is loaded with the first client: offline use does without it.
-        from hushpoll_client.delivery.endpoint import Endpoint
+        from hushpoll_client.config import Endpoint
         from hushpoll_client.delivery.transport import Transport
 
         self._transport = Transport(
@@ -135,9 +132,9 @@ class SurveyClient(Answering):
         self._published: Published | None = None
         self._report: Report | None = None
         self._device: Device | None = None
-        self._keeping: Keeping = Memory(self.survey)
+        self._keeping: Device | Memory
         if storage is not None:
-            from hushpoll_client.delivery.retry import Pacing
+            from hushpoll_client.delivery.timing import Pacing
             from hushpoll_client.device.device import Device
 
             self._keeping = self._device = Device(
@@ -157,6 +154,8 @@ class SurveyClient(Answering):
                 "max_epsilon_total and on_loss need the device's file; give storage= a path",
                 field="storage",
             )
+        else:
+            self._keeping = Memory(self.survey)
         self._shipped = published is not None
         if published is not None:
             self._accept(published)
@@ -177,7 +176,7 @@ class SurveyClient(Answering):
         InvalidParameter
             If it is no such link, or ``digest=`` contradicts it.
         """
-        from hushpoll_client.delivery.endpoint import HostedLink
+        from hushpoll_client.config import HostedLink
 
         parsed = HostedLink.parse(link)
         digest = options.pop("digest", None)
@@ -272,7 +271,7 @@ class SurveyClient(Answering):
         ConsentMissing
             With ``storage``, if there are answers and no consent.
         """
-        from hushpoll_client.respondent.preview import build_preview
+        from hushpoll_client.device.preview import build_preview
 
         if answers is not None:
             self._keeping.check_consent()

@@ -134,7 +134,7 @@ def test_an_internal_fault_never_breaks_the_host(make, answers, monkeypatch, cap
     def broken(*_: object) -> None:
         raise RuntimeError("with an answer: Female")
 
-    monkeypatch.setattr("hushpoll_client.respondent.survey_client.draw", broken)
+    monkeypatch.setattr("hushpoll_client.device.survey_client.draw", broken)
     client = make()
     with caplog.at_level(logging.DEBUG):
         outcome = client.answer(answers)
@@ -154,12 +154,12 @@ def test_a_fault_in_the_background_is_seen_by_tests(make, server, steps, answers
     monkeypatch.setattr(client._device._delivery, "carry", broken)
     monkeypatch.setattr(quiet._device._delivery, "carry", broken)
     client.answer(answers)
-    until(lambda: client._device.worker._fault is not None)
+    until(lambda: client._device.thread._fault is not None)
     with pytest.raises(RuntimeError, match="background"):
         client.flush()
     assert quiet.flush(0) is False
-    client._device.worker.stop(60)
-    client._device.worker.take_fault()
+    client._device.thread.stop(60)
+    client._device.thread.take_fault()
 
 
 def test_a_failing_callback_is_the_hosts_affair(make, answers, caplog):
@@ -256,7 +256,7 @@ def test_a_fault_shows_none_either(make, answers, monkeypatch):
         secret = dict(answers)
         raise RuntimeError("draw") from KeyError(len(secret))
 
-    monkeypatch.setattr("hushpoll_client.respondent.survey_client.draw", broken)
+    monkeypatch.setattr("hushpoll_client.device.survey_client.draw", broken)
     with pytest.raises(RuntimeError, match="draw") as caught:
         make(STRICT).answer(answers)
     assert "Norway" not in locals_of(caught.value)

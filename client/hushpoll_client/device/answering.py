@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from hushpoll_client.faults import warn
-from hushpoll_client.respondent.discretion import discreet
-from hushpoll_client.respondent.outcome import CALLERS_MISTAKES, Outcome, outcome_of
+from hushpoll_client.device.outcomes import CALLERS_MISTAKES, Outcome, outcome_of, warn
+from hushpoll_client.device.randomization import discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.device.device import Device
     from hushpoll_client.device.ledger import Ledger
-    from hushpoll_client.respondent.randomization import Answers
-    from hushpoll_client.respondent.report import Report
+    from hushpoll_client.device.randomization import Answers, Report
     from hushpoll_shared.survey.published import Published
 
 R = TypeVar("R")
@@ -217,7 +215,7 @@ class Answering:
         return outcome
 
     def _raise_fault(self, device: Device) -> None:
-        fault = device.worker.take_fault()
+        fault = device.thread.take_fault()
         if fault is not None and self._config.raise_faults:
             raise fault
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from hushpoll_client.respondent.preview import build_preview
+from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 

@@ -1,12 +1,14 @@
-"""Connections of Requests that keep to the deadlines of `hushpoll_client.delivery.deadlines`.
+"""Sessions of Requests without cookies, whose exchanges end at the deadlines of `timing`.
 
-Requests bounds each wait for bytes. These connections bound all waits together: the request's
-bytes, the status line, the headers and the body.
+Requests limits each wait for bytes. These connections limit all waits together: those for the
+request's bytes, the status line, the headers and the body. This module imports Requests, so the
+rest of the client imports it with the first request only (`transport.load_network`).
 """
 
 from __future__ import annotations
 
 import socket
+from http.cookiejar import DefaultCookiePolicy
 from io import BufferedReader, RawIOBase
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,10 +18,23 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from hushpoll_client.delivery.deadlines import left
+from hushpoll_client.delivery.timing import left
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
+
+
+def new_session() -> Session:
+    """Return a keep-alive session that accepts no cookies and keeps to our deadlines."""
+    session = Session()
+    mount_timed(session)
+    refuse_cookies(session)
+    return session
+
+
+def refuse_cookies(session: Session) -> None:
+    """Make ``session`` keep no cookie of any server: a cookie would link one report to the next."""
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
 
 class TimedSocket:

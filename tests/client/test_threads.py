@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-import hushpoll_client.delivery.worker
+import hushpoll_client.threads
 from hushpoll_client import Ledger
-from hushpoll_client.delivery.worker import Worker
+from hushpoll_client.threads import SendingThread
 
-FORK_LOAD = Path(__file__).parents[1] / "fork_load.py"
+FORK_LOAD = Path(__file__).parent / "fork_load.py"
 ACCEPTED = {"status": "accepted"}
 
 
@@ -177,10 +177,10 @@ def test_the_thread_is_there_only_while_there_is_work(threads):
         calls.append(threading.current_thread())
         return None if len(calls) % 3 == 0 else 0.0
 
-    worker = Worker(step, exit_patience=1)
+    sender = SendingThread(step, exit_patience=1)
     assert threads() == []
     for expected in (3, 6):
-        worker.wake()
+        sender.wake()
         until(lambda expected=expected: len(calls) == expected)
         until(lambda: not threads())
     assert all(one.daemon for one in calls)
@@ -194,22 +194,22 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
         calls.append(1)
         return next(waits, None)
 
-    worker = Worker(step, exit_patience=1)
+    sender = SendingThread(step, exit_patience=1)
     for expected in (1, 2, 3):
-        worker.wake()
+        sender.wake()
         until(lambda expected=expected: len(calls) >= expected)
     until(lambda: not threads())
 
 
 def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
     """Guards: a step beside every answer held up the host app, which waits for the same locks."""
-    monkeypatch.setattr(hushpoll_client.delivery.worker, "_SETTLE_SECONDS", 600.0)
+    monkeypatch.setattr(hushpoll_client.threads, "_SETTLE_SECONDS", 600.0)
     calls = []
-    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    sender = SendingThread(lambda: calls.append(1), exit_patience=1)
     for _ in range(100):
-        worker.wake()
+        sender.wake()
     assert calls == []
-    worker.stop(60)
+    sender.stop(60)
     assert calls == [1]
 
 
@@ -222,9 +222,9 @@ def test_an_answer_does_not_wait_until_the_thread_runs(threads, monkeypatch):
         start(self)
 
     calls = []
-    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    sender = SendingThread(lambda: calls.append(1), exit_patience=1)
     monkeypatch.setattr(threading.Thread, "start", slow)
-    worker.wake()
+    sender.wake()
     # Had this thread waited, it would have waited in vain.
     may_run.set()
     until(lambda: calls == [1])
@@ -235,13 +235,13 @@ def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, mon
         raise RuntimeError("can't start new thread")
 
     calls = []
-    worker = Worker(lambda: calls.append(1), exit_patience=1)
+    sender = SendingThread(lambda: calls.append(1), exit_patience=1)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        worker.wake()
-        worker.stop(60)
+        sender.wake()
+        sender.stop(60)
     assert calls == []
-    worker.wake()
+    sender.wake()
     until(lambda: calls == [1])
 
 
@@ -256,14 +256,14 @@ def test_many_threads_wake_one(threads):
         active.pop()
         return None
 
-    worker = Worker(step, exit_patience=1)
-    wakers = [threading.Thread(target=lambda: [worker.wake() for _ in range(50)]) for _ in range(8)]
+    sender = SendingThread(step, exit_patience=1)
+    wakers = [threading.Thread(target=lambda: [sender.wake() for _ in range(50)]) for _ in range(8)]
     for one in wakers:
         one.start()
     for one in wakers:
         one.join()
     # The sender is started by another thread, which may not have run yet; stopping waits for both.
-    worker.stop(60)
+    sender.stop(60)
     assert threads() == []
     assert calls
     assert max(most) == 1
@@ -276,12 +276,12 @@ def test_stopping_ends_a_pause_and_waking_starts_again(threads):
         calls.append(1)
         return 600.0 if len(calls) < 2 else None
 
-    worker = Worker(step, exit_patience=1)
-    worker.wake()
+    sender = SendingThread(step, exit_patience=1)
+    sender.wake()
     until(lambda: calls)
-    worker.stop(60)
+    sender.stop(60)
     assert threads() == []
-    worker.wake()
+    sender.wake()
     until(lambda: len(calls) == 2)
 
 
@@ -295,7 +295,7 @@ def test_stopping_finishes_what_can_be_done_at_once(threads):
         time.sleep(0.002)
         return 0.0
 
-    worker = Worker(step, exit_patience=1)
-    worker.wake()
-    worker.stop(60)
+    sender = SendingThread(step, exit_patience=1)
+    sender.wake()
+    sender.stop(60)
     assert left == []

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from enumerated_law import Table, after, extremes, facts_about, pairs, tables
-from hushpoll_client.respondent.preview import build_preview
-from hushpoll_client.respondent.sentences import BELIEFS, protection_of_question
+from hushpoll_client.device.preview import build_preview
+from hushpoll_client.device.sentences import BELIEFS, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published

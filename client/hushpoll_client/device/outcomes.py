@@ -1,0 +1,205 @@
+"""How an answer ends: what `SurveyClient.answer`, `submit` and `send` return, raise and count.
+
+A caller's mistake is always raised. A fault of the disk, or of this package, must not break the
+host app: it is counted, and logged without its message. With ``ClientConfig.raise_faults``, as in
+tests, it is raised.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from hushpoll_protocols.errors import (
+    BudgetExhausted,
+    HushpollError,
+    InvalidParameter,
+    ManifestRefused,
+    TransportError,
+)
+from hushpoll_shared.wire.problems import problem_from
+
+if TYPE_CHECKING:
+    from hushpoll_client.delivery.transport import Answer
+    from hushpoll_client.device.randomization import Report
+
+OnLoss = Callable[[str], object]
+Acknowledgement = Literal["accepted", "duplicate"]
+Status = Literal["kept", "known", "refused", "failed"]
+
+
+class ConsentMissing(HushpollError):
+    """The respondent has not agreed, or no longer agrees; nothing was read and nothing was sent."""
+
+
+class StorageError(HushpollError):
+    """The device's own file cannot be read or written; nothing was randomised or sent."""
+
+
+class OutboxFull(StorageError):
+    """Too many reports wait to be sent; nothing was randomised."""
+
+
+class ReportNotSent(TransportError):
+    """A report that did not reach the server, or that the server refused.
+
+    Attributes
+    ----------
+    report : Report
+        The report. Send these same bytes again (`SurveyClient.send`) if ``retryable``; never
+        randomise the answers a second time.
+    """
+
+    def __init__(self, cause: HushpollError, report: Report) -> None:
+        if isinstance(cause, TransportError):
+            super().__init__(
+                str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
+            )
+        else:
+            # Other exceptions have no place for a code, so it is looked up in the problem table.
+            problem = problem_from(cause)
+            super().__init__(str(cause), retryable=False, status=problem["status"], problem=problem)
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The server's acknowledgement, given once the report is durable.
+
+    Attributes
+    ----------
+    status : {"accepted", "duplicate"}
+        Whether these bytes were new. Both mean that the report counts, once.
+    report : Report
+        What was sent.
+    known : bool
+        Whether that is the report of an earlier answer of this device, which `SurveyClient.submit`
+        found waiting: the answers given now were then neither randomised nor sent.
+    """
+
+    status: Acknowledgement
+    report: Report
+    known: bool = False
+
+
+def acknowledgement(answer: Answer) -> Acknowledgement:
+    """Return what the server's successful answer to a report says.
+
+    Raises
+    ------
+    TransportError
+        If it is no acknowledgement: the login page of a network comes with status 200 as well.
+        Retryable.
+    """
+    match answer.json():
+        case {"status": "accepted"}:
+            return "accepted"
+        case {"status": "duplicate"}:
+            return "duplicate"
+    raise TransportError(
+        "the answer does not acknowledge the report; check that the address is a hushpoll "
+        "server's, and that no network's login page is in between",
+        retryable=True,
+        status=answer.status,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one answer.
+
+    Attributes
+    ----------
+    status : {"kept", "known", "refused", "failed"}
+        ``kept``: randomised now, and stored to be sent. ``known``: this version was answered
+        before; that report stands, whatever was answered now. ``refused``: the owner's limits, the
+        pin or a full outbox forbid it. ``failed``: the device's file or this package did. In the
+        last two nothing was randomised, spent or sent.
+    reason : str or None
+        Stable code where refused or failed: ``budget``, ``manifest``, ``outbox-full``,
+        ``no-manifest``, ``storage``, ``internal``.
+    error : HushpollError or None
+        The same in words, with what to do about it.
+    """
+
+    status: Status
+    reason: str | None = None
+    error: HushpollError | None = field(default=None, repr=False)
+
+    @property
+    def stands(self) -> bool:
+        """Whether a report is stored, and is or will be sent."""
+        return self.status in ("kept", "known")
+
+
+CALLERS_MISTAKES: Final = (InvalidParameter, ConsentMissing)
+"""What `SurveyClient.answer` raises: only the caller can correct it."""
+
+# The first that fits. A refusal is the owner's will, a failure is a fault.
+_REASONS: Final[tuple[tuple[type[HushpollError], Status, str], ...]] = (
+    (BudgetExhausted, "refused", "budget"),
+    (ManifestRefused, "refused", "manifest"),
+    (OutboxFull, "refused", "outbox-full"),
+    (StorageError, "failed", "storage"),
+)
+
+
+def outcome_of(error: Exception) -> Outcome:
+    """Return the outcome that stands for an error which is not the caller's mistake."""
+    for kind, status, reason in _REASONS:
+        if isinstance(error, kind):
+            return Outcome(status, reason, error)
+    # Its type alone: the message of an internal fault may hold an answer.
+    return Outcome(
+        "failed", "internal", HushpollError(f"a fault in hushpoll: {type(error).__name__}")
+    )
+
+
+class Losses:
+    """Counts every answer that will not arrive, by reason, and logs it at WARNING.
+
+    Parameters
+    ----------
+    survey : str
+        The survey that was answered.
+    on_loss : callable or None
+        Called with the reason, in the thread that noticed the loss. What it raises is logged.
+    """
+
+    def __init__(self, survey: str, on_loss: OnLoss | None) -> None:
+        self.survey = survey
+        self._counts: Counter[str] = Counter()
+        self._on_loss = on_loss
+
+    def count(self, reason: str, detail: str) -> None:
+        """Count one loss.
+
+        Parameters
+        ----------
+        reason : str
+            Stable code.
+        detail : str
+            For the log; never an answer.
+        """
+        self._counts[reason] += 1
+        warn("an answer is lost (%s): %s", reason, detail)
+        if self._on_loss is None:
+            return
+        try:
+            self._on_loss(reason)
+        except Exception as error:
+            # This is the host app's code, and the thread may be ours.
+            warn("on_loss raised %s", type(error).__name__)
+
+    def by_reason(self) -> dict[str, int]:
+        """Return how many answers this process has lost, by reason."""
+        return dict(self._counts)
+
+
+def warn(message: str, *values: object) -> None:
+    """Log at WARNING; an app that meets no fault does not pay for importing the module."""
+    import logging
+
+    logging.getLogger("hushpoll_client").warning(message, *values)

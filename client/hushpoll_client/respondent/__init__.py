@@ -1,1 +1,0 @@
-"""One respondent of one survey: pin, preview, randomize, report, receipt."""
