@@ -23,7 +23,7 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
     blocks = site.services.segments.blocks(1, published.layout.record_size)
     (records,) = blocks
     expected = fairness_of_records(
-        published, records, seed=3, seals=2, parameters={"n_estimators": 3}
+        published, records, seed=3, folds=2, parameters={"n_estimators": 3}
     )
     assert found == json.loads(json.dumps(expected.to_dict()))
     assert found["n"] == 120
