@@ -20,8 +20,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def real_server(folder):
-    """A server of this module's own, which tells its workers of new jobs."""
-    with Server(folder, options=("--jobs-url", "sqlite:///jobs.sqlite")) as server:
+    """A server of this module's own."""
+    with Server(folder) as server:
         yield server
 
 
@@ -30,7 +30,7 @@ def running_worker(folder):
     with (folder / "worker.log").open("w") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "hushpoll_client", "worker",
-             "--database-url", "sqlite:///hushpoll.sqlite", "--jobs-url", "sqlite:///jobs.sqlite"],
+             "--database-url", "sqlite:///hushpoll.sqlite"],
             cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -18,7 +18,7 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
     body = {"seed": 3, "folds": 2, "parameters": {"n_estimators": 3}}
     answer = site.post(f"{VERSION}/jobs/fairness", json=body)
     assert answer.status_code == 202, answer.json
-    Runner(site.services).run(answer.json["id"])
+    Runner(site.services).run_waiting()
     found = json.loads(site.get(f"/api/v1/jobs/{answer.json['id']}/result").data)
     blocks = site.services.segments.blocks(1, published.layout.record_size)
     (records,) = blocks

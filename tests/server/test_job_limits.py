@@ -38,7 +38,7 @@ def cancel(site, job, headers):
 
 def claim(site):
     store, now = site.services.job_store, site.services.surveys.now()
-    return store.claim_next("worker", now=now, lease=30, attempts=3, running=2)
+    return store.claim("worker", now=now, lease=30, attempts=3, running=2)
 
 
 def test_jobs_of_one_token_are_refused_past_the_limit_and_those_of_others_taken(make_site):
@@ -94,7 +94,7 @@ def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch
         for _ in range(number):
             names[add(site, headers)] = name
             site.clock.advance(1)
-    runner.work("whichever was announced")
+    runner.run_waiting()
     assert begun == ["a", "b", "c", "a", "b", "a", "a"]
     assert {state(site, job) for job in names} == {"done"}
 
@@ -109,7 +109,7 @@ def test_a_waiting_job_is_cancelled_by_its_own_token_or_an_administrator(site):
     assert "finished_at" in answer.json
     assert cancel(site, job, owner).json == answer.json
     assert cancel(site, second, site.admin).json["state"] == "cancelled"
-    Runner(site.services).work(job)
+    Runner(site.services).run_waiting()
     assert [state(site, one) for one in (job, second, kept)] == ["cancelled", "cancelled", "done"]
     assert site.problem(site.get(f"/api/v1/jobs/{job}/result")) == (409, "job-cancelled", None)
     assert cancel(site, kept, owner).json["state"] == "done"
@@ -135,7 +135,7 @@ def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
         return kinds.Result("x", "text/plain", blocks())
 
     monkeypatch.setitem(kinds.WORK, "export", endless)
-    Runner(site.services).work(job)
+    Runner(site.services).run_waiting()
     assert state(site, job) == "cancelled"
     with site.services.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
@@ -150,7 +150,7 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
         return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
 
     monkeypatch.setitem(kinds.WORK, "export", endless)
-    Runner(site.services).work(job)
+    Runner(site.services).run_waiting()
     found = site.get(f"/api/v1/jobs/{job}").json
     assert found["error"] == {"code": "job-timed-out", "detail": "it was ended after 1 s"}
     assert site.problem(site.get(f"/api/v1/jobs/{job}/result"))[:2] == (409, "job-timed-out")

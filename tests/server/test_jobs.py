@@ -5,16 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 import threading
 import zipfile
 
 import pytest
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs import kinds
-from hushpoll_server.jobs.queue import JsonSerializer, check_jobs_url, open_queue
 from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
 from hushpoll_shared.wire import reports as wire
 
@@ -42,8 +38,13 @@ def finish(store, job, owner, attempt, parts):
     )
 
 
+def claim(store, owner, *, now, lease, attempts=3):
+    return store.claim(owner, now=now, lease=lease, attempts=attempts, running=9)
+
+
 def run(site, job_id):
-    Runner(site.services).run(job_id)
+    Runner(site.services).run_waiting()
+    assert look(site, job_id)["state"] not in ("queued", "running")
 
 
 def test_an_export_is_queued_run_and_fetched(site):
@@ -186,7 +187,8 @@ def test_of_many_workers_one_runs_a_job(site, monkeypatch):
     runs = []
     work = kinds.WORK["export"]
     monkeypatch.setitem(kinds.WORK, "export", lambda *given: (runs.append(1), work(*given))[1])
-    threads = [threading.Thread(target=run, args=(site, job)) for _ in range(8)]
+    workers = [Runner(site.services) for _ in range(8)]
+    threads = [threading.Thread(target=worker.run_waiting) for worker in workers]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -200,10 +202,8 @@ def test_a_dead_workers_job_is_taken_over_and_its_late_result_dropped(site):
     store, lease = site.services.job_store, 30
     job = add(site, "export")
     now = site.services.surveys.now()
-    assert store.claim(job, "first", now=now, lease=lease, attempts=3)
-    assert store.unclaimed(now + lease) == []
-    assert not store.claim(job, "second", now=now + lease, lease=lease, attempts=3)
-    assert store.unclaimed(now + lease + 1) == [job]
+    assert claim(store, "first", now=now, lease=lease) == job
+    assert claim(store, "second", now=now + lease, lease=lease) is None
     site.clock.advance(lease + 1)
     run(site, job)
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("done", 2)
@@ -219,7 +219,7 @@ def test_reports_are_taken_between_the_parts_of_a_result(site, make_report):
     site.fill(published, 5)
     store = site.services.job_store
     job = add(site, "export")
-    assert store.claim(job, "one", now=0, lease=9, attempts=3)
+    assert claim(store, "one", now=0, lease=9, attempts=3) == job
 
     def parts():
         for part in (b"first ", b"second"):
@@ -238,13 +238,13 @@ def test_nothing_of_an_attempt_that_ended_midway_is_in_the_next_ones_result(site
     site.fill(site.publish(), 5)
     store = site.services.job_store
     job = add(site, "export")
-    assert store.claim(job, "one", now=0, lease=9, attempts=3)
+    assert claim(store, "one", now=0, lease=9, attempts=3) == job
 
     def taken_over():
         yield b"first "
         yield b"second"
         # The same worker, which has forgotten that it is at work on it.
-        assert store.claim(job, "one", now=10, lease=9, attempts=3)
+        assert claim(store, "one", now=10, lease=9, attempts=3) == job
         yield b"third"
 
     assert not finish(store, job, "one", 1, taken_over())
@@ -258,7 +258,7 @@ def test_nothing_is_kept_of_a_result_that_is_never_finished(site, end):
     services = site.services
     store = services.job_store
     job = add(site, "export")
-    assert store.claim(job, "one", now=0, lease=9, attempts=1)
+    assert claim(store, "one", now=0, lease=9, attempts=1) == job
 
     def parts():
         yield b"first"
@@ -266,7 +266,7 @@ def test_nothing_is_kept_of_a_result_that_is_never_finished(site, end):
         if end == "fail":
             assert store.fail(job, "one", now=5, code="internal", detail="")
         elif end == "give-up":
-            assert not store.claim(job, "two", now=10, lease=9, attempts=1)
+            assert claim(store, "two", now=10, lease=9, attempts=1) is None
         else:
             assert store.forget_version(store.find(job).version_id, "export") == 1
         yield b"third"
@@ -280,9 +280,9 @@ def test_a_lease_that_is_renewed_is_not_taken(site):
     site.fill(site.publish(), 5)
     store = site.services.job_store
     job = add(site, "export")
-    assert store.claim(job, "first", now=100, lease=10, attempts=3)
+    assert claim(store, "first", now=100, lease=10, attempts=3) == job
     assert store.renew(job, "first", until=200)
-    assert store.unclaimed(150) == []
+    assert claim(store, "second", now=150, lease=10) is None
 
 
 def test_a_job_that_kills_its_workers_is_given_up(site):
@@ -291,9 +291,9 @@ def test_a_job_that_kills_its_workers_is_given_up(site):
     job = add(site, "export")
     now = 0
     for _ in range(MOST_ATTEMPTS):
-        assert store.claim(job, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS)
+        assert claim(store, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS) == job
         now += 11
-    assert not store.claim(job, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS)
+    assert claim(store, "worker", now=now, lease=10, attempts=MOST_ATTEMPTS) is None
     assert look(site, job)["error"]["code"] == "worker-lost"
     assert site.problem(fetch(site, job))[:2] == (409, "job-not-done")
 
@@ -302,66 +302,18 @@ def test_a_stopping_worker_leaves_its_job_to_others_at_once(site):
     site.fill(site.publish(), 5)
     job = add(site, "export")
     runner = Runner(site.services)
-    assert site.services.job_store.claim(job, runner.owner, now=0, lease=9, attempts=3)
+    assert claim(site.services.job_store, runner.owner, now=0, lease=9) == job
     runner.release()
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("queued", 0)
 
 
 def test_old_results_are_forgotten(site):
     site.fill(site.publish(), 5)
-    old, new = add(site, "export"), add(site, "export")
+    old = add(site, "export")
     run(site, old)
     site.clock.advance(100)
+    new = add(site, "export")
     run(site, new)
     assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
     assert site.problem(site.get(f"/api/v1/jobs/{old}"))[:2] == (404, "not-found")
     assert fetch(site, new).status_code == 200
-
-
-def test_a_queue_that_is_down_loses_no_job(make_site):
-    site = make_site(JOBS_URL="redis://127.0.0.1:1/0")
-    site.fill(site.publish(), 5)
-    job = add(site, "export")
-    assert site.services.job_store.unclaimed(site.services.surveys.now()) == [job]
-
-
-def test_announced_ids_come_out_of_the_queue_as_json(tmp_path):
-    heard = []
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/x.sqlite", jobs_url=f"sqlite:///{tmp_path}/jobs"
-    )
-    announcing, announce = open_queue(settings, lambda _: None)
-    announce("a1")
-    huey, _ = open_queue(settings, heard.append)
-    (message,) = huey.storage.enqueued_items()
-    assert json.loads(bytes(message))[6] == ["a1"]
-    huey.execute(huey.dequeue())
-    assert heard == ["a1"]
-    assert huey.dequeue() is None
-    for one in (announcing, huey):
-        one.storage.close()
-    assert (tmp_path / "jobs").stat().st_mode & 0o777 == 0o600
-
-
-def test_messages_are_no_pickles():
-    with pytest.raises(ValueError):
-        JsonSerializer().deserialize(b"\x80\x04N.")
-
-
-@pytest.mark.parametrize(
-    "url", ["nothing", "amqp://host", "sqlite://", "sqlite:///:memory:", "user:secret@host"]
-)
-def test_a_queue_that_cannot_be_is_refused_by_name(url):
-    with pytest.raises(InvalidParameter) as caught:
-        check_jobs_url(url)
-    assert caught.value.field == "JOBS_URL"
-    assert "secret" not in str(caught.value)
-
-
-def test_a_queue_on_redis_without_its_extra_names_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "redis", None)
-    settings = Settings(database_url="sqlite:///x", jobs_url="redis://:S3CRET@127.0.0.1:1/0")
-    with pytest.raises(MissingExtra, match="Redis") as missing:
-        open_queue(settings, print)
-    assert missing.value.extra == "redis"
-    assert "S3CRET" not in str(missing.value)

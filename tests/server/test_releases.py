@@ -52,7 +52,7 @@ def run_job(site, kind):
     answer = site.post(f"{VERSION}/jobs/{kind}", json={})
     assert answer.status_code == 202, answer.json
     job = answer.json["id"]
-    Runner(site.services).run(job)
+    Runner(site.services).run_waiting()
     result = site.get(f"/api/v1/jobs/{job}/result")
     assert result.status_code == 200, result.json
     return result.json

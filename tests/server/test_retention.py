@@ -39,7 +39,7 @@ def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
     table = site.get(f"{VERSION}/cross-tables?a=gender&b=country").json
     assert before["n"] == table["n"] == 41
     job = site.post(f"{VERSION}/jobs/export", json={}).json["id"]
-    Runner(site.services).run(job)
+    Runner(site.services).run_waiting()
     answer = delete(site)
     assert answer.status_code == 200
     assert answer.json == {
@@ -109,7 +109,7 @@ def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
 
 def export(site, name):
     job = site.post(f"/api/v1/surveys/{name}/versions/1/jobs/export", json={}).json["id"]
-    Runner(site.services).run(job)
+    Runner(site.services).run_waiting()
     return job
 
 

@@ -43,7 +43,7 @@ def send(site, published, records, seed):
 def shape_of(site, **body):
     answer = site.post(f"{VERSION}/jobs/shape", json=body)
     assert answer.status_code == 202, answer.json
-    Runner(site.services).run(answer.json["id"])
+    Runner(site.services).run_waiting()
     result = site.get(f"/api/v1/jobs/{answer.json['id']}/result")
     return json.loads(result.data)
 

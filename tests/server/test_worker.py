@@ -14,11 +14,9 @@ import pytest
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.check import check_counts
-from hushpoll_server.jobs.queue import open_queue
 from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.wire import reports as wire
-from redis_server import redis_server
 
 WORKER = [sys.executable, "-c", "from hushpoll_server.cli.worker import worker; worker()"]
 VERSION = "/api/v1/surveys/work/versions/1"
@@ -152,25 +150,6 @@ def test_workers_seal_what_a_server_leaves_to_them_exactly_once(make_site, worke
     assert site.get(f"{VERSION}/estimates").json["n"] == 600
     (held, found) = site.services.segments.recount(1, published.layout.record_size)
     assert held == found
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_queue_on_redis_tells_workers_at_once(make_site, worker, make_report, tmp_path):
-    with redis_server(tmp_path) as (address, server):
-        url = f"{address}/0"
-        site = make_site(clock=SystemClock(), JOBS_URL=url)
-        filled(site, make_report)
-        jobs = [add(site, "export") for _ in range(3)]
-        told, _ = open_queue(site.services.settings, print)
-        assert told.pending_count() == 3
-        worker("--jobs-url", url)
-        wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
-        server.terminate()
-        server.wait(60)
-        # Without the queue jobs are still found, in the table.
-        late = [add(site, "export") for _ in range(3)]
-        wait_for(lambda: all(look(site, job)["state"] == "done" for job in late))
-        assert {look(site, job)["attempt"] for job in jobs + late} == {1}
 
 
 def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):

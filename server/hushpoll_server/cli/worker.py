@@ -12,7 +12,7 @@ try:
     from hushpoll_server.config.configuration import Configuration
     from hushpoll_server.config.options import configured
     from hushpoll_server.jobs.check import check_counts
-    from hushpoll_server.jobs.process import Worker
+    from hushpoll_server.jobs.process import WorkerProcess
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
         raise
@@ -48,4 +48,4 @@ def worker(configuration: Configuration, check: bool, repair: bool) -> None:
         if differing and not repair:
             raise click.ClickException(f"{differing} versions differ; --repair counts them again")
         return
-    Worker(settings, ready=lambda: click.echo("taking jobs")).run()
+    WorkerProcess(settings, ready=lambda: click.echo("taking jobs")).run()

@@ -155,12 +155,6 @@ class Settings:
     )
 
     # jobs
-    jobs_url: str | None = text(
-        None,
-        "Queue by which workers are told of jobs: an SQLite file (by default beside an SQLite "
-        "database) or redis://host:6379/0.",
-        secret=True,
-    )
     job_threads: int = whole(1, 1, 64, "Jobs that one worker runs at a time.")
     job_lease_seconds: int = whole(
         30,

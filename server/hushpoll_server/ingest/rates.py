@@ -78,7 +78,7 @@ class RedisCounters:
     """Counts in a Redis, by the library ``limits``; in this process while that is away."""
 
     def __init__(self, url: str) -> None:
-        # redis-py's client: it is the one that the queue of jobs uses.
+        # redis-py's client, which the extra brings.
         self._storage = RedisStorage(
             f"async+{url}",
             implementation="redispy",

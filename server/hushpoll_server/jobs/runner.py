@@ -42,14 +42,10 @@ class Runner:
         self._stopping = threading.Event()
         self.owner = secrets.token_hex(16)
 
-    def work(self, _announced: str) -> None:
-        """Run jobs until there is none that may be run now.
-
-        An announcement says that there is work. Which job is next is decided here: that of the
-        token whose turn it is.
-        """
+    def run_waiting(self) -> None:
+        """Run waiting jobs until none may be run now; the next is that of the token in turn."""
         while not self._stopping.is_set():
-            job_id = self._store.claim_next(
+            job_id = self._store.claim(
                 self.owner,
                 now=self._now(),
                 lease=self._lease,
@@ -60,16 +56,13 @@ class Runner:
                 return
             self._run(job_id)
 
-    def run(self, job_id: str) -> None:
-        """Run this job, if nobody else holds it."""
-        if self._store.claim(
-            job_id, self.owner, now=self._now(), lease=self._lease, attempts=MOST_ATTEMPTS
-        ):
-            self._run(job_id)
+    def stop(self) -> None:
+        """Begin no more jobs; those that run go on."""
+        self._stopping.set()
 
     def release(self) -> None:
-        """Let other workers have what this one leaves unfinished, and begin nothing more."""
-        self._stopping.set()
+        """Let other workers have the jobs that this one leaves unfinished, and begin no more."""
+        self.stop()
         left = self._store.release(self.owner)
         if left:
             log.info("jobs-released", jobs=left)

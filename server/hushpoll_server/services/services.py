@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.jobs.queue import JobQueue
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
@@ -59,12 +58,7 @@ class Services(DeviceServices):
                 counts=self.segments.counts,
                 jobs=self.job_store.by_state,
             )
-        self.jobs = Jobs(
-            self.job_store,
-            self.surveys,
-            JobQueue(settings).announce,
-            per_token=settings.jobs_per_token,
-        )
+        self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
         self.retention = Retention(
             jobs=self.job_store,
             surveys=self.surveys,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from hushpoll_server.errors import Refused
@@ -31,30 +31,19 @@ class Jobs:
         Where they are.
     surveys : SurveyService
         The versions they belong to.
-    announce : callable
-        Told the id of each new job, so that a worker starts at once. One that is not announced, or
-        whose announcement is lost, is found all the same.
     per_token : int
         Jobs of one token that may wait or run at the same time.
     """
 
-    def __init__(
-        self,
-        store: JobStore,
-        surveys: SurveyService,
-        announce: Callable[[str], None],
-        *,
-        per_token: int,
-    ) -> None:
+    def __init__(self, store: JobStore, surveys: SurveyService, *, per_token: int) -> None:
         self._store = store
         self._surveys = surveys
-        self._announce = announce
         self._per_token = per_token
 
     def add(
         self, row: VersionRow, kind: str, parameters: Mapping[str, Any], *, token_id: str
     ) -> JobRow:
-        """Ask for a job; a worker does it, not this process.
+        """Ask for a job, which a worker finds within a second.
 
         Parameters
         ----------
@@ -91,10 +80,6 @@ class Jobs:
                 jobs=theirs,
             )
         log.info("job-added", job=job_id, kind=kind, survey=row.name, version=row.version)
-        try:
-            self._announce(job_id)
-        except Exception as error:  # the queue is a shortcut: workers look into the table as well
-            log.warning("job-not-announced", job=job_id, error=type(error).__name__)
         return self.find(job_id)
 
     def find(self, job_id: str) -> JobRow:

@@ -111,29 +111,22 @@ class JobStore:
             found = {state: int(count) for state, count in connection.execute(statement)}
         return {state: found.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
 
-    def unclaimed(self, now: int) -> list[str]:
-        """Return the jobs that no living worker holds, the oldest first."""
-        with self._database.reading() as connection:
-            statement = select(jobs.c.id).where(_free(now)).order_by(jobs.c.created_at, jobs.c.id)
-            return list(connection.execute(statement).scalars())
-
-    def claim(self, job_id: str, owner: str, *, now: int, lease: int, attempts: int) -> bool:
-        """Take a job that nobody holds; return whether it is `owner`'s now.
-
-        One whose workers died `attempts` times is given up instead.
-        """
-        with self._database.writing() as connection:
-            return _claim(connection, job_id, owner, now=now, lease=lease, attempts=attempts)
-
-    def claim_next(
-        self, owner: str, *, now: int, lease: int, attempts: int, running: int
-    ) -> str | None:
-        """Take the job whose turn it is, if there is one that nobody holds.
+    def claim(self, owner: str, *, now: int, lease: int, attempts: int, running: int) -> str | None:
+        """Give `owner` the job whose turn it is, if there is one that no living worker holds.
 
         Tokens take turns: first those with the fewest running jobs, of these the one whose last job
         began the longest ago, and of its jobs the oldest. A token with `running` running jobs
-        waits.
+        waits. A job whose workers died `attempts` times is given up.
+
+        Returns
+        -------
+        str or None
+            The job's id; None if no job may be run now.
         """
+        # Workers ask every second: only a job that is there is worth a writing transaction.
+        with self._database.reading() as connection:
+            if connection.execute(select(jobs.c.id).where(_free(now)).limit(1)).first() is None:
+                return None
         holding = case((and_(jobs.c.state == RUNNING, jobs.c.lease_until >= now), 1), else_=0)
         tokens = select(
             jobs.c.token_id, func.sum(holding), func.coalesce(func.max(jobs.c.started_at), -1)
