@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hushpoll_client.cli.commandline import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_protocols.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -181,7 +181,7 @@ def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_p
     done = run(
         folder,
         "from importlib import import_module, resources\n"
-        "from hushpoll_client.cli.commandline import COMMANDS\n"
+        "from hushpoll_client.cli.commands import COMMANDS\n"
         "for row in COMMANDS.values():\n"
         "    module, _, attribute = row.target.partition(':')\n"
         "    getattr(import_module(module), attribute)\n"

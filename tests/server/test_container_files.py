@@ -18,7 +18,7 @@ import click
 import pytest
 import yaml
 
-from hushpoll_client.cli.commandline import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_server.config.configuration import load
 from hushpoll_server.config.settings import SETTINGS
 from served import Process

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli.commandline import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_training import load_model
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

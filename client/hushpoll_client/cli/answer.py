@@ -1,22 +1,29 @@
-"""``hushpoll answer``: a survey in a terminal, from consent to receipt."""
+"""``hushpoll answer``: asks a survey's questions in a terminal, from consent to receipt."""
 
 from __future__ import annotations
 
 import sys
+import unicodedata
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hushpoll_client.cli.device_options import AT_A_TERMINAL, ledger_option
-from hushpoll_client.cli.interview import interview
+from hushpoll_client.cli.ledger import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.ledger import Entry
+from hushpoll_client.device.sentences import protection_of_question
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.terms import LARGEST_BATCH
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hushpoll_shared.survey.attributes import PublishedAttribute
+    from hushpoll_shared.survey.published import Published
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers.
@@ -30,6 +37,8 @@ so that this survey is not answered twice; the report itself until the server ha
 To stop a report that waits, and wipe all but the epsilon: hushpoll ledger withdraw {survey}"""
 
 _SEND_SECONDS: Final = 10.0
+# Longer lists of answers are not printed; the respondent types the answer.
+_LISTED: Final = 12
 
 
 @click.command()
@@ -73,7 +82,7 @@ def answer(
     """
     from rich.console import Console
 
-    # Questions go to standard error: standard output has the result alone.
+    # Questions go to standard error, so that standard output has the result alone.
     console = Console(stderr=True, soft_wrap=True, emoji=False)
     with SurveyClient.from_link(
         link,
@@ -149,19 +158,19 @@ def _ask(client: SurveyClient, console: Any) -> dict[str, str | None] | None:
 
 def _yes(question: str, console: Any) -> bool:
     try:
-        given: str = console.input(f"{question} \\[y/N] ")
+        reply: str = console.input(f"{question} \\[y/N] ")
     except EOFError:
         return False
-    return given.strip().lower() in {"y", "yes"}
+    return reply.strip().lower() in {"y", "yes"}
 
 
 def _entry(client: SurveyClient) -> Entry | None:
     digest = client.published.digest
-    return next((one for one in client.ledger.entries() if one.digest == digest), None)
+    return next((entry for entry in client.ledger.entries() if entry.digest == digest), None)
 
 
 def _receipt(document: dict[str, Any], entry: Entry) -> str:
-    said = {
+    result = {
         "accepted": "Sent, and acknowledged by the server, where it stays. The report is not kept "
         "here any more.",
         "waiting": "The server did not acknowledge the report, which may have arrived all the "
@@ -170,10 +179,74 @@ def _receipt(document: dict[str, Any], entry: Entry) -> str:
     }[entry.state]
     return "\n".join(
         (
-            said,
+            result,
             f"survey: {document['survey']} version {document['version']}",
             f"digest: {document['digest']}",
             f"report: {document['id']}",
             f"epsilon: {document['epsilon']}; spent on all surveys: {document['epsilon_spent']}",
         )
     )
+
+
+def interview(published: Published, console: Console) -> dict[str, str | None]:
+    """Ask each question of a survey until its answer fits; store, log and send nothing.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    console : Console
+        The terminal.
+
+    Returns
+    -------
+    dict of str to str or None
+        A category per attribute; None where the respondent skipped the question, which is possible
+        where the attribute has a category for missing answers.
+
+    Raises
+    ------
+    EOFError
+        If the terminal is closed.
+    """
+    total = len(published.attributes)
+    return {
+        attribute.name: _ask_question(attribute, f"{number} of {total}", console)
+        for number, attribute in enumerate(published.attributes, 1)
+    }
+
+
+def _ask_question(attribute: PublishedAttribute, place: str, console: Console) -> str | None:
+    treatment = "Sent in clear."
+    if attribute.oracle is not None:
+        protection = protection_of_question(attribute.oracle.epsilon)
+        treatment = f"Randomised before it is sent. {protection.words}"
+    console.print()
+    question = printable(attribute.question or attribute.name)
+    console.print(f"{place}. {question}", style="bold", markup=False)
+    console.print(f"   {treatment}", style="dim", markup=False)
+    choices = list(attribute.domain[:-1] if attribute.missing is not None else attribute.domain)
+    numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
+    if numbered:
+        for number, choice in enumerate(choices, 1):
+            console.print(f"   {number}  {printable(choice)}", markup=False, highlight=False)
+    else:
+        console.print(f"   {printable(_listed(choices))}", markup=False, highlight=False)
+    if attribute.missing is not None:
+        skipped = printable(attribute.missing)
+        console.print(f"   Enter skips: {skipped}", style="dim", markup=False)
+    while True:
+        typed = unicodedata.normalize("NFC", console.input("   > ").strip())
+        if not typed and attribute.missing is not None:
+            return None
+        if numbered and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
+            return choices[int(typed) - 1]
+        if typed in choices:
+            return typed
+        console.print("   That is none of the answers; please try again.", style="red")
+
+
+def _listed(choices: list[str]) -> str:
+    if len(choices) <= _LISTED:
+        return ", ".join(choices)
+    return f"{choices[0]}, {choices[1]}, … {choices[-1]} ({len(choices)} answers)"

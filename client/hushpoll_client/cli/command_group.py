@@ -1,4 +1,4 @@
-"""The click group behind ``hushpoll``: lazy commands, exit codes, no traceback for a mistake."""
+"""The click group behind ``hushpoll``: it imports a command when called, and sets exit codes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from hushpoll_client.cli.commandline import COMMANDS, Row
+from hushpoll_client.cli.commands import COMMANDS, Row
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_shared.cli.terminal import describe, exit_code
 
-# `terminal` has said which extra is missing if click is.
+# Without click, `terminal` has raised the error that names the missing extra.
 import click  # isort: skip
 
 _OURS: Final = "hushpoll_"
@@ -54,11 +54,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Choose the command by its name, and where a row says so by an option of it."""
+        """Choose the command by its name; an option in a row's `instead` chooses another."""
         row = COMMANDS.get(args[0]) if args else None
-        given = {one.partition("=")[0] for one in args[1:]}
+        options = {argument.partition("=")[0] for argument in args[1:]}
         for option, other in row.instead.items() if row else ():
-            if option in given:
+            if option in options:
                 return args[0], _imported(args[0], other), args[1:]
         return super().resolve_command(ctx, args)
 
@@ -76,8 +76,8 @@ def _imported(name: str, row: Row) -> click.Command:
     try:
         command = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
-        # A package of ours that is absent as a whole is another distribution's; a module that
-        # is missing in one is a fault.
+        # A package of ours may be absent as a whole, with its distribution. A single module that
+        # is missing is a fault.
         if error.name is None or (error.name.startswith(_OURS) and "." in error.name):
             raise
         raise MissingExtra(row.extra, f"hushpoll {name}") from error
@@ -87,14 +87,15 @@ def _imported(name: str, row: Row) -> click.Command:
 
 
 def _check_release() -> None:
-    # pip warns where one of the two is upgraded alone, and installs it nevertheless.
+    # pip only warns if one of the two distributions is upgraded alone.
     try:
-        found = version(_OTHER)
+        other = version(_OTHER)
     except PackageNotFoundError:
         return
-    if found != (own := version("hushpoll")):
+    own = version("hushpoll")
+    if other != own:
         raise HushpollError(
-            f"{_OTHER} is of version {found} and hushpoll of version {own}; the two are released "
+            f"{_OTHER} is of version {other} and hushpoll of version {own}; the two are released "
             f"together: pip install {_OTHER}=={own}"
         )
 
@@ -128,7 +129,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo("Interrupted.", err=True)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever reads the pipe has seen enough. Closing keeps the interpreter from a last flush.
+        # The reader has closed the pipe. Closing ours keeps the interpreter from a last flush.
         sys.stderr.close()
         return 1
     except (HushpollError, OSError) as error:

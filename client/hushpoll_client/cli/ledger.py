@@ -1,20 +1,47 @@
-"""``hushpoll ledger``: the respondent's own record."""
+"""``hushpoll ledger``: shows, exports, sends and withdraws what this device has answered."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import click
 
-from hushpoll_client.cli.device_options import AT_A_TERMINAL, ledger_option
+from hushpoll_client.config import ClientConfig
 from hushpoll_client.device.consent import survey_digest
 from hushpoll_client.device.ledger import Ledger
 from hushpoll_client.device.outcomes import Losses
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+AT_A_TERMINAL: Final = ClientConfig(
+    attempts=2,
+    connect_timeout=3.0,
+    read_timeout=20.0,
+    exchange_timeout=20.0,
+    exit_patience=0.0,
+    raise_faults=True,
+)
+"""Settings for a command at which a person waits: it gives up soon and says what failed."""
+
+
+def ledger_option(command: _Command) -> _Command:
+    """Add ``--ledger``, passed to the command as `path`: a Path."""
+    return click.option(
+        "--ledger",
+        "path",
+        envvar="HUSHPOLL_LEDGER",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=lambda: Path(click.get_app_dir("hushpoll")) / "ledger.sqlite",
+        show_default="in your configuration folder",
+        help="File of consents, answers and epsilon spent; readable by you alone.  "
+        "[env: HUSHPOLL_LEDGER]",
+    )(command)
 
 
 @click.group()
@@ -64,7 +91,7 @@ def withdraw(name: str, path: Path, as_json: bool) -> None:
     """
     record = _existing(path)
     key = survey_digest(check_name(name, field="name"))
-    consented = any(one["survey"] == name for one in record.to_dict()["consents"])
+    consented = any(consent["survey"] == name for consent in record.to_dict()["consents"])
     if not consented and all(entry.survey_digest != key for entry in record.entries()):
         raise InvalidParameter(
             f"{name!r} is no survey in {path}; `hushpoll ledger show` lists them", field="name"
@@ -96,13 +123,13 @@ def send(seconds: float, path: Path, as_json: bool) -> None:
 
     _existing(path)
     losses = Losses("", None)
-    sender = device_file(path, AT_A_TERMINAL, Pacing())
-    sender.join(losses)
+    file = device_file(path, AT_A_TERMINAL, Pacing())
+    file.join(losses)
     try:
-        sender.flush(seconds)
-        waiting = sender.outbox.waiting()
+        file.flush(seconds)
+        waiting = file.outbox.waiting()
     finally:
-        sender.leave(losses)
+        file.leave(losses)
     refused = losses.by_reason()
     emit(
         {"waiting": waiting, "refused": refused},
@@ -126,11 +153,13 @@ def _existing(path: Path) -> Ledger:
 
 def _shown(document: dict[str, Any], path: Path) -> str:
     lines = [f"{path}, read {datetime.now(UTC):%Y-%m-%d}"]
-    for one in document["consents"]:
-        lines.append(f"agreed {one['given']}: {one['survey']} of {one['server']}")
-    for one in document["answers"]:
-        what = f"{one['survey']} v{one['version']}" if one["survey"] else "a withdrawn survey"
-        state = one["state"] + (f" ({one['reason']})" if one["reason"] else "")
-        lines.append(f"epsilon {one['epsilon']}: {what}, {state}  sha256={one['digest']}")
+    for consent in document["consents"]:
+        lines.append(f"agreed {consent['given']}: {consent['survey']} of {consent['server']}")
+    for entry in document["answers"]:
+        survey = (
+            f"{entry['survey']} v{entry['version']}" if entry["survey"] else "a withdrawn survey"
+        )
+        state = entry["state"] + (f" ({entry['reason']})" if entry["reason"] else "")
+        lines.append(f"epsilon {entry['epsilon']}: {survey}, {state}  sha256={entry['digest']}")
     lines.append(f"epsilon spent in all: {document['epsilon_spent']}")
     return "\n".join(lines)

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli import command_group, commandline
-from hushpoll_client.cli.commandline import COMMANDS, main
+from hushpoll_client.cli import command_group, commands
+from hushpoll_client.cli.commandline import main
+from hushpoll_client.cli.commands import COMMANDS
 
 # A finder that hides packages, as an environment without an extra does.
 HIDE = """
@@ -185,8 +186,8 @@ def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
 
 
 def test_a_module_missing_in_a_package_of_ours_is_a_fault(monkeypatch):
-    row = commandline.Row("hushpoll_client.no_such_module:command", "cli", "Not there.")
-    monkeypatch.setitem(commandline.COMMANDS, "broken", row)
+    row = commands.Row("hushpoll_client.no_such_module:command", "cli", "Not there.")
+    monkeypatch.setitem(commands.COMMANDS, "broken", row)
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         main(["broken"])
 
@@ -235,7 +236,7 @@ def test_yaml_without_its_library_names_the_extra_cli(tmp_path):
 
 def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
     monkeypatch.setitem(
-        commandline.COMMANDS, "broken", commandline.Row("json:loads", "cli", "Not a command.")
+        commands.COMMANDS, "broken", commands.Row("json:loads", "cli", "Not a command.")
     )
     with pytest.raises(TypeError, match="not a click command"):
         main(["broken"])

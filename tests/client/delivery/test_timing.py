@@ -17,7 +17,7 @@ from client.dripping_server import DrippingServer
 from hushpoll_client import ClientConfig, Ledger, ReportNotSent, SurveyClient
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
-from hushpoll_client.cli.device_options import AT_A_TERMINAL
+from hushpoll_client.cli.ledger import AT_A_TERMINAL
 from hushpoll_client.config import Endpoint
 from hushpoll_client.delivery.connections import TimedAdapter
 from hushpoll_client.delivery.timing import Pacing, with_retries

@@ -1,0 +1,133 @@
+"""The table of all commands of ``hushpoll``: where each one is, and what it needs.
+
+Each row names a module, which is imported when its command is called, so that the command line of a
+device does not load a server. Many rows lead into the other distribution. This module needs no
+click, which the base install does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command.
+
+    Attributes
+    ----------
+    target : str
+        ``"module:attribute"`` of the click command.
+    extra : str
+        What brings the module and what it imports, in the terms of
+        :class:`hushpoll_protocols.errors.MissingExtra`.
+    summary : str
+        One line for ``hushpoll --help``, which imports none of the modules.
+    instead : mapping of str to Row
+        Options that another command of the same name has: where one is given, that row is called.
+    """
+
+    target: str
+    extra: str
+    summary: str
+    instead: Mapping[str, Row] = field(default_factory=dict)
+
+
+_FAIRNESS_OF_FILES: Final = Row(
+    "hushpoll_training.cli.fairness:fairness",
+    "train",
+    "Estimate group fairness from a file, of records alone or of predictions in clear.",
+)
+
+COMMANDS: Final[dict[str, Row]] = {
+    "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
+    "audit": Row(
+        "hushpoll_fleet.cli.audit:command",
+        "train",
+        "Measure from outside what the SDKs on this machine spend.",
+    ),
+    "data": Row(
+        "hushpoll_training.cli.data:data",
+        "train",
+        "Get the paper's data sets, cleaned as the paper did.",
+    ),
+    "card": Row(
+        "hushpoll_training.cli.card:card", "train", "Make the card of a model that train saved."
+    ),
+    "demo": Row(
+        "hushpoll_fleet.cli.demo:demo",
+        "train",
+        "Play a whole survey on this machine, from publishing to a fairness table.",
+    ),
+    "estimate": Row(
+        "hushpoll_client.cli.results:estimate",
+        "cli",
+        "Show estimates and intervals of every attribute.",
+    ),
+    "experiment": Row(
+        "hushpoll_training.cli.experiment:experiment",
+        "train",
+        "Rerun the paper's experiments, and draw their figures.",
+    ),
+    "export": Row(
+        "hushpoll_client.cli.results:export", "cli", "Save a survey's records to a file."
+    ),
+    "fairness": Row(
+        "hushpoll_client.cli.fairness:fairness",
+        "cli",
+        "Estimate group fairness, of a survey, from records alone or of predictions in clear.",
+        dict.fromkeys(("--records", "--predictions", "--model"), _FAIRNESS_OF_FILES),
+    ),
+    "migrate": Row(
+        "hushpoll_server.cli.migrate:migrate",
+        "server",
+        "Bring the server's database to this program's schema version.",
+    ),
+    "job": Row(
+        "hushpoll_client.cli.jobs:job",
+        "cli",
+        "Let the server's workers seal, export, train or audit, and fetch what they made.",
+    ),
+    "ledger": Row(
+        "hushpoll_client.cli.ledger:ledger",
+        "cli",
+        "Show, export, send or withdraw what this device has answered.",
+    ),
+    "plan": Row(
+        "hushpoll_analysis.cli.plan:plan_command",
+        "server",
+        "Compare protocols and splits for a draft, before anybody answers.",
+    ),
+    "predict": Row(
+        "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
+    ),
+    "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),
+    "simulate": Row(
+        "hushpoll_fleet.cli.simulate:simulate",
+        "server",
+        "Play respondents from a file or a population.",
+    ),
+    "submit": Row(
+        "hushpoll_fleet.cli.submit:submit",
+        "server",
+        "Upload reports that simulate --to-file wrote.",
+    ),
+    "survey": Row(
+        "hushpoll_client.cli.surveys:survey", "cli", "Publish, show, list and close surveys."
+    ),
+    "token": Row(
+        "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke tokens."
+    ),
+    "train": Row(
+        "hushpoll_training.cli.train:train", "train", "Train on records and measure the fairness."
+    ),
+    "tune": Row(
+        "hushpoll_training.cli.tune:tune_command",
+        "train",
+        "Search the learner's parameters, on folds of the training rows.",
+    ),
+    "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
+}
+"""Every command by name."""
