@@ -8,6 +8,9 @@ Here they have a stronger property as well: given z, the likelihood takes two va
 
 so that epsilon is ln(likelihood_ratio), and everything a server can infer from a record is its
 support.
+
+What the rest of hushpoll asks of a protocol is asked here, never by its name: a new protocol is its
+own module, its kernel and a line of the registry.
 """
 
 from __future__ import annotations
@@ -18,12 +21,16 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, shown
+from hushpoll_protocols.record_forms import RecordForm
 from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
+
+if TYPE_CHECKING:
+    from random import Random
 
 K_MIN = 2
 K_MAX = 65536
@@ -47,6 +54,22 @@ class Disclosure:
 
     best_guess: Decimal
     largest_posterior: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class IndicatorCovariances:
+    """Covariances of two indicators of one record's support, given the truth.
+
+    Attributes
+    ----------
+    with_truth : Fraction
+        Of the true category and another one.
+    between_others : Fraction
+        Of two categories that are not the truth; 0 where k = 2, which has only one.
+    """
+
+    with_truth: Fraction
+    between_others: Fraction
 
 
 @dataclass(frozen=True)
@@ -99,24 +122,61 @@ class FrequencyOracle(ABC):
         """Free parameters that a manifest publishes (g, omega or theta), as JSON values."""
         return {}
 
-    @property
+    @cached_property
     @abstractmethod
+    def form(self) -> RecordForm:
+        """Form of every record: what is well formed, and how long it is."""
+
+    @cached_property
     def record_size(self) -> int:
         """Length of every record in bytes."""
+        return self.form.size
 
     @property
     @abstractmethod
-    def smallest_support(self) -> int:
-        """Size of the smallest non-empty support set that a record can have."""
-
-    @property
     def support_size(self) -> int | None:
         """Size of the support of every record, or None where it varies.
 
-        Where it varies, the indicators of different categories are uncorrelated given the truth:
-        :mod:`hushpoll_protocols.estimation.weights` relies on it.
+        None promises more: given the truth, the indicators of different categories are independent
+        of each other (where records have a public seed: every two of them, on average over seeds).
+        :attr:`covariances` and :mod:`hushpoll_protocols.estimation.weights` follow from it.
         """
-        return None
+
+    @property
+    def smallest_support(self) -> int:
+        """Size of the smallest non-empty support set that a record can have."""
+        return self.support_size or 1
+
+    @property
+    def names_one_value(self) -> bool:
+        """Whether every record supports exactly one value, so that it can serve as a label."""
+        return self.support_size == 1
+
+    @cached_property
+    def covariances(self) -> IndicatorCovariances:
+        """Covariances of the indicators of two categories, given the truth."""
+        size, k, p, q = self.support_size, self.k, self.p, self.q
+        if size is None:
+            return IndicatorCovariances(Fraction(0), Fraction(0))
+        # With the truth a record supports size - 1 of the k - 1 others, without it size of them;
+        # no other category is treated differently from the rest.
+        both = p * (size - 1) / (k - 1)
+        neither = q * q
+        if k > 2:
+            with_truth, without = p * (size - 1) * (size - 2), (1 - p) * size * (size - 1)
+            neither = (with_truth + without) / ((k - 1) * (k - 2))
+        return IndicatorCovariances(both - p * q, neither - q * q)
+
+    @cached_property
+    def support_variance(self) -> Fraction:
+        """Variance of the number of values that a record supports; 0 where it is fixed."""
+        others, covariances = self.k - 1, self.covariances
+        return (
+            self.p * (1 - self.p)
+            + others * self.q * (1 - self.q)
+            + 2 * others * covariances.with_truth
+            + others * (others - 1) * covariances.between_others
+        )
 
     @property
     @abstractmethod
@@ -146,6 +206,20 @@ class FrequencyOracle(ABC):
         """
 
     @abstractmethod
+    def singling_out(self, value: int, rng: Random) -> bytes:
+        """Draw a well-formed record that supports `value` and few others: a fake, not an answer.
+
+        It is what the maximal gain attack sends (Cao, Jia and Gong, USENIX Security 2021), for
+        simulated poisoners. A device never calls it.
+
+        Parameters
+        ----------
+        value : int
+            Code in [0, k) whose estimate the fake is to raise.
+        rng : random.Random
+            Source of all that the form leaves free.
+        """
+
     def check(self, record: bytes) -> None:
         """Refuse bytes that no device following the protocol could have produced.
 
@@ -154,6 +228,13 @@ class FrequencyOracle(ABC):
         MalformedRecord
             With the reason ``length``, ``range``, ``padding`` or ``popcount``.
         """
+        if len(record) != self.record_size:
+            raise MalformedRecord(
+                f"a {self.name} record of a domain of {self.k} has {self.record_size} bytes, "
+                f"this one has {len(record)}; send it exactly as the device made it",
+                reason="length",
+            )
+        self.form.check(record, self.name)
 
     @abstractmethod
     def support(self, record: bytes) -> tuple[int, ...]:
@@ -220,8 +301,7 @@ class FrequencyOracle(ABC):
             return raw
         at_match, elsewhere = self.p * (1 - self.p), self.q * (1 - self.q)
         shared = elsewhere + frequency * (at_match - elsewhere)
-        excess = at_match + (self.k - 1) * elsewhere
-        return raw - shared**2 / excess / (self.p - self.q) ** 2
+        return raw - shared**2 / self.support_variance / (self.p - self.q) ** 2
 
     def disclosure(self) -> Disclosure:
         """Say what a record reveals, as chances; see :class:`Disclosure`."""
@@ -238,14 +318,6 @@ class FrequencyOracle(ABC):
                 f"the value given to {self.name} is not an integer code in [0, {self.k - 1}]; "
                 "give the index of the answer's category (the value itself is not shown)",
                 field="value",
-            )
-
-    def _check_length(self, record: bytes) -> None:
-        if len(record) != self.record_size:
-            raise MalformedRecord(
-                f"a {self.name} record of a domain of {self.k} has {self.record_size} bytes, "
-                f"this one has {len(record)}; send it exactly as the device made it",
-                reason="length",
             )
 
 

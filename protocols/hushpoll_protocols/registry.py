@@ -8,13 +8,11 @@ from types import MappingProxyType
 
 from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.oracle import FrequencyOracle, check_domain
-from hushpoll_protocols.oracles.blh import BLH
 from hushpoll_protocols.oracles.grr import GRR
-from hushpoll_protocols.oracles.olh import OLH
-from hushpoll_protocols.oracles.oue import OUE
-from hushpoll_protocols.oracles.rappor import RAPPOR
+from hushpoll_protocols.oracles.local_hashing import BLH, OLH
 from hushpoll_protocols.oracles.ss import SS
 from hushpoll_protocols.oracles.the import THE
+from hushpoll_protocols.oracles.unary import OUE, RAPPOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, product
+from itertools import combinations, islice, product
+from operator import mul
 
 from exact_law import Q, law_of_randomize
 from rational_exp import enclose_exp
@@ -154,6 +155,94 @@ def _check_uniform_bits(drawn: Sequence[bytes]) -> None:
     assert len(set(numbers)) == len(numbers), "a public prefix came twice"
     for bit in range(size):
         check_count(sum(number >> bit & 1 for number in numbers), len(numbers), Fraction(1, 2))
+
+
+def check_supports(oracle: FrequencyOracle, seeds: int = 2000) -> None:
+    """What the oracle says of its supports' sizes and of two indicators holds over all records."""
+    endings, values, size = suffixes(oracle), range(oracle.k), oracle.support_size
+    assert oracle.form.seed_size == prefix_size(oracle), "the form's public seed is not the prefix"
+    assert oracle.names_one_value == (size == 1)
+    drawn = prefixes(oracle, max(1, min(seeds, 4096 // len(endings))))
+    sizes = {len(oracle.support(prefix + ending)) for prefix in drawn for ending in endings}
+    if size is None:
+        assert len(sizes) > 1, "every support has the same size, which is not stated"
+    else:
+        assert sizes == {size}, "the size of a support is not the one that is stated"
+    assert min(sizes - {0}) >= oracle.smallest_support, "some support is smaller than is stated"
+    if prefix_size(oracle):
+        # Two indicators are uncorrelated on the average over prefixes: Hoeffding's bound, whose
+        # terms of one prefix lie in [0, 1].
+        for truth in (0, oracle.k - 1):
+            joint = sum((_joint(oracle, prefix, endings, truth) for prefix in drawn), Counter())
+            for pair, total in joint.items():
+                stated = _stated_joint(oracle, truth, pair)
+                distance = abs(float(total / len(drawn) - stated))
+                assert distance < (21.42 / (2 * len(drawn))) ** 0.5, "the covariance is another"
+        return
+    assert oracle.smallest_support in sizes
+    for truth in values:
+        joint = _joint(oracle, b"", endings, truth)
+        for pair, total in joint.items():
+            assert total == _stated_joint(oracle, truth, pair), "the covariance is another"
+        chances = [oracle.probability(record, truth) for record in endings]
+        counts = [len(oracle.support(record)) for record in endings]
+        mean = sum(map(mul, chances, counts))
+        square = sum(chance * count**2 for chance, count in zip(chances, counts, strict=True))
+        assert square - mean**2 == oracle.support_variance, "the size varies otherwise"
+        if size is None:
+            _check_independent(oracle, endings, truth)
+
+
+def _joint(
+    oracle: FrequencyOracle, prefix: bytes, endings: Sequence[bytes], truth: int
+) -> Counter[tuple[int, int]]:
+    """Chance that two values are both in the support, for every pair of values."""
+    chances: Counter[tuple[int, int]] = Counter(
+        {pair: Fraction(0) for pair in combinations(range(oracle.k), 2)}  # type: ignore[misc]
+    )
+    for ending in endings:
+        record = prefix + ending
+        for pair in combinations(oracle.support(record), 2):
+            chances[pair] += oracle.probability(record, truth)  # type: ignore[assignment]
+    return chances
+
+
+def _stated_joint(oracle: FrequencyOracle, truth: int, pair: tuple[int, int]) -> Fraction:
+    if truth in pair:
+        return oracle.p * oracle.q + oracle.covariances.with_truth
+    return oracle.q**2 + oracle.covariances.between_others
+
+
+def _check_independent(oracle: FrequencyOracle, endings: Sequence[bytes], truth: int) -> None:
+    law: Counter[tuple[int, ...]] = Counter()
+    for record in endings:
+        law[oracle.support(record)] += oracle.probability(record, truth)  # type: ignore[assignment]
+    for support, chance in law.items():
+        product_of_all = Fraction(1)
+        for v in range(oracle.k):
+            inside = oracle.p if v == truth else oracle.q
+            product_of_all *= inside if v in support else 1 - inside
+        assert chance == product_of_all, "indicators depend on each other, which is not stated"
+
+
+def check_fakes(oracle: FrequencyOracle, n: int = 4000) -> None:
+    """Fakes are well formed: `singling_out` supports its value, arbitrary ones are even."""
+    rng = random.Random(13)
+    endings, size = suffixes(oracle), prefix_size(oracle)
+    for value in range(oracle.k):
+        record = oracle.singling_out(value, rng)
+        assert is_well_formed(oracle, record), "a fake is malformed"
+        assert value in oracle.support(record), "a fake does not support its value"
+        prefix = record[:size]
+        supports = [oracle.support(prefix + ending) for ending in endings]
+        least = min(len(support) for support in supports if value in support)
+        assert len(oracle.support(record)) == least, "a fake supports more than it must"
+    drawn = [oracle.form.arbitrary(rng) for _ in range(n)]
+    assert all(is_well_formed(oracle, record) for record in drawn), "a fake is malformed"
+    counts = Counter(record[size:] for record in drawn)
+    check_chi_squared([(counts[ending], n / len(endings)) for ending in endings])
+    if size:
+        _check_uniform_bits([record[:size] for record in drawn])
 
 
 def check_randomize(oracle: FrequencyOracle, values: Sequence[int] | None = None) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 from exact_law import Q
 
 from hushpoll_protocols import Bits, FrequencyOracle, MalformedRecord, create
+from hushpoll_protocols.oracle import IndicatorCovariances
 from hushpoll_protocols.oracles.local_hashing import bucket
-from hushpoll_protocols.packing import pack
+from hushpoll_protocols.record_forms import pack
 
 
 class Faulty:
@@ -264,6 +265,43 @@ def _one_bit_forgotten_in_the_law(oracle: Any) -> Any:
     return Faulty(oracle, probability=probability)
 
 
+def _size_misstated(oracle: Any) -> Any:
+    return Faulty(oracle, support_size=1 if oracle.support_size is None else None)
+
+
+def _singles_out_the_next(oracle: Any) -> Any:
+    # Over another hash the value that comes next may share the bucket: asked until it does not.
+    def singling_out(value: int, rng: Any) -> bytes:
+        while True:
+            record = oracle.singling_out((value + 1) % oracle.k, rng)
+            if value not in oracle.support(record):
+                return record
+
+    return Faulty(oracle, singling_out=singling_out)
+
+
+def _supports_everything(oracle: Any) -> Any:
+    return Faulty(oracle, singling_out=lambda *_: pack(range(oracle.k), oracle.k))
+
+
+def _two_bits_alike(oracle: Any) -> Any:
+    # A record whose first two bits differ is never drawn: p and q hold, independence does not.
+    def probability(record: bytes, value: int) -> Fraction:
+        first, second = record[0] & 1, record[0] >> 1 & 1
+        chance = oracle.p if value in (0, 1) else oracle.q
+        own = (chance if first else 1 - chance) * (first == second)
+        for bit in range(2, oracle.k):
+            chance = oracle.p if bit == value else oracle.q
+            own *= chance if record[0] >> bit & 1 else 1 - chance
+        return own
+
+    return Faulty(oracle, probability=probability)
+
+
+def _covariances_of_independent_bits(oracle: Any) -> Any:
+    return Faulty(oracle, covariances=IndicatorCovariances(Fraction(0), Fraction(0)))
+
+
 EXACT_ALONE = ("check_randomize",)
 """Too small for any sample to show."""
 SAMPLED = ("check_randomize", "check_draws")
@@ -312,6 +350,16 @@ FAULTS: dict[str, Fault] = {
     ),
     "OUE: value in a pad bit": Fault("OUE", _device(_value_in_a_pad_bit), SAMPLED),
     "SS: value in a pad bit": Fault("SS", _device(_value_in_a_pad_bit), SAMPLED),
+    "SS: covariances of independent bits": Fault(
+        "SS", _covariances_of_independent_bits, ("check_supports",), parameters={"omega": 2}
+    ),
+    "GRR: covariances of independent bits": Fault(
+        "GRR", _covariances_of_independent_bits, ("check_supports",)
+    ),
+    "OUE: a fake supports all values": Fault("OUE", _supports_everything, ("check_fakes",)),
+    "OUE: one word for two bits, as the law states": Fault(
+        "OUE", _two_bits_alike, ("check_supports",)
+    ),
     "THE: pad bits accepted": Fault("THE", _pad_bits_accepted, ("check_law",)),
 }
 """Faults of one protocol."""
@@ -321,5 +369,7 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "10 % overspent": (_ten_percent_overspent, ("check_epsilon",)),
     "10 % overspent by the device": (_ten_percent_overspent_in_secret, SAMPLED),
     "realized epsilon understated": (_epsilon_understated, ("check_epsilon",)),
+    "size of the support misstated": (_size_misstated, ("check_supports",)),
+    "a fake pushes another value": (_singles_out_the_next, ("check_fakes",)),
 }
 """Faults that any protocol can have."""

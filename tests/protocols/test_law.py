@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from conformance import check_epsilon, check_law, check_other_support, check_randomize, prefix_size
+from conformance import (
+    check_epsilon,
+    check_fakes,
+    check_law,
+    check_other_support,
+    check_randomize,
+    check_supports,
+    prefix_size,
+)
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 
@@ -78,3 +86,23 @@ def test_law_holds_for_parameters_that_a_manifest_chose(
 def test_other_values_are_supported_with_q_over_hash_seeds(name: str) -> None:
     for k in (2, 5):
         check_other_support(create(name, k=k, epsilon="1"))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_sizes_and_covariances_of_supports_are_those_of_every_record(
+    name: str, epsilon: str
+) -> None:
+    for oracle in _small(name, epsilon):
+        check_supports(oracle)
+
+
+@pytest.mark.parametrize("omega", [1, 2, 4, 5])
+def test_covariances_hold_for_every_size_of_subset(omega: int) -> None:
+    check_supports(create("SS", k=6, epsilon="1.5", omega=omega))
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_fakes_are_well_formed_and_support_what_they_push(name: str) -> None:
+    for k in (2, 5, 9):
+        check_fakes(create(name, k=k, epsilon="1"))

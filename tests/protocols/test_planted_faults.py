@@ -27,6 +27,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "check_epsilon": conformance.check_epsilon,
     "check_other_support": conformance.check_other_support,
     "check_randomize": conformance.check_randomize,
+    "check_supports": conformance.check_supports,
+    "check_fakes": conformance.check_fakes,
     "check_draws": _draws,
 }
 
@@ -58,6 +60,8 @@ def test_the_same_oracle_without_the_fault_passes(
         conformance.check_law,
         conformance.check_epsilon,
         conformance.check_other_support,
+        conformance.check_supports,
+        conformance.check_fakes,
         conformance.check_randomize,
     ):
         check(oracle)

@@ -35,7 +35,7 @@ from scipy.optimize import minimize_scalar
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_protocols.packing import pack
+from hushpoll_protocols.record_forms import pack
 
 K = 5
 

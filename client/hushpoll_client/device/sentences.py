@@ -53,8 +53,6 @@ _SURVEY_WORDS: Final = {
 }
 _MILLION: Final = 1_000_000
 _BAR: Final = 30
-# A hash puts several answers into one group; how much a record reveals depends on the groups.
-_HASHED: Final = frozenset({"BLH", "OLH"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ def small_batch_sentence(minimum_batch: int) -> str:
 def truth_sentence(oracle: FrequencyOracle) -> str:
     """Say how often what is sent is, or points at, the true answer: p, exact for every answer."""
     chance = high(_thousandths(oracle.p))
-    if oracle.name == "GRR" or oracle.parameters.get("omega") == 1:
+    if oracle.names_one_value:
         return f"What is sent is your true answer with a chance of {chance}."
     size = oracle.support_size
     number = "some, all or none" if size is None else str(size)
@@ -160,7 +158,8 @@ def truth_sentence(oracle: FrequencyOracle) -> str:
 def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal) -> str:
     """Say how often the best guess is right under its assumption, a uniform prior."""
     chance = high(_thousandths(Fraction(best_guess)))
-    if oracle.name in _HASHED:
+    if oracle.form.seed_size:
+        # A hash puts several answers into one group; how much a record reveals depends on these.
         chance = f"at most {chance}, whatever hash is drawn"
     blind = high(_thousandths(Fraction(1, oracle.k)))
     return (

@@ -13,13 +13,8 @@ from collections.abc import Mapping
 
 from hushpoll_client import Published
 from hushpoll_fleet.behaviour.shares import Behaviour
-from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.oracles.local_hashing import bucket
 from hushpoll_shared.survey.attributes import PublishedAttribute
-
-_WORD = 1 << 64
-_BITWISE = frozenset({"RAPPOR", "OUE", "THE"})
 
 
 def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
@@ -81,48 +76,10 @@ def poisoned(
         if attribute.oracle is None:
             parts.append(codes[attribute.name].to_bytes(_clear_size(attribute), "little"))
         elif behaviour is Behaviour.POISON_MAXIMAL:
-            parts.append(maximal(attribute.oracle, targets[attribute.name], rng))
+            parts.append(attribute.oracle.singling_out(targets[attribute.name], rng))
         else:
-            parts.append(arbitrary(attribute.oracle, rng))
+            parts.append(attribute.oracle.form.arbitrary(rng))
     return b"".join(parts)
-
-
-def maximal(oracle: FrequencyOracle, target: int, rng: random.Random) -> bytes:
-    """Return a record that supports `target`, and as little else as its form allows."""
-    if oracle.name == "GRR":
-        return target.to_bytes(oracle.record_size, "little")
-    if oracle.name in ("BLH", "OLH"):
-        a, b = rng.randrange(_WORD), rng.randrange(_WORD)
-        return _hashed(a, b, bucket(a, b, target, _buckets(oracle)))
-    if oracle.name in _BITWISE:
-        return _bits({target}, oracle)
-    others = [code for code in range(oracle.k) if code != target]
-    return _bits({target, *rng.sample(others, int(oracle.parameters["omega"]) - 1)}, oracle)
-
-
-def arbitrary(oracle: FrequencyOracle, rng: random.Random) -> bytes:
-    """Return a record drawn evenly from all that are well formed."""
-    if oracle.name == "GRR":
-        return rng.randrange(oracle.k).to_bytes(oracle.record_size, "little")
-    if oracle.name in ("BLH", "OLH"):
-        y = rng.randrange(_buckets(oracle))
-        return _hashed(rng.randrange(_WORD), rng.randrange(_WORD), y)
-    if oracle.name in _BITWISE:
-        return _bits({code for code in range(oracle.k) if rng.random() < 0.5}, oracle)
-    return _bits(set(rng.sample(range(oracle.k), int(oracle.parameters["omega"]))), oracle)
-
-
-def _buckets(oracle: FrequencyOracle) -> int:
-    return int(oracle.parameters.get("g", 2))  # BLH has two, and publishes none
-
-
-def _hashed(a: int, b: int, y: int) -> bytes:
-    return a.to_bytes(8, "little") + b.to_bytes(8, "little") + y.to_bytes(2, "little")
-
-
-def _bits(support: set[int], oracle: FrequencyOracle) -> bytes:
-    word = sum(1 << code for code in support)
-    return word.to_bytes(oracle.record_size, "little")
 
 
 def _clear_size(attribute: PublishedAttribute) -> int:

@@ -28,7 +28,6 @@ from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import read_only, run, spans
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.oracle import FrequencyOracle
-from hushpoll_protocols.oracles.grr import GRR
 
 _CELLS_PER_BLOCK = 1 << 21
 _MOST_BLOCKS = 64
@@ -187,7 +186,7 @@ def _accumulate(
 
 def _grouped(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[Supports, Floats]:
     """Return distinct supports and how often each occurs, or all of them where k is large."""
-    if isinstance(oracle, GRR):
+    if oracle.names_one_value:
         counts = support_counts(oracle, records)
         named = np.flatnonzero(counts)
         supports = np.zeros((len(named), oracle.k), np.uint8)

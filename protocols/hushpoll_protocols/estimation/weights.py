@@ -85,8 +85,7 @@ class WeightLaw:
         alone = cls.of_indicator(oracle.p, oracle.q)
         if oracle.support_size is not None:
             return alone
-        p, q = oracle.p, oracle.q
-        excess = (p * (1 - p) + (oracle.k - 1) * q * (1 - q)) / (p - q) ** 2
+        excess = oracle.support_variance / (oracle.p - oracle.q) ** 2
         return replace(alone, k=oracle.k, excess=float(excess))
 
     @classmethod

@@ -26,9 +26,8 @@ except ImportError as error:
 if importlib.util.find_spec("numba") is None:
     raise MissingExtra("kernels", "the array side of the protocols")
 
-from hushpoll_protocols.kernels.arguments import checked_records, checked_values
 from hushpoll_protocols.kernels.blocks import read_only, run, spans
-from hushpoll_protocols.kernels.checks import mark_malformed
+from hushpoll_protocols.kernels.checks import checked_records, checked_values, mark_malformed
 from hushpoll_protocols.kernels.interface import MALFORMED_REASONS, Kernel
 from hushpoll_protocols.kernels.words import WORDS_PER_BLOCK, GeneratorBits, draw
 
@@ -202,7 +201,7 @@ def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.ND
     rows_of = checked_records(oracle, records)
     reasons = np.zeros(len(rows_of), np.uint8)
     for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.record_size):
-        mark_malformed(oracle, rows_of[rows], reasons[rows])
+        mark_malformed(oracle.form, rows_of[rows], reasons[rows])
     return reasons
 
 
@@ -212,7 +211,7 @@ def _kernel(oracle: FrequencyOracle) -> Kernel:
 
 def _refuse_malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8], first: int) -> None:
     reasons = np.zeros(len(records), np.uint8)
-    mark_malformed(oracle, records, reasons)
+    mark_malformed(oracle.form, records, reasons)
     if reasons.any():
         row = int((reasons != 0).argmax())
         reason = MALFORMED_REASONS[reasons[row]]

@@ -1,78 +1,91 @@
-"""Which records are malformed, by numpy alone: whoever only takes records in never loads numba."""
+"""Checks of arguments and of many records by numpy alone: who only checks loads no numba."""
 
 from __future__ import annotations
-
-from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.kernels.blocks import read_only
 from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT, RANGE, Bytes
 from hushpoll_protocols.oracle import FrequencyOracle
-from hushpoll_protocols.oracles.grr import GRR
-from hushpoll_protocols.oracles.local_hashing import LocalHashing
-from hushpoll_protocols.oracles.ss import SS
-from hushpoll_protocols.oracles.unary import UnaryEncoding
+from hushpoll_protocols.record_forms import CodeForm, RecordForm
 
 Numbers = npt.NDArray[np.int32]
 
 _WORD_BYTES = 8
 
 
-@singledispatch
-def mark_malformed(oracle: FrequencyOracle, records: Bytes, reasons: Bytes) -> None:
-    """Set `reasons` (n), which starts at zero, to an index into ``MALFORMED_REASONS``.
+def checked_values(oracle: FrequencyOracle, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return the values as contiguous codes of the domain, or say which is none by its index."""
+    codes = np.asarray(values)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu":
+        raise InvalidParameter(
+            f"values has dtype {codes.dtype} and shape {codes.shape}; "
+            "give a one-dimensional integer array of codes",
+            field="values",
+        )
+    outside = (codes < 0) | (codes >= oracle.k)
+    if outside.any():
+        raise InvalidParameter(
+            f"values[{int(outside.argmax())}] is not a code in [0, {oracle.k - 1}]; "
+            "give the index of the answer's category (the value itself is not shown)",
+            field="values",
+        )
+    return read_only(codes.astype(np.int64))
 
-    A protocol registers its own check here, for its class or its family's.
+
+def checked_records(
+    oracle: FrequencyOracle, records: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.uint8]:
+    """Return the records if they have the protocol's dtype and shape."""
+    if (
+        not isinstance(records, np.ndarray)
+        or records.dtype != np.uint8
+        or records.ndim != 2
+        or records.shape[1] != oracle.record_size
+    ):
+        got = (
+            f"dtype {records.dtype} and shape {records.shape}"
+            if isinstance(records, np.ndarray)
+            else f"type {type(records).__name__}"
+        )
+        raise InvalidParameter(
+            f"records has {got}; give a uint8 array of shape (n, {oracle.record_size}), the size "
+            f"of a {oracle.name} record over {oracle.k} values",
+            field="records",
+        )
+    return records
+
+
+def mark_malformed(form: RecordForm, records: Bytes, reasons: Bytes) -> None:
+    """Set `reasons` (n), which starts at zero, to an index into ``MALFORMED_REASONS``.
 
     Parameters
     ----------
-    oracle : FrequencyOracle
-        Protocol and thresholds.
+    form : RecordForm
+        Form of the protocol's records.
     records : uint8[n, record_size]
         Need not be contiguous.
     reasons : uint8[n]
-        Written in place.
+        Written in place; where a record is malformed in two ways, the reason that one record's
+        check gives.
     """
-    raise NotImplementedError(f"{type(oracle).__name__} has no check of many records")
-
-
-@mark_malformed.register
-def _(oracle: GRR, records: Bytes, reasons: Bytes) -> None:
-    """Mark codes outside [0, k)."""
-    reasons[_code(records) >= oracle.k] = RANGE
-
-
-@mark_malformed.register
-def _(oracle: LocalHashing, records: Bytes, reasons: Bytes) -> None:
-    """Mark buckets outside [0, g)."""
-    reasons[_code(records[:, 16:]) >= oracle.g] = RANGE
-
-
-@mark_malformed.register
-def _(oracle: UnaryEncoding, records: Bytes, reasons: Bytes) -> None:
-    """Mark rows with a pad bit set."""
-    _mark_padding(records, oracle.k, reasons)
-
-
-@mark_malformed.register
-def _(oracle: SS, records: Bytes, reasons: Bytes) -> None:
-    """Mark rows that do not hold omega values, and rows with a pad bit set, whatever they hold."""
-    reasons[_popcounts(records) != oracle.omega] = POPCOUNT
-    _mark_padding(records, oracle.k, reasons)
-
-
-def _code(part: Bytes) -> Numbers:
-    code: Numbers = part[:, 0].astype(np.int32)
-    if part.shape[1] == 2:
-        code |= part[:, 1].astype(np.int32) << 8
-    return code
-
-
-def _mark_padding(records: Bytes, k: int, reasons: Bytes) -> None:
-    used = k & 7
+    if isinstance(form, CodeForm):
+        reasons[_codes(records[:, form.seed_size :]) >= form.below] = RANGE
+        return
+    if form.omega is not None:
+        reasons[_popcounts(records) != form.omega] = POPCOUNT
+    used = form.k & 7
     if used:
         reasons[records[:, -1] >= 1 << used] = PADDING
+
+
+def _codes(part: Bytes) -> Numbers:
+    codes: Numbers = part[:, 0].astype(np.int32)
+    if part.shape[1] == 2:
+        codes |= part[:, 1].astype(np.int32) << 8
+    return codes
 
 
 def _popcounts(records: Bytes) -> Numbers:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.kernels import bit_records
+from hushpoll_protocols.kernels.bit_records import indicators, support_counts
 from hushpoll_protocols.kernels.compilation import njit
-from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Words
 from hushpoll_protocols.oracles.ss import SS
+
+__all__ = ["indicators", "perturb", "support_counts", "words_per_record"]
 
 _ONE = np.uint64(1)
 _LAST = np.uint64(2**64 - 1)
@@ -64,21 +66,3 @@ def perturb(
     refused = np.zeros(len(values), np.bool_)
     _perturb(values, words, oracle.k, oracle.omega, np.uint64(oracle.P), records, refused)
     return [int(row) for row in np.flatnonzero(refused)]
-
-
-def indicators(
-    oracle: SS,  # noqa: ARG001 (the interface's signature)
-    records: Bytes,
-    supported: Bytes,
-) -> None:
-    """Unpack the bits."""
-    bit_records.set_indicators(records, supported)
-
-
-def support_counts(
-    oracle: SS,  # noqa: ARG001 (the interface's signature)
-    records: Bytes,
-    counts: Counts,
-) -> None:
-    """Count the bits set in each column."""
-    bit_records.count_bits(records, bit_records.SPREAD, counts)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushpoll_protocols.kernels import bit_records
+from hushpoll_protocols.kernels.bit_records import indicators, support_counts
 from hushpoll_protocols.kernels.compilation import njit
-from hushpoll_protocols.kernels.interface import Bytes, Codes, Counts, Words
+from hushpoll_protocols.kernels.interface import Bytes, Codes, Words
 from hushpoll_protocols.oracles.unary import UnaryEncoding
+
+__all__ = ["indicators", "perturb", "support_counts", "words_per_record"]
 
 
 @njit
@@ -45,21 +47,3 @@ def perturb(
     """Fill `records`; no word is ever refused."""
     _perturb(values, words, np.uint64(oracle.P), np.uint64(oracle.R), records)
     return ()
-
-
-def indicators(
-    oracle: UnaryEncoding,  # noqa: ARG001 (the interface's signature)
-    records: Bytes,
-    supported: Bytes,
-) -> None:
-    """Unpack the bits."""
-    bit_records.set_indicators(records, supported)
-
-
-def support_counts(
-    oracle: UnaryEncoding,  # noqa: ARG001 (the interface's signature)
-    records: Bytes,
-    counts: Counts,
-) -> None:
-    """Count the bits set in each column."""
-    bit_records.count_bits(records, bit_records.SPREAD, counts)

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import MalformedRecord
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
+from hushpoll_protocols.record_forms import CodeForm
 from hushpoll_protocols.thresholds import Q, ceil_in_exp
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 def lie_threshold(categories: int, epsilon: Decimal) -> int:
@@ -90,18 +93,13 @@ class GRR(FrequencyOracle):
         return {"R": self.R}
 
     @cached_property
-    def record_size(self) -> int:
-        """1 byte for up to 256 values, else 2."""
-        return 1 if self.k <= 256 else 2
-
-    @property
-    def smallest_support(self) -> int:
-        """A record supports the one value it names."""
-        return 1
+    def form(self) -> CodeForm:
+        """The code of a value, of 1 byte for up to 256 values, else of 2."""
+        return CodeForm(self.k, 1 if self.k <= 256 else 2)
 
     @property
     def support_size(self) -> int:
-        """One value."""
+        """A record supports the one value that it names."""
         return 1
 
     @property
@@ -113,21 +111,14 @@ class GRR(FrequencyOracle):
         self._check_value(value)
         return respond(value, bits.word(), self.k - 1, self.R).to_bytes(self.record_size, "little")
 
-    def check(self, record: bytes) -> None:
-        """Refuse a wrong length or a code outside [0, k)."""
-        self._check_length(record)
-        code = int.from_bytes(record, "little")
-        if code >= self.k:
-            raise MalformedRecord(
-                f"the GRR record names code {code}, outside [0, {self.k - 1}]; "
-                "send it exactly as the device made it",
-                reason="range",
-            )
+    def singling_out(self, value: int, rng: Random) -> bytes:  # noqa: ARG002 (nothing is free)
+        """Return the record that names the value."""
+        return value.to_bytes(self.record_size, "little")
 
     def support(self, record: bytes) -> tuple[int, ...]:
         """Return the one value that the record names."""
         self.check(record)
-        return (int.from_bytes(record, "little"),)
+        return (self.form.code(record),)
 
     def probability(self, record: bytes, value: int) -> Fraction:
         """Return p or q."""

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, shown
+from hushpoll_protocols.errors import InvalidParameter, shown
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
-from hushpoll_protocols.packing import check_padding, pack, packed_size, unpack
+from hushpoll_protocols.record_forms import BitForm, pack, unpack
 from hushpoll_protocols.thresholds import Q, floor_in_exp
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,9 @@ class SS(FrequencyOracle):
         return {"omega": self.omega}
 
     @cached_property
-    def record_size(self) -> int:
-        """Whole bytes that hold k bits."""
-        return packed_size(self.k)
-
-    @property
-    def smallest_support(self) -> int:
-        """Every record supports omega values."""
-        return self.omega
+    def form(self) -> BitForm:
+        """A bit per value, of which omega are set."""
+        return BitForm(self.k, self.omega)
 
     @property
     def support_size(self) -> int:
@@ -137,17 +135,9 @@ class SS(FrequencyOracle):
             members.append(value)
         return pack(members, self.k)
 
-    def check(self, record: bytes) -> None:
-        """Refuse a wrong length, a pad bit that is set, or a subset of another size than omega."""
-        self._check_length(record)
-        check_padding(record, self.k)
-        count = int.from_bytes(record, "little").bit_count()
-        if count != self.omega:
-            raise MalformedRecord(
-                f"the SS record holds {count} values, not omega = {self.omega}; "
-                "send it exactly as the device made it",
-                reason="popcount",
-            )
+    def singling_out(self, value: int, rng: Random) -> bytes:
+        """Return a subset of the value and omega - 1 others."""
+        return self.form.with_few_besides(value, rng)
 
     def support(self, record: bytes) -> tuple[int, ...]:
         """Return the subset."""

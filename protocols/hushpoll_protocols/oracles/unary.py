@@ -1,4 +1,6 @@
-"""Unary encoding: one independent bit per value (Wang et al., USENIX Security 2017, section 4.3).
+"""Unary encoding, one independent bit per value: RAPPOR and OUE, and what THE builds on.
+
+Wang et al. (USENIX Security 2017), section 4.3; Erlingsson, Pihur and Korolova (CCS 2014).
 
 The bit of the true value is set with probability p = P/2^64, every other bit with q = R/2^64. Two
 answers differ in two bits, so the ratio of a record's probabilities is at most p(1-q)/(q(1-p)).
@@ -12,11 +14,15 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
-from hushpoll_protocols.packing import check_padding, packed_size, unpack
-from hushpoll_protocols.thresholds import EXACT, Q
+from hushpoll_protocols.record_forms import BitForm, unpack
+from hushpoll_protocols.thresholds import EXACT, Q, ceil_in_exp
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,13 @@ class UnaryEncoding(FrequencyOracle):
         return {"P": self.P, "R": self.R}
 
     @cached_property
-    def record_size(self) -> int:
-        """Whole bytes that hold k bits."""
-        return packed_size(self.k)
+    def form(self) -> BitForm:
+        """A bit per value, of which any number may be set."""
+        return BitForm(self.k)
 
     @property
-    def smallest_support(self) -> int:
-        """A record may have a single bit set."""
-        return 1
+    def support_size(self) -> None:
+        """Any number of values, each independently of the others."""
 
     @property
     def _best_guess(self) -> Decimal:
@@ -82,10 +87,9 @@ class UnaryEncoding(FrequencyOracle):
         digits.reverse()
         return int("".join(digits), 2).to_bytes(self.record_size, "little")
 
-    def check(self, record: bytes) -> None:
-        """Refuse a wrong length or a pad bit that is set."""
-        self._check_length(record)
-        check_padding(record, self.k)
+    def singling_out(self, value: int, rng: Random) -> bytes:
+        """Return the record that supports the value alone."""
+        return self.form.with_few_besides(value, rng)
 
     def support(self, record: bytes) -> tuple[int, ...]:
         """Return the values whose bit is set."""
@@ -99,3 +103,30 @@ class UnaryEncoding(FrequencyOracle):
         others = len(support) - (value in support)
         truth = self.p if value in support else 1 - self.p
         return truth * self.q**others * (1 - self.q) ** (self.k - 1 - others)
+
+
+class RAPPOR(UnaryEncoding):
+    """Basic one-time RAPPOR: a bit is flipped with R/2^64, R = ceil(2^64/(e^(epsilon/2) + 1))."""
+
+    name: ClassVar[str] = "RAPPOR"
+
+    @classmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon)."""
+        flip = ceil_in_exp(lambda e: Q / (e + 1), EXACT.divide(epsilon, Decimal(2)))
+        return cls(k=k, epsilon=epsilon, P=Q - flip, R=flip, **parameters)
+
+
+class OUE(UnaryEncoding):
+    """Optimal unary encoding: P = 2^63 and R = ceil(2^64/(e^epsilon + 1)).
+
+    Most bits are zeros, so these are the ones that are seldom flipped.
+    """
+
+    name: ClassVar[str] = "OUE"
+
+    @classmethod
+    def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
+        """Build from a checked (k, epsilon)."""
+        noise = ceil_in_exp(lambda e: Q / (e + 1), epsilon)
+        return cls(k=k, epsilon=epsilon, P=Q // 2, R=noise, **parameters)

@@ -40,11 +40,12 @@ def weight_products(
     truth = same[:, :, None] * same[:, None, :]
     if oracle is None:
         return truth
-    k, p, q = oracle.k, float(oracle.p), float(oracle.q)
+    p, q = float(oracle.p), float(oracle.q)
     gap = float(oracle.p - oracle.q)
     at_match, elsewhere = p * (1 - p), q * (1 - q)
     size = np.asarray(sizes, dtype=np.float64)
-    with_truth, others = _pair_covariances(oracle)
+    with_truth = float(oracle.covariances.with_truth)
+    others = float(oracle.covariances.between_others)
     # spread[t, a]: variances in a, summed; the truth's own differs
     spread = elsewhere * size + (at_match - elsewhere) * same
     rest = size - same  # [t, a]: members of a besides the truth
@@ -52,7 +53,7 @@ def weight_products(
     touching = same[:, :, None] * rest[:, None, :] + rest[:, :, None] * same[:, None, :]
     covariance = same * spread[:, :, None] + others * pairs + with_truth * touching
     if oracle.support_size is None:
-        whole = at_match + (k - 1) * elsewhere
+        whole = float(oracle.support_variance)
         c = (elsewhere * size + (at_match - elsewhere) * np.asarray(shares)) / whole
         covariance = (
             covariance
@@ -61,18 +62,3 @@ def weight_products(
             + whole * c[:, None] * c[None, :]
         )
     return truth + covariance / gap**2
-
-
-def _pair_covariances(oracle: FrequencyOracle) -> tuple[float, float]:
-    """Covariance of the indicators of the truth and another category, and of two others."""
-    omega = oracle.support_size
-    if omega is None:
-        return 0.0, 0.0
-    k, p, q = oracle.k, float(oracle.p), float(oracle.q)
-    both = p * (omega - 1) / (k - 1)
-    neither = 0.0
-    if k > 2:
-        neither = (p * (omega - 1) * (omega - 2) + (1 - p) * omega * (omega - 1)) / (
-            (k - 1) * (k - 2)
-        )
-    return both - p * q, neither - q * q

@@ -35,8 +35,7 @@ from hushpoll_analysis.poisoning.binomial import (
 from hushpoll_analysis.records.counts import CELLS, Records, chunks
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
-from hushpoll_protocols.oracles.local_hashing import LocalHashing
-from hushpoll_protocols.oracles.unary import UnaryEncoding
+from hushpoll_protocols.record_forms import BitForm, CodeForm
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import column
@@ -44,7 +43,6 @@ from hushpoll_shared.wire.batch import column
 ALPHA = 0.01
 """Chance, at most, that a survey without a fake is flagged."""
 
-_SEED_BYTES = 16
 _WORD = 2.0**64
 
 
@@ -164,7 +162,7 @@ class _Untestable:
             return AttributeShape(self._one.name, None, None, "in clear: any answer is a report")
         what = (
             "every record has the same number of bits, or is malformed"
-            if oracle.name == "SS"
+            if isinstance(oracle.form, BitForm)
             else "a record is one code, and any is possible"
         )
         return AttributeShape(self._one.name, oracle.name, None, what)
@@ -173,7 +171,7 @@ class _Untestable:
 class _Popcounts:
     """How many bits each record has set."""
 
-    def __init__(self, name: str, oracle: UnaryEncoding) -> None:
+    def __init__(self, name: str, oracle: FrequencyOracle) -> None:
         self._name, self._oracle = name, oracle
         self._law = popcount_law(oracle)
         self._counts = np.zeros(oracle.k + 1, np.int64)
@@ -203,17 +201,18 @@ class _Popcounts:
 class _Hashes:
     """Seeds, buckets and support sizes of local hashing."""
 
-    def __init__(self, name: str, oracle: LocalHashing) -> None:
-        self._name, self._oracle = name, oracle
-        self._bytes = np.zeros((_SEED_BYTES, 256), np.int64)
-        self._buckets = np.zeros(oracle.g, np.int64)
+    def __init__(self, name: str, oracle: FrequencyOracle, form: CodeForm) -> None:
+        self._name, self._oracle, self._form = name, oracle, form
+        self._bytes = np.zeros((form.seed_size, 256), np.int64)
+        self._buckets = np.zeros(form.below, np.int64)
         self._first: list[npt.NDArray[np.uint64]] = []
         self._sizes = np.zeros(oracle.k + 1, np.int64)
 
     def add(self, part: npt.NDArray[np.uint8]) -> None:
         for at, counts in enumerate(self._bytes):
             counts += np.bincount(part[:, at], minlength=256)
-        buckets = part[:, 16].astype(np.int64) | part[:, 17].astype(np.int64) << 8
+        code = np.ascontiguousarray(part[:, self._form.seed_size :])
+        buckets = code.view(f"<u{self._form.code_size}").ravel().astype(np.int64)
         self._buckets += np.bincount(buckets, minlength=len(self._buckets))
         self._first.append(np.ascontiguousarray(part[:, :8]).view("<u8").ravel())
         sizes = indicators(self._oracle, part).sum(axis=1, dtype=np.int64)
@@ -234,10 +233,10 @@ class _Hashes:
 
     def _seeds(self) -> tuple[float, str]:
         found = [largest_excess(counts, np.full(256, 1 / 256)) for counts in self._bytes]
-        at = min(range(_SEED_BYTES), key=lambda one: found[one])
+        at = min(range(len(found)), key=lambda one: found[one])
         p_value, value = found[at]
         what = f"byte {at} of the hash seed is {value} in {self._bytes[at, value]} records"
-        return min(1.0, _SEED_BYTES * p_value), what
+        return min(1.0, len(found) * p_value), what
 
     def _bucket(self) -> tuple[float, str]:
         g = len(self._buckets)
@@ -262,11 +261,14 @@ _Tally = _Untestable | _Popcounts | _Hashes
 
 
 def _tally(one: PublishedAttribute) -> _Tally:
-    match one.oracle:
-        case UnaryEncoding() as oracle:
+    oracle = one.oracle
+    if oracle is None:
+        return _Untestable(one)
+    match oracle.form:
+        case BitForm(omega=None):
             return _Popcounts(one.name, oracle)
-        case LocalHashing() as oracle:
-            return _Hashes(one.name, oracle)
+        case CodeForm(seed_size=size) as form if size:
+            return _Hashes(one.name, oracle, form)
         case _:
             return _Untestable(one)
 

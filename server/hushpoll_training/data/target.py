@@ -137,7 +137,7 @@ def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray
 def _report_law(name: str, oracle: FrequencyOracle | None, answers: int) -> tuple[float, float]:
     if oracle is None:
         return 1.0, 0.0
-    if oracle.name != "GRR" and oracle.parameters.get("omega") != 1:
+    if not oracle.names_one_value:
         raise InvalidParameter(
             f"the target {name} was collected with {oracle.name}, whose records do not report one "
             "category and so give no label to learn from; collect the target with GRR, or in clear",

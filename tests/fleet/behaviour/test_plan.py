@@ -12,10 +12,9 @@ import pytest
 
 from hushpoll_fleet.behaviour.arrivals import Arrivals, arrival_times
 from hushpoll_fleet.behaviour.plan import Conduct
-from hushpoll_fleet.behaviour.poisoning import arbitrary, maximal, poisoned, targets_of
+from hushpoll_fleet.behaviour.poisoning import poisoned, targets_of
 from hushpoll_fleet.behaviour.shares import Behaviour, assign, parse_shares
 from hushpoll_fleet.sending.agenda import Agenda
-from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 
 COUNT = 20_000
@@ -96,30 +95,6 @@ def test_a_seed_gives_the_same_roles_and_another_seed_others():
 def test_how_long_one_is_offline_has_an_interval():
     with pytest.raises(InvalidParameter, match="offline_seconds is -1"):
         Conduct(offline_seconds=-1)
-
-
-@pytest.mark.parametrize("k", [2, 5, 9, 300])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_poisoned_records_are_well_formed_and_the_maximal_supports_its_target(protocol, k):
-    oracle = create(protocol, k=k, epsilon="1")
-    rng = random.Random(k)
-    for _ in range(40):
-        target = rng.randrange(k)
-        record = maximal(oracle, target, rng)
-        assert target in oracle.support(record)
-        oracle.check(arbitrary(oracle, rng))
-        if protocol in ("GRR", "RAPPOR", "OUE", "THE"):
-            assert oracle.support(record) == (target,)
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_arbitrary_records_favour_no_category(protocol):
-    oracle = create(protocol, k=4, epsilon="1")
-    rng = random.Random(8)
-    counts = Counter(code for _ in range(4000) for code in oracle.support(arbitrary(oracle, rng)))
-    total = sum(counts.values())
-    for code in range(4):
-        assert counts[code] / total == pytest.approx(0.25, abs=0.035)
 
 
 def test_a_poisoner_answers_in_clear_as_it_is(manifest):
