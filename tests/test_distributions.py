@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS, Group
 from hushpoll_protocols.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,8 +89,11 @@ def test_the_base_names_no_other_distribution_of_ours():
 
 
 def test_every_extra_that_a_command_or_an_error_names_exists():
-    rows = [(name, one) for name, row in COMMANDS.items() for one in (row, *row.instead.values())]
-    for name, row in rows:
+    rows = {name: row for name, row in COMMANDS.items() if not isinstance(row, Group)}
+    for name, group in COMMANDS.items():
+        if isinstance(group, Group):
+            rows |= {f"{name} {second}": row for second, row in group.commands.items()}
+    for name, row in rows.items():
         package = row.target.partition(".")[0]
         said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].strip("'")
         distribution, _, extra = said.rstrip("]").partition("[")
@@ -182,9 +185,10 @@ def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_p
         folder,
         "from importlib import import_module, resources\n"
         "from hushpoll_client.cli.commands import COMMANDS\n"
-        "for row in COMMANDS.values():\n"
-        "    module, _, attribute = row.target.partition(':')\n"
-        "    getattr(import_module(module), attribute)\n"
+        "for entry in COMMANDS.values():\n"
+        "    for row in getattr(entry, 'commands', {'': entry}).values():\n"
+        "        module, _, attribute = row.target.partition(':')\n"
+        "        getattr(import_module(module), attribute)\n"
         "from hushpoll_server.pages.assets import ENTRY, assets\n"
         "assert assets().files[ENTRY].body\n"
         "from hushpoll_fleet.demo.story import sample_manifest\n"

@@ -32,7 +32,7 @@ COMMANDS = {
     "token revoke": ("ab",),
     "estimate": (NAME, "--check-shape"),
     "export": (NAME, "--out", "all.records"),
-    "fairness": (NAME,),
+    "fairness survey": (NAME,),
     "job start": ("export", NAME),
     "job show": (JOB_ID,),
     "job cancel": (JOB_ID,),
@@ -124,7 +124,7 @@ def test_no_command_shows_what_a_hostile_server_writes_raw(
 def test_a_job_of_a_hostile_id_is_not_looked_at(call, draft, job_id):
     published = Manifest.from_dict(draft).resolve()
     with HostileServer("answers", published.canonical, job_id) as server:
-        for command in ("fairness", "estimate"):
+        for command in ("fairness survey", "estimate"):
             code, out, err = call(*arguments(command, server.url))
             check(out, err)
             assert (code, out) == (1, "")
@@ -137,7 +137,7 @@ def test_a_job_of_a_hostile_id_is_not_looked_at(call, draft, job_id):
 @pytest.mark.parametrize("way", BODIES)
 def test_a_manifest_that_is_none_is_refused_without_its_text(call, way):
     with HostileServer(way) as server:
-        for command in ("survey show", "survey close", "estimate", "export", "fairness"):
+        for command in ("survey show", "survey close", "estimate", "export", "fairness survey"):
             code, out, err = call(*arguments(command, server.url))
             check(out, err)
             assert code in (1, 4)

@@ -99,20 +99,20 @@ def test_a_model_is_trained_by_the_worker(hushpoll, survey, worker, tmp_path):
 def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worker, tmp_path):
     out = tmp_path / "fairness.json"
     options = ("--params", "n_estimators=4", "--folds", 2, "--seed", 3)
-    code, said, err = hushpoll("fairness", survey, *options, "--out", out)
+    code, said, err = hushpoll("fairness", "survey", survey, *options, "--out", out)
     assert code == 0, err
     assert f"{survey} version 1, 300 records" in said
     assert "SPD = P1-P0, fair at 0" in said
     assert f"The report is in {out}." in said
     found = json.loads(out.read_text())
     assert (found["folds"], found["seed"], found["parameters"]["n_estimators"]) == (2, 3, 4)
-    code, said, _ = hushpoll("fairness", survey, *options, "--json")
+    code, said, _ = hushpoll("fairness", "survey", survey, *options, "--json")
     assert (code, json.loads(said)) == (0, found)
 
 
 def test_groups_of_a_survey_are_compared(hushpoll, survey, worker):
     code, said, err = hushpoll(
-        "fairness", survey, "--groups", "country", "--reference", "Norway", "--folds", 2,
+        "fairness", "survey", survey, "--groups", "country", "--reference", "Norway", "--folds", 2,
         "--params", "n_estimators=2", "--json",
     )  # fmt: skip
     assert code == 0, err
@@ -128,15 +128,15 @@ def test_what_fairness_cannot_do_is_told(hushpoll, analyst, draft, survey, worke
         (["--out", "nowhere/report.json"], 1, "no directory"),
         (["--timeout", 0], 1, "it goes on: see hushpoll job show"),
     ):
-        found, out, err = hushpoll("fairness", survey, *arguments)
+        found, out, err = hushpoll("fairness", "survey", survey, *arguments)
         assert (found, out) == (code, "")
         assert words in err
     analyst.publish(draft | {"name": f"{survey}-empty"})
-    code, _, err = hushpoll("fairness", f"{survey}-empty")
+    code, _, err = hushpoll("fairness", "survey", f"{survey}-empty")
     assert code == 1
     assert "fewer than its minimum batch" in err
     monkeypatch.setenv("HUSHPOLL_TOKEN", analyst.issue_token(["read"])["token"])
-    code, _, err = hushpoll("fairness", survey)
+    code, _, err = hushpoll("fairness", "survey", survey)
     assert code == 1
     assert "train" in err
 

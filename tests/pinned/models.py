@@ -63,14 +63,14 @@ def _trained(encoding: str) -> dict[str, Any]:
         files = _files(Path(folder))
         out = Path(folder) / "model"
         _train(files, encoding, out)
-        audited = ("--model", out, "--unseen", "--protected-input", "each-value")
+        declared = ("--unseen", "--protected-input", "each-value")
         return {
             "records": digest_of_bytes(files["records"].read_bytes()),
             "learned": {
                 "trees": _trees(out),
                 "run": _run(out),
                 "predict": _predicted(files, out),
-                "fairness": _fairness(files, "other-records", *audited),
+                "fairness": _fairness("model", out, files["other-records"], *declared),
             },
         }
 
@@ -81,10 +81,12 @@ def _cross_fitted(encoding: str) -> dict[str, Any]:
         files = _files(Path(folder))
         for protected in ("dropped", "each-value"):
             options = (*PARAMETERS, "--encoding", encoding, "--protected-input", protected)
-            found[protected] = _fairness(files, "records", *options, "--folds", 4, "--seed", 2)
+            found[protected] = _fairness(
+                "records", files["records"], *options, "--folds", 4, "--seed", 2
+            )
         if encoding == "indicator":
             options = (*PARAMETERS, "--groups", "region", "--reference", "region-0")
-            text = hushpoll("fairness", "--records", files["records"], *options, "--json")
+            text = hushpoll("fairness", "records", files["records"], *options, "--json")
             found["regions"] = [
                 {part: facts(one[part]) for part in AUDIT_PARTS}
                 for one in json.loads(text)["groups"]
@@ -123,7 +125,7 @@ def _predictions_in_clear() -> dict[str, Any]:
             columns = (codes["income"], predicted, codes["gender"], codes["job"])
             writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
         options = ("--groups", "gender", "--groups", "gender,job", "--seed", 5, "--resamples", 500)
-        return facts(json.loads(hushpoll("fairness", "--predictions", path, *options, "--json")))
+        return facts(json.loads(hushpoll("fairness", "predictions", path, *options, "--json")))
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -178,6 +180,6 @@ def _predicted(files: dict[str, Path], model: Path) -> dict[str, Any]:
     }
 
 
-def _fairness(files: dict[str, Path], records: str, *options: object) -> Any:
-    found = json.loads(hushpoll("fairness", "--records", files[records], *options, "--json"))
+def _fairness(*arguments: object) -> Any:
+    found = json.loads(hushpoll("fairness", *arguments, "--json"))
     return {part: facts(found[part]) for part in AUDIT_PARTS}

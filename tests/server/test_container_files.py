@@ -18,7 +18,7 @@ import click
 import pytest
 import yaml
 
-from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS, Row
 from hushpoll_server.config.configuration import load
 from hushpoll_server.config.settings import SETTINGS
 from served import Process
@@ -52,7 +52,9 @@ BUILD, FINAL = instructions()
 
 def arguments_of(words):
     """Parse a command line of hushpoll as the command itself does; return its settings."""
-    module, _, attribute = COMMANDS[words[0]].target.partition(":")
+    row = COMMANDS[words[0]]
+    assert isinstance(row, Row)
+    module, _, attribute = row.target.partition(":")
     command = getattr(import_module(module), attribute)
     assert isinstance(command, click.Command)
     return command.make_context(words[0], words[1:]).params

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS, Group
 from hushpoll_training import load_model
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,7 +51,8 @@ def test_every_option_shown_exists(page):
     for program, name, *arguments in lines:
         assert program == "hushpoll"
         row = COMMANDS[name]
-        row = next((row.instead[one] for one in arguments if one in row.instead), row)
+        if isinstance(row, Group):
+            row = row.commands[arguments[0]]
         module, _, attribute = row.target.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         known = {option for one in command.params for option in one.opts}

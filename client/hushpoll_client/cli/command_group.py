@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import Any, Final
 
-from hushpoll_client.cli.commands import COMMANDS, Row
+from hushpoll_client.cli.commands import COMMANDS, Group, Row
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_shared.cli.terminal import describe, exit_code
 
 # Without click, `terminal` has raised the error that names the missing extra.
 import click  # isort: skip
 
+_PROGRAM: Final = "hushpoll"
 _OURS: Final = "hushpoll_"
 _OTHER: Final = "hushpoll-server"
 _INTERRUPTED: Final = 130
@@ -30,12 +31,28 @@ Exit codes:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group whose commands are imported when they are called.
+
+    Parameters
+    ----------
+    rows : mapping of str to Row or Group
+        The commands by name.
+    name : str
+        As it is typed, with the groups above it.
+    settings
+        Of :class:`click.Group`.
+    """
+
+    def __init__(
+        self, rows: Mapping[str, Row | Group] = COMMANDS, name: str = _PROGRAM, **settings: Any
+    ) -> None:
+        super().__init__(name, **settings)
+        self._rows = rows
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of `COMMANDS`, sorted."""
+        """Return the names of the commands, sorted."""
         del ctx
-        return sorted(COMMANDS)
+        return sorted(self._rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command.
@@ -48,25 +65,20 @@ class LazyGroup(click.Group):
             If it is of another release than this program.
         """
         del ctx
-        row = COMMANDS.get(cmd_name)
-        return None if row is None else _imported(cmd_name, row)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Choose the command by its name; an option in a row's `instead` chooses another."""
-        row = COMMANDS.get(args[0]) if args else None
-        options = {argument.partition("=")[0] for argument in args[1:]}
-        for option, other in row.instead.items() if row else ():
-            if option in options:
-                return args[0], _imported(args[0], other), args[1:]
-        return super().resolve_command(ctx, args)
+        row = self._rows.get(cmd_name)
+        if row is None:
+            return None
+        name = f"{self.name} {cmd_name}"
+        if isinstance(row, Group):
+            return LazyGroup(row.commands, name, help=row.summary)
+        return _imported(name, row)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summaries of the table, so that help imports no command."""
-        del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
+            formatter.write_dl(
+                [(name, self._rows[name].summary) for name in self.list_commands(ctx)]
+            )
 
 
 def _imported(name: str, row: Row) -> click.Command:
@@ -80,7 +92,7 @@ def _imported(name: str, row: Row) -> click.Command:
         # is missing is a fault.
         if error.name is None or (error.name.startswith(_OURS) and "." in error.name):
             raise
-        raise MissingExtra(row.extra, f"hushpoll {name}") from error
+        raise MissingExtra(row.extra, name) from error
     if not isinstance(command, click.Command):
         raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
     return command
@@ -102,7 +114,7 @@ def _check_release() -> None:
 
 @click.group(
     cls=LazyGroup,
-    name="hushpoll",
+    name=_PROGRAM,
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -8,7 +8,7 @@ click, which the base install does not have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -25,23 +25,30 @@ class Row:
         :class:`hushpoll_protocols.errors.MissingExtra`.
     summary : str
         One line for ``hushpoll --help``, which imports none of the modules.
-    instead : mapping of str to Row
-        Options that another command of the same name has: where one is given, that row is called.
     """
 
     target: str
     extra: str
     summary: str
-    instead: Mapping[str, Row] = field(default_factory=dict)
 
 
-_FAIRNESS_OF_FILES: Final = Row(
-    "hushpoll_training.cli.fairness:fairness",
-    "train",
-    "Estimate group fairness from a file, of records alone or of predictions in clear.",
-)
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several commands under one name.
 
-COMMANDS: Final[dict[str, Row]] = {
+    Attributes
+    ----------
+    summary : str
+        One line for ``hushpoll --help``.
+    commands : mapping of str to Row
+        By the second word of the command.
+    """
+
+    summary: str
+    commands: Mapping[str, Row]
+
+
+COMMANDS: Final[dict[str, Row | Group]] = {
     "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
     "audit": Row(
         "hushpoll_fleet.cli.audit:command",
@@ -74,11 +81,30 @@ COMMANDS: Final[dict[str, Row]] = {
     "export": Row(
         "hushpoll_client.cli.results:export", "cli", "Save a survey's records to a file."
     ),
-    "fairness": Row(
-        "hushpoll_client.cli.fairness:fairness",
-        "cli",
-        "Estimate group fairness, of a survey, from records alone or of predictions in clear.",
-        dict.fromkeys(("--records", "--predictions", "--model"), _FAIRNESS_OF_FILES),
+    "fairness": Group(
+        "Estimate group fairness: of a survey, from records alone or of predictions in clear.",
+        {
+            "survey": Row(
+                "hushpoll_client.cli.fairness:survey",
+                "cli",
+                "Let the server audit a collected survey.",
+            ),
+            "records": Row(
+                "hushpoll_training.cli.fairness:records",
+                "train",
+                "Audit models that are cross-fitted to exported records.",
+            ),
+            "model": Row(
+                "hushpoll_training.cli.fairness:model",
+                "train",
+                "Audit a saved model on exported records that it has not seen.",
+            ),
+            "predictions": Row(
+                "hushpoll_training.cli.fairness:predictions",
+                "train",
+                "Compare groups by predictions on rows in clear.",
+            ),
+        },
     ),
     "migrate": Row(
         "hushpoll_server.cli.migrate:migrate",

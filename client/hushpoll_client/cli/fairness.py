@@ -1,4 +1,4 @@
-"""``hushpoll fairness NAME``: the fairness of a collected survey, estimated by its server."""
+"""``hushpoll fairness survey NAME``: its server estimates the fairness of a collected survey."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 
 
-@click.command(
-    epilog="On a file on this machine, with hushpoll-server: hushpoll fairness --records FILE, "
-    "records that hushpoll export saved, or hushpoll fairness --predictions FILE, rows in clear. "
-    "Add --help behind the file's name for their options."
-)
+@click.command()
 @click.argument("name")
 @version_option
 @click.option(
@@ -80,7 +76,7 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, wait
 @token_option
 @json_option
 @reports_errors
-def fairness(
+def survey(
     name: str,
     version: int | None,
     params: tuple[str, ...],
@@ -90,7 +86,7 @@ def fairness(
     url: str,
     token: str | None,
     as_json: bool,
-    **given: Any,
+    **settings: Any,
 ) -> None:
     """Estimate a classifier's group fairness from the randomised answers of the survey NAME.
 
@@ -99,7 +95,7 @@ def fairness(
     record is predicted by a model that never saw it. Where the records cannot tell, the answer
     says so. It takes the scopes train and read.
     """
-    if given["reference"] is not None and given["groups"] is None:
+    if settings["reference"] is not None and settings["groups"] is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
     if out is not None and not out.parent.is_dir():
         raise InvalidParameter(
@@ -108,17 +104,17 @@ def fairness(
         )
     parameters = given_parameters(params)
     with analyst(url, authorized(token)) as client, waiting(f"fairness of {name}") as say:
-        found = client.fairness(
+        report = client.fairness(
             name,
             client.show(name).version if version is None else version,
             parameters=parameters,
             expected=given_parameters(expect) or None,
             timeout=timeout,
             on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
-            **given,
+            **settings,
         )
     try:
-        text = fairness_text(found)
+        text = fairness_text(report)
     except (KeyError, TypeError, ValueError):
         raise TransportError(
             "the server's answer is no fairness report; check that both sides have the same "
@@ -126,15 +122,15 @@ def fairness(
             retryable=False,
         ) from None
     if out is not None:
-        _write(found, out)
+        _write(report, out)
         text += f"\nThe report is in {out}."
-    emit(found, text, as_json=as_json)
+    emit(report, text, as_json=as_json)
 
 
-def _write(found: dict[str, Any], out: Path) -> None:
+def _write(report: dict[str, Any], out: Path) -> None:
     with NamedTemporaryFile("w", dir=out.parent, prefix=out.name, delete=False) as target:
         try:
-            json.dump(found, target, indent=2, ensure_ascii=False)
+            json.dump(report, target, indent=2, ensure_ascii=False)
             target.flush()
             Path(target.name).replace(out)
         except BaseException:

@@ -70,7 +70,7 @@ def start(
     """Start a job for the survey NAME and wait for it.
 
     It takes a running hushpoll worker. Folding needs the scope publish, exporting and shape read,
-    training and fairness train; looking at a job needs read. What hushpoll fairness NAME and
+    training and fairness train; looking at a job needs read. What hushpoll fairness survey and
     hushpoll estimate --check-shape show are the jobs fairness and shape.
     """
     parameters = dict(map(_parameter, given))

@@ -1,22 +1,18 @@
-"""``hushpoll fairness``: from collected records, the protected attribute unseen, or in clear."""
+"""``hushpoll fairness records``, ``model`` and ``predictions``: group fairness from files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
-import numpy as np
-import numpy.typing as npt
 
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.rates import LARGEST_CONFIDENCE
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
-from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.audit_inputs import PROTECTED_INPUTS
 from hushpoll_training.audits.crossfit import FOLDS
 from hushpoll_training.audits.external import external_predictions
@@ -25,62 +21,21 @@ from hushpoll_training.audits.records_fairness import (
     declared_shares,
     fairness_of_records,
 )
-from hushpoll_training.cli.clear_fairness import NAMES, OPTIONS, report_predictions
 from hushpoll_training.cli.train import threads_option
 from hushpoll_training.data.inputs import read_collected
+from hushpoll_training.data.predictions_file import read_predictions
 from hushpoll_training.encodings.encoding import ENCODINGS
+from hushpoll_training.evaluation.fairness import fairness_report, partition_by
+from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST
 from hushpoll_training.learners.parameters import read_parameters
 from hushpoll_training.models.saved import load_model
+from hushpoll_training.reports.fairness_page import fairness_page
+from hushpoll_training.reports.fairness_text import report_text
+from hushpoll_training.runs.record import versions
 
-_ALSO = dict.fromkeys(("groups", "reference"), " or with cross-fitting")
+_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-
-def _with(
-    options: Sequence[Callable[[Callable[..., Any]], Callable[..., Any]]],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds options, the first on top."""
-    return lambda command: reduce(lambda found, option: option(found), reversed(options), command)
-
-
-@click.command()
-@click.option(
-    "--records",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Collected records, as hushpoll export saves them.",
-)
-@click.option(
-    "--predictions",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="In place of records: CSV of labels, predictions and groups in clear.",
-)
-@click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
-)
-@click.option(
-    "--folds", type=click.IntRange(min=2), help=f"Parts to cross-fit.  [default: {FOLDS}]"
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    help="Of the folds and of the learner, or of the bootstrap.  [default: 0]",
-)
-@click.option(
-    "--encoding",
-    type=click.Choice(ENCODINGS),
-    help="How records become features.  [default: indicator]",
-)
-@click.option(
-    "--model",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Audit a model that train --out wrote, instead of cross-fitting; needs --unseen.",
-)
-@click.option(
-    "--unseen", is_flag=True, help="Declare that --model was fitted to none of these records."
-)
-@click.option(
+_protected_input_option = click.option(
     "--protected-input",
     type=click.Choice(PROTECTED_INPUTS),
     default="dropped",
@@ -88,14 +43,14 @@ def _with(
     help="What the model gets of the protected attribute, never its record: nothing, or each of "
     "its values in turn.",
 )
-@click.option(
+_confidence_option = click.option(
     "--confidence",
     type=click.FloatRange(0, LARGEST_CONFIDENCE, min_open=True),
     default=0.95,
     show_default=True,
     help="Of the intervals.",
 )
-@click.option(
+_expect_option = click.option(
     "--expect",
     multiple=True,
     metavar="NAME=SHARE",
@@ -103,124 +58,234 @@ def _with(
     "or base (positive labels): what such a survey can find is said for these.  [default: those "
     "that the records give]",
 )
-@_with(OPTIONS)
+
+
+def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help=what
+    )
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--params",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    default=FOLDS,
+    show_default=True,
+    help="Parts to cross-fit.",
+)
+@_seed_option("Of the folds and of the learner.")
+@click.option(
+    "--encoding",
+    type=click.Choice(ENCODINGS),
+    default="indicator",
+    show_default=True,
+    help="How records become features.",
+)
+@_protected_input_option
+@click.option(
+    "--groups",
+    metavar="ATTRIBUTE",
+    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
+)
+@click.option(
+    "--reference", metavar="CATEGORY", help="A category of --groups.  [default: the privileged]"
+)
+@_confidence_option
+@_expect_option
 @threads_option
 @json_option
 @reports_errors
-def fairness(
-    records: Path | None,
-    predictions: Path | None,
-    model: Path | None,
+def records(
+    file: Path,
+    params: tuple[str, ...],
+    folds: int,
+    groups: str | None,
+    reference: str | None,
+    expect: tuple[str, ...],
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Estimate group fairness from the randomised records of FILE, which hushpoll export saved.
+
+    DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
+    is needed in clear. Models are cross-fitted to the records, so that each record is predicted by
+    a model that never saw it. Where the records cannot tell, the answer says so.
+    """
+    if reference is not None and groups is None:
+        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
+    published, rows = read_collected(file)
+    parameters = read_parameters(params)
+    with progress("boosting rounds", folds * int(parameters["n_estimators"])) as advance:
+        report = fairness_of_records(
+            published,
+            rows,
+            parameters=parameters,
+            folds=folds,
+            groups=groups,
+            reference=reference,
+            expected=given_parameters(expect),
+            on_round=lambda _done, _all: advance(1),
+            **settings,
+        )
+    _show(report, file, as_json)
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("file", type=_FILE)
+@click.option(
+    "--unseen", is_flag=True, help="Declare that MODEL was fitted to none of these records."
+)
+@_protected_input_option
+@_confidence_option
+@_expect_option
+@threads_option
+@json_option
+@reports_errors
+def model(
+    model: Path,
+    file: Path,
     unseen: bool,
     protected_input: str,
     confidence: float,
     expect: tuple[str, ...],
     threads: int,
     as_json: bool,
-    **given: Any,
 ) -> None:
-    """Estimate a classifier's group fairness: from randomised answers alone, or in clear.
+    """Audit MODEL, which train --out wrote, on randomised records of FILE that it has not seen.
 
-    DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
-    is needed in clear. By default models are cross-fitted to the records, so that each record is
-    predicted by a model that never saw it. Where the records cannot tell, the answer says so.
-
-    With --predictions, of rows in clear: any number of groups and their intersections.
+    The answer has the form that hushpoll fairness records gives.
     """
-    if (records is None) == (predictions is None):
-        raise click.UsageError("give either --records, collected ones, or --predictions, in clear")
-    if records is None:
-        assert predictions is not None  # noqa: S101  (exactly one is given)
-        _check_clear(model, unseen, protected_input, {**given, "expect": expect})
-        seed = given["seed"] or 0
-        report_predictions(predictions, given, confidence=confidence, seed=seed, as_json=as_json)
-        return
-    _check_options(model, unseen, given)
-    published, rows = read_collected(records)
-    expected = given_parameters(expect)
-    if model is None:
-        about = {"protected_input": protected_input, "expected": expected}
-        found = _cross_fitted(published, rows, given, confidence, threads, **about)
-    else:
-        loaded = load_model(model, trial=True)
-        predicted = external_predictions(
-            loaded, published, rows, protected_input=protected_input, threads=threads
+    if not unseen:
+        raise click.UsageError(
+            "a model is audited only on records that it was not fitted to; declare that with "
+            "--unseen, or cross-fit models with: hushpoll fairness records"
         )
-        audited = audit(
-            published,
-            rows,
-            predicted,
-            confidence=confidence,
-            expected=declared_shares(expected),
-        )
-        found = RecordsFairness(audited, {"model": model.name}, protected_input)
-    document = {**found.to_dict(), "inputs": {"records": records.name}}
+    published, rows = read_collected(file)
+    loaded = load_model(model, trial=True)
+    predicted = external_predictions(
+        loaded, published, rows, protected_input=protected_input, threads=threads
+    )
+    shares = declared_shares(given_parameters(expect))
+    audited = audit(published, rows, predicted, confidence=confidence, expected=shares)
+    _show(RecordsFairness(audited, {"model": model.name}, protected_input), file, as_json)
+
+
+def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
+    document = {**report.to_dict(), "inputs": {"records": file.name}}
     emit(document, lambda: fairness_text(document), as_json=as_json)
 
 
-def _check_clear(
-    model: Path | None, unseen: bool, protected_input: str, given: dict[str, Any]
-) -> None:
-    others = {
-        "--model": model is not None,
-        "--unseen": unseen,
-        "--protected-input": protected_input != "dropped",
-        **{f"--{name}": bool(given[name]) for name in ("params", "folds", "encoding", "expect")},
-    }
-    for name, used in others.items():
-        if used:
-            raise click.UsageError(f"{name} goes with --records; leave it out with --predictions")
-
-
-def _check_options(model: Path | None, unseen: bool, given: dict[str, Any]) -> None:
-    if len(given["groups"]) > 1 or any("," in one for one in given["groups"]):
-        raise click.UsageError("--records takes one attribute as --groups; leave the others out")
-    if given["reference"] is not None and not given["groups"]:
-        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
-    for name in NAMES:
-        if name in ("groups", "reference") and model is None:
-            continue
-        if given[name] not in (None, ()):
-            option = name.replace("_", "-")
-            raise click.UsageError(
-                f"--{option} goes with --predictions{_ALSO.get(name, '')}; leave it out"
-            )
-    if model is None:
-        if unseen:
-            raise click.UsageError("--unseen is about --model; leave it out")
-        return
-    if not unseen:
-        raise click.UsageError(
-            "--model is audited only on records that it was not fitted to; declare that with "
-            "--unseen, or leave --model out to cross-fit"
-        )
-    for name in ("params", "folds", "seed", "encoding"):
-        if given[name] not in (None, ()):
-            raise click.UsageError(f"--{name} is for cross-fitting; leave it out with --model")
-
-
-def _cross_fitted(
-    published: Published,
-    rows: npt.NDArray[np.uint8],
-    given: dict[str, Any],
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--groups",
+    multiple=True,
+    required=True,
+    metavar="COLUMN[,COLUMN]",
+    help="What tells groups apart, crossed if several; may be repeated.",
+)
+@click.option(
+    "--reference", metavar="COLUMN=CATEGORY[,...]", help="A group.  [default: the largest]"
+)
+@click.option("--label", metavar="COLUMN", default="label", show_default=True, help="The truth.")
+@click.option(
+    "--predicted",
+    metavar="COLUMN",
+    default="predicted",
+    show_default=True,
+    help="What was predicted.",
+)
+@click.option(
+    "--positive", metavar="CATEGORY", default="1", show_default=True, help="What is positive."
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=0),
+    default=RESAMPLES,
+    show_default=True,
+    help="Of the bootstrap; 0 for none.",
+)
+@click.option(
+    "--smallest-group",
+    type=click.IntRange(min=1),
+    default=SMALLEST,
+    show_default=True,
+    help="Rows that a rate needs.",
+)
+@_seed_option("Of the bootstrap.")
+@_confidence_option
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="An HTML file to write as well.",
+)
+@json_option
+@reports_errors
+def predictions(
+    file: Path,
+    groups: tuple[str, ...],
+    reference: str | None,
+    label: str,
+    predicted: str,
+    positive: str,
+    resamples: int,
+    smallest_group: int,
+    seed: int,
     confidence: float,
-    threads: int,
-    **about: Any,
-) -> RecordsFairness:
-    parameters = read_parameters(given["params"])
-    folds = FOLDS if given["folds"] is None else given["folds"]
-    with progress("boosting rounds", folds * int(parameters["n_estimators"])) as advance:
-        return fairness_of_records(
-            published,
-            rows,
-            parameters=parameters,
-            seed=0 if given["seed"] is None else given["seed"],
-            folds=folds,
-            encoding=given["encoding"] or "indicator",
-            groups=given["groups"][0] if given["groups"] else None,
-            reference=given["reference"],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare any number of groups, and their intersections, by the predictions of FILE.
+
+    FILE is a CSV of labels, predictions and groups in clear.
+    """
+    groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
+    if reference is not None and len(groupings) > 1:
+        raise click.UsageError("--reference goes with one --groups; leave one of them out")
+    rows = read_predictions(
+        file,
+        label=label,
+        predicted=predicted,
+        positive=positive,
+        groups=list(dict.fromkeys(name for names in groupings for name in names)),
+    )
+    reports = [
+        fairness_report(
+            rows.label,
+            rows.predicted,
+            partition_by({name: rows.columns[name] for name in names}, reference=reference),
             confidence=confidence,
-            threads=threads,
-            on_round=lambda _done, _all: advance(1),
-            **about,
+            resamples=resamples,
+            seed=seed,
+            smallest=smallest_group,
+        ).to_dict()
+        for names in groupings
+    ]
+    document = {
+        "kind": "fairness reports",
+        "setting": "on rows in clear",
+        "reports": reports,
+        "inputs": {"predictions": file.name},
+        "versions": versions(),
+    }
+    if out is not None:
+        introduction = (
+            f"Predictions of {file.name} beside the truth, in clear. Intervals are about other "
+            "people drawn like these, with the same model."
         )
+        out.write_text(fairness_page("Fairness report", introduction, reports), encoding="utf-8")
+    emit(document, lambda: _text(reports, out), as_json=as_json)
+
+
+def _text(reports: Sequence[Mapping[str, Any]], out: Path | None) -> str:
+    parts = [report_text(report) for report in reports]
+    return "\n\n".join(parts) + ("" if out is None else f"\nThe report is in {out}.")

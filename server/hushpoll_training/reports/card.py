@@ -80,7 +80,7 @@ def limits(record: Mapping[str, Any]) -> list[str]:
         "marked as in clear are not covered by that.",
         "The model was fitted to randomised records. Scores are for rows in clear; fed with "
         "randomised records it behaves otherwise, which is what an audit calls “as deployed on LDP "
-        "records” (hushpoll fairness).",
+        "records” (hushpoll fairness model).",
     ]
     if record["ldp"] is None:
         found.append(f"Nothing was measured: {record['unmeasured']}.")

@@ -1,11 +1,11 @@
-"""``hushpoll fairness`` as it is called: table, JSON, external models, and what it refuses."""
+"""``hushpoll fairness records`` and ``model``: table, JSON, and what they refuse."""
 
 import json
 
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.cli.fairness import fairness
+from hushpoll_training.cli import fairness
 from hushpoll_training.models.model import fit_clear
 from hushpoll_training.models.saved import save_model
 
@@ -28,11 +28,15 @@ def files(tmp_path_factory, survey, people, perturbed, write_records):
 
 
 def run(*arguments):
-    return CliRunner().invoke(fairness, [str(one) for one in arguments])
+    return CliRunner().invoke(fairness.records, [str(one) for one in arguments])
+
+
+def audit_model(*arguments):
+    return CliRunner().invoke(fairness.model, [str(one) for one in arguments])
 
 
 def test_the_table_names_what_was_audited_and_every_number(files):
-    result = run("--records", files["records"], *PARAMS)
+    result = run(files["records"], *PARAMS)
     assert result.exit_code == 0, result.output
     for text in (
         "small version 1, 6000 records",
@@ -49,7 +53,7 @@ def test_the_table_names_what_was_audited_and_every_number(files):
 
 def test_json_holds_the_same_and_what_it_depends_on(files):
     options = ("--folds", "3", "--seed", "5", "--confidence", "0.9", "--json")
-    result = run("--records", files["records"], *PARAMS, *options)
+    result = run(files["records"], *PARAMS, *options)
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     assert (found["folds"], found["seed"], found["confidence"]) == (3, 5, 0.9)
@@ -59,13 +63,13 @@ def test_json_holds_the_same_and_what_it_depends_on(files):
     assert list(found["metrics"]) == ["DI", "SPD", "EOD", "OAD"]
     for one in found["metrics"].values():
         assert one["lower"] < one["value"] < one["upper"]
-    again = run("--records", files["records"], *PARAMS, *options, "--threads", "2")
+    again = run(files["records"], *PARAMS, *options, "--threads", "2")
     assert json.loads(again.output) == found
 
 
 def test_each_value_is_named_and_differs(files):
     dropped, each = (
-        json.loads(run("--records", files["records"], *PARAMS, "--protected-input", one, "--json")
+        json.loads(run(files["records"], *PARAMS, "--protected-input", one, "--json")
                    .output)
         for one in ("dropped", "each-value")
     )  # fmt: skip
@@ -75,7 +79,7 @@ def test_each_value_is_named_and_differs(files):
 
 def test_every_category_of_another_attribute_is_compared(files):
     options = ("--groups", "age", "--reference", "6", "--encoding", "posterior")
-    result = run("--records", files["records"], *PARAMS, *options, "--json")
+    result = run(files["records"], *PARAMS, *options, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     assert found["kind"] == "fairness audit of several groups"
@@ -84,10 +88,9 @@ def test_every_category_of_another_attribute_is_compared(files):
     assert "of these 70 at 95 %, 3.5 are expected to miss" in found["intervals"]
     assert found["protected"]["attribute"] == "age"
     assert found["encoding"] == "posterior"
-    text = run("--records", files["few"], *PARAMS, *options)
+    text = run(files["few"], *PARAMS, *options)
     assert text.output.count("1, privileged, is 6") == 5
     each = run(
-        "--records",
         files["records"],
         *PARAMS,
         *options,
@@ -104,42 +107,41 @@ def test_every_category_of_another_attribute_is_compared(files):
 
 
 def test_too_few_records_are_said_to_be_too_few(files):
-    result = run("--records", files["few"], "--folds", "2", *PARAMS)
+    result = run(files["few"], "--folds", "2", *PARAMS)
     assert result.exit_code == 0, result.output
     assert "cannot conclude" in result.output
     assert "no bound" in result.output
 
 
 def test_an_external_model_is_audited_once_it_is_declared(files):
-    options = ("--model", files["model"], "--protected-input", "each-value")
-    result = run("--records", files["records"], *options, "--unseen", "--json")
+    arguments = (files["model"], files["records"], "--protected-input", "each-value")
+    result = audit_model(*arguments, "--unseen", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     assert (found["origin"], found["model"]) == ("external", "model")
     assert "folds" not in found
-    result = run("--records", files["records"], *options)
+    result = audit_model(*arguments)
     assert result.exit_code == 2
-    assert "--unseen" in result.output
+    assert "declare that with --unseen" in " ".join(result.output.split())
+    result = audit_model(files["model"], files["records"], "--unseen")
+    assert result.exit_code == 1
+    assert "each-value" in result.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["--unseen"], 2, "--unseen is about --model"),
-        (["--model", "model", "--unseen", "--folds", "3"], 2, "--folds is for cross-fitting"),
-        (["--model", "model", "--unseen", *PARAMS], 2, "--params is for cross-fitting"),
-        (["--model", "model", "--unseen"], 1, "each-value"),
+        (["--unseen"], 2, "No such option"),
         (["--folds", "1"], 2, "folds"),
         (["--groups", "age"], 1, "give one as reference"),
-        (["--model", "model", "--unseen", "--groups", "age"], 2, "or with cross-fitting"),
+        (["--reference", "6"], 2, "--reference needs --groups"),
         (["--confidence", "0.9999"], 2, "confidence"),
         (["--protected-input", "record"], 2, "dropped"),
         (["--params", "depth=3"], 1, "depth"),
     ],
 )
 def test_mistakes_end_in_one_line_and_the_right_code(files, arguments, code, text):
-    given = [files.get(one, one) if one == "model" else one for one in arguments]
-    result = run("--records", files["records"], *given)
+    result = run(files["records"], *arguments)
     assert result.exit_code == code, result.output
     assert text in result.output
     assert "Traceback" not in result.output

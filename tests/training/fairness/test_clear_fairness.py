@@ -1,4 +1,4 @@
-"""``hushpoll fairness --predictions``: text, JSON and a page, and what it refuses."""
+"""``hushpoll fairness predictions``: text, JSON and a page, and what it refuses."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_training.cli.fairness import fairness
+from hushpoll_training.cli.fairness import predictions
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,10 @@ def files(tmp_path_factory):
 @pytest.fixture
 def run(files, monkeypatch):
     monkeypatch.chdir(files)
-    return lambda *arguments: CliRunner().invoke(fairness, list(map(str, arguments)))
+    return lambda *arguments: CliRunner().invoke(predictions, list(map(str, arguments)))
 
 
-GOOD = ("--predictions", "good.csv", "--positive", "hired")
+GOOD = ("good.csv", "--positive", "hired")
 
 
 def test_the_text_has_every_group_and_says_what_is_too_small(run):
@@ -74,7 +74,7 @@ def test_json_and_a_chosen_reference(run):
     spd = report["comparisons"][0]["metrics"]["SPD"]
     assert spd["closed_form"]["upper"] < 0
     named = ("--label", "truth", "--predicted", "guess")
-    other = run("--predictions", "other.csv", *GOOD[2:], *named, *options)
+    other = run("other.csv", *GOOD[1:], *named, *options)
     value = json.loads(other.output)["reports"][0]["comparisons"][0]["metrics"]["SPD"]["value"]
     assert value == spd["value"]
 
@@ -118,29 +118,25 @@ def test_the_page_stands_alone_and_shows_names_as_text(run, files):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ("", 2, "give either --records"),
-        ("--predictions good.csv --records good.csv", 2, "give either --records"),
-        ("--predictions good.csv", 2, "needs --groups"),
-        ("--predictions good.csv --groups race --folds 3", 2, "--folds goes with --records"),
-        ("--predictions good.csv --groups race --unseen", 2, "--unseen goes with --records"),
-        ("--records good.csv --groups race,gender", 2, "--records takes one attribute"),
-        ("--records good.csv --reference White", 2, "--reference needs --groups"),
-        ("--records good.csv --smallest-group 4", 2, "--smallest-group goes with --predictions"),
+        ("", 2, "Missing argument 'FILE'"),
+        ("good.csv", 2, "Missing option '--groups'"),
+        ("good.csv --groups race --folds 3", 2, "No such option"),
+        ("none.csv --groups race", 2, "does not exist"),
         (
-            "--predictions good.csv --groups race --groups gender --reference race=White",
+            "good.csv --groups race --groups gender --reference race=White",
             2,
             "--reference goes with one",
         ),
-        ("--predictions good.csv --groups race", 1, "there must be '1', the positive one"),
-        ("--predictions three.csv --groups g", 1, "'0', '1', '2'"),
-        ("--predictions empty.csv --groups g", 1, "row 1 (line 2), column predicted: the cell is"),
-        ("--predictions good.csv --groups age", 1, "has no column 'age'; its columns are gender"),
+        ("good.csv --groups race", 1, "there must be '1', the positive one"),
+        ("three.csv --groups g", 1, "'0', '1', '2'"),
+        ("empty.csv --groups g", 1, "row 1 (line 2), column predicted: the cell is"),
+        ("good.csv --groups age", 1, "has no column 'age'; its columns are gender"),
         (
-            "--predictions good.csv --groups race --positive hired --reference race=Red",
+            "good.csv --groups race --positive hired --reference race=Red",
             1,
             "reference is 'race=Red', which is no group",
         ),
-        ("--predictions good.csv --groups race --positive hired --resamples 5", 1, "at least 100"),
+        ("good.csv --groups race --positive hired --resamples 5", 1, "at least 100"),
     ],
 )
 def test_mistakes_are_named(run, arguments, code, words):
