@@ -3,7 +3,7 @@
 The base install is enough. Importing this costs a host app next to nothing: each name is loaded
 when it is first used (PEP 562), requests when something is first sent, numpy never. The command
 line (`hushpoll_client.cli.commandline`) and the analyst's client
-(`hushpoll_client.analyst.analyst_client`) are modules of their own.
+(`hushpoll_client.analyst`) are modules of their own.
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
-"""Waiting for what a server's workers do in the background."""
+"""Background jobs of a server's workers: start one, wait for it, fetch its result."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from hushpoll_protocols.errors import HushpollError, TransportError
+from hushpoll_client.analyst.calls import Calls, object_of, unexpected, version_path
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.spelling.text import show
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
+_JOB_ID: Final = re.compile("[0-9A-Za-z_-]{1,64}")
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 
 OnLook: TypeAlias = Callable[[Mapping[str, Any]], object]
@@ -71,3 +75,183 @@ def wait_for(
     if job["state"] == "cancelled":
         raise JobFailed(f"job {job.get('id')} was cancelled; start it again if you still want it")
     return job
+
+
+class JobCalls(Calls):
+    """Starts jobs, looks at them and fetches their results."""
+
+    def start_job(
+        self, kind: str, name: str, version: int, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Ask a worker of the server for something that takes long.
+
+        Parameters
+        ----------
+        kind : str
+            ``fold`` needs the scope ``publish``; ``export`` and ``shape`` need ``read``, ``train``
+            and ``fairness`` need ``train``.
+        name, version
+            The survey's version.
+        parameters : mapping or None
+            Of the job; docs/reference/openapi.json lists them.
+
+        Returns
+        -------
+        dict
+            The job: ``id``, ``state`` and more.
+        """
+        return self._post(parameters or {}, *version_path(name, version), "jobs", kind, retry=False)
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """Look at a job; needs scope ``read``."""
+        return object_of(self._transport.get("jobs", _job_id(job_id)))
+
+    def cancel_job(self, job_id: str) -> dict[str, Any]:
+        """End a job that waits or runs, and return it; one that has ended stays as it is.
+
+        Needs the token that asked for it, or scope ``admin``.
+        """
+        return self._post({}, "jobs", _job_id(job_id), "cancel")
+
+    def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
+        """Fetch the file that a job made, piece by piece; return its bytes."""
+        return self._transport.download("jobs", _job_id(job_id), "result", write=write)
+
+    def fairness(
+        self,
+        name: str,
+        version: int,
+        *,
+        folds: int | None = None,
+        seed: int | None = None,
+        parameters: Mapping[str, float] | None = None,
+        protected_input: str | None = None,
+        encoding: str | None = None,
+        groups: str | None = None,
+        reference: str | None = None,
+        confidence: float | None = None,
+        expected: Mapping[str, float] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a survey's group fairness estimated from its records alone, by a worker.
+
+        What is None is the server's default. Needs the scopes ``train`` and ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        folds, seed
+            Parts to cross-fit, at least 2; of the folds and the learner, in [0, 2^31).
+        parameters : mapping, optional
+            LightGBM's.
+        protected_input : str, optional
+            ``dropped`` or ``each-value``.
+        encoding : str, optional
+            ``indicator`` or ``posterior``.
+        groups, reference : str, optional
+            An attribute whose categories are compared with one of them, in place of the two groups
+            of the manifest.
+        confidence : float, optional
+            Of the intervals, in [0.01, 0.999].
+        expected : mapping, optional
+            ``unprivileged``, ``positive`` and ``base``, shares in (0, 1) that were declared or
+            found earlier: what a survey of this size can find is said for them.
+        timeout : float
+            Seconds to wait.
+        on_look : callable, optional
+            Told the job at every look at it.
+
+        Returns
+        -------
+        dict
+            The report: ``metrics``, ``rates`` and ``shares``, each number with its interval, None
+            where there is no bound, and each metric with its ``conclusion``; with `groups`,
+            one of these for each group.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey cannot be audited, or for a bad argument.
+        TransportError
+            If there are too few reports, the token does not allow it, or no answer came.
+        JobFailed
+            If the worker could not do it, or not in time.
+        """
+        body: dict[str, Any] = {
+            "folds": folds,
+            "seed": seed,
+            "parameters": parameters,
+            "protected_input": protected_input,
+            "encoding": encoding,
+            "groups": groups,
+            "reference": reference,
+            "confidence": confidence,
+            "expected": expected,
+        }
+        return self._document("fairness", name, version, body, "metrics", timeout, on_look)
+
+    def report_shape(
+        self,
+        name: str,
+        version: int,
+        *,
+        alpha: float | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker test whether a survey's reports look like those that devices make.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        alpha : float, optional
+            Chance, at most, that a survey without a fake is flagged, in [1e-9, 0.5]; 0.01 by
+            default.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Returns
+        -------
+        dict
+            ``flagged``, ``p_value`` and ``attributes``, each with its p-value and what deviates.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        return self._document(
+            "shape", name, version, {"alpha": alpha}, "attributes", timeout, on_look
+        )
+
+    def _document(
+        self,
+        kind: str,
+        name: str,
+        version: int,
+        body: Mapping[str, Any],
+        key: str,
+        timeout: float,
+        on_look: OnLook | None,
+    ) -> dict[str, Any]:
+        """Return the JSON that a job makes; it has one list or object, `key` or ``groups``."""
+        parameters = {field: value for field, value in body.items() if value is not None}
+        job = self.start_job(kind, name, version, parameters)
+        job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
+        document = object_of(self._transport.get("jobs", _job_id(job.get("id")), "result"))
+        if not isinstance(document.get(key, document.get("groups")), dict | list):
+            raise unexpected(key)
+        return document
+
+
+def _job_id(value: object) -> str:
+    if not isinstance(value, str) or not _JOB_ID.fullmatch(value):
+        raise InvalidParameter(
+            f"the job's id is {show(value)}; an id is 1 to 64 letters, digits, '_' and '-': give "
+            "one that a server of hushpoll gave",
+            field="id",
+        )
+    return value

@@ -1,0 +1,106 @@
+"""One request of an analyst and its answer as JSON; the other modules here build on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from hushpoll_client.config import ClientConfig, Endpoint
+from hushpoll_client.delivery.transport import Answer, Transport
+from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.spelling.text import check_name
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
+
+if TYPE_CHECKING:
+    import requests
+
+    from hushpoll_client.delivery.timing import Pacing
+
+# Estimates of many large domains are longer than anything a device reads.
+CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0, exchange_timeout=600.0)
+
+
+class Calls:
+    """Bearer-token access to a server; see `AnalystClient` for the parameters."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        config: ClientConfig = CONFIG,
+        session: requests.Session | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
+        self._transport = Transport(
+            Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
+        )
+
+    def __repr__(self) -> str:
+        return f"AnalystClient({self._transport.endpoint.base!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close the client's own connections."""
+        self._transport.close()
+
+    def _post(
+        self,
+        document: Mapping[str, Any],
+        *path: str,
+        params: Mapping[str, str] | None = None,
+        retry: bool = True,
+    ) -> dict[str, Any]:
+        """Return the answer to a JSON body; `retry` only where a repetition changes nothing."""
+        body = canonical_json(document)
+        answer = self._transport.post(
+            *path, body=body, media_type=JSON_MEDIA_TYPE, params=params, retry=retry
+        )
+        return object_of(answer)
+
+
+def survey_path(name: str) -> tuple[str, ...]:
+    """Return the path of a survey."""
+    return "surveys", check_name(name, field="survey")
+
+
+def version_path(name: str, version: int) -> tuple[str, ...]:
+    """Return the path of a survey's version."""
+    return *survey_path(name), "versions", str(version)
+
+
+def object_of(answer: Answer) -> dict[str, Any]:
+    """Return the JSON object that an answer is.
+
+    Raises
+    ------
+    TransportError
+        It is something else.
+    """
+    document = answer.json()
+    if not isinstance(document, dict):
+        raise unexpected("an object")
+    return document
+
+
+def list_in(document: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list that an answer has under a key; raises as `object_of`."""
+    items = document.get(key)
+    if not isinstance(items, list):
+        raise unexpected(key)
+    return items
+
+
+def unexpected(missing: str) -> TransportError:
+    """Return the error of an answer of another form."""
+    return TransportError(
+        f"the server's answer has no {missing}; check that the address is a hushpoll server's and "
+        "that both sides have the same version",
+        retryable=False,
+    )

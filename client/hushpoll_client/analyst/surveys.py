@@ -1,0 +1,106 @@
+"""Surveys from the analyst's side: publish, list, fetch, close, web origins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hushpoll_client.analyst.calls import Calls, list_in, object_of, survey_path, version_path
+from hushpoll_protocols.errors import ManifestRefused
+from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, check_digest
+
+
+class SurveyCalls(Calls):
+    """Publishes, lists and closes survey versions."""
+
+    def publish(self, manifest: Mapping[str, Any], *, allow_weak: bool = False) -> dict[str, Any]:
+        """Publish a draft.
+
+        Parameters
+        ----------
+        manifest : mapping
+            The draft.
+        allow_weak : bool
+            Publish although the survey hardly protects its respondents: an epsilon above 8 for a
+            question, or above 16 in all.
+
+        Returns
+        -------
+        dict
+            ``name``, ``version``, ``digest``, ``warnings`` and the published ``manifest``.
+
+        Raises
+        ------
+        InvalidParameter, ManifestRefused
+            If the draft is refused, naming the field.
+        TransportError
+            If the version exists with other content, the survey hardly protects, the token does not
+            allow it, or no answer came.
+        """
+        params = {"allow_weak": "true"} if allow_weak else None
+        return self._post(manifest, "surveys", params=params)
+
+    def surveys(self) -> list[dict[str, Any]]:
+        """List all versions of all surveys."""
+        return list_in(object_of(self._transport.get("surveys")), "surveys")
+
+    def find(self, digest: str) -> dict[str, Any] | None:
+        """Return the list's entry of the version with this digest, or None."""
+        check_digest(digest)
+        return next((item for item in self.surveys() if item.get("digest") == digest), None)
+
+    def show(self, name: str, version: int | None = None) -> Published:
+        """Fetch a published survey and check it; the newest version unless one is given."""
+        path = survey_path(name) if version is None else version_path(name, version)
+        published = Published.from_json(self._transport.get(*path, token=False).body)
+        if published.name != name or version not in (None, published.version):
+            raise ManifestRefused(
+                f"the server answered with survey {published.name!r} version {published.version} "
+                f"for {name!r}; check its address",
+                field="name",
+            )
+        return published
+
+    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> dict[str, Any]:
+        """Close a version.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        grace_seconds : int or None
+            For how long reports of offline devices are still taken, at least 0; the server's
+            setting by default.
+        """
+        body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
+        return self._post(body, *version_path(name, version), "close")
+
+    def origins(self, name: str) -> list[str]:
+        """List the web origins whose pages may answer a survey."""
+        path = (*survey_path(name), "origins")
+        return list_in(object_of(self._transport.get(*path)), "origins")
+
+    def set_origins(self, name: str, origins: Sequence[str]) -> list[str]:
+        """Let pages of these web origins, and of no others, answer a survey in all its versions.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        origins : sequence of str
+            As browsers send them, such as ``https://survey.example.org``; none: no page may.
+
+        Returns
+        -------
+        list of str
+            What holds now.
+        """
+        answer = self._transport.put(
+            *survey_path(name),
+            "origins",
+            body=canonical_json({"origins": list(origins)}),
+            media_type=JSON_MEDIA_TYPE,
+        )
+        return list_in(object_of(answer), "origins")
