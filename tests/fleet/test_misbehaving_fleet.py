@@ -228,7 +228,7 @@ def test_options_that_do_not_go_together(hushpoll, manifest_file, arguments, wor
 
 
 def test_locust_puts_load_that_is_counted(real_server, analyst, published):
-    with resources.as_file(resources.files("hushpoll_fleet") / "locustfile.py") as file:
+    with resources.as_file(resources.files("hushpoll_fleet") / "sending" / "locustfile.py") as file:
         done = subprocess.run(
             [sys.executable, "-m", "locust", "--locustfile", str(file), "--headless",
              "--users", "4", "--spawn-rate", "4", "--run-time", "3s", "--host", real_server.url,

@@ -26,7 +26,7 @@ from hushpoll_fleet.demo.processes import Server
 from hushpoll_server import create_asgi
 from hushpoll_server.asgi import Whole
 
-DATABASE = "HUSHPOLL_CARRIED_DATABASE"
+DATABASE = "CARRIED_DATABASE_URL"
 APPLICATION = "benchmarks.load.carriers:create"
 START_SECONDS = 60.0
 # Both with uvloop, one worker, no log of requests and the same backlog.
