@@ -235,5 +235,5 @@ def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
             time.sleep(0.02)
         read = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sealed_ids'"
         ((rows,),) = connection.execute(read).fetchall()
-    # The ids fill about 200 rows. A plan that reads them all does so for each of 1,000 ids, and twice.
+    # The ids fill about 200 rows. A plan that reads them all does so for each of 1,000 ids.
     assert rows < 100_000
