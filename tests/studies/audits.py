@@ -17,9 +17,9 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_protocols import create
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.data.coded import describe_codes, read_codes
 from hushpoll_training.data.target import THRESHOLD
 from hushpoll_training.encodings.features import Features
@@ -34,6 +34,7 @@ DATA: Mapping[str, tuple[str, str, str]] = {
 """File, target and protected attribute; group 1 is the privileged one."""
 
 PROTOCOLS = ("GRR", "OUE", "OLH", "BLH")
+STUDIED = tuple(name for name, metric in METRICS.items() if metric.in_results)
 EPSILONS = ("1", "4")
 RESPONDENTS = 20_000
 SURVEYS = 5_000
@@ -119,6 +120,7 @@ def run_study(
                     respondents=respondents,
                     surveys=surveys,
                     rng=rng,
+                    names=STUDIED,
                 )
                 found += _rows(name, protocol, epsilon, respondents, by_metric)
     return found
@@ -144,6 +146,7 @@ def run_hard(
             respondents=respondents,
             surveys=surveys,
             rng=np.random.default_rng([seed, 100 + number]),
+            names=STUDIED,
         )
         found += _rows(name, protocol, epsilon, respondents, by_metric)
     return found
@@ -225,10 +228,10 @@ def markdown(rows: Sequence[Row]) -> str:
             f"{some.respondents:,}",
             some.epsilon,
             some.protocol,
-            *(f"{100 * found[name].covered:.1f}" for name in METRICS),
+            *(f"{100 * found[name].covered:.1f}" for name in STUDIED),
             *(
                 f"{100 * found[name].concluded:.0f}, {100 * found[name].disparate:.1f}"
-                for name in METRICS
+                for name in STUDIED
             ),
             f"{spd.deviation:.4f}, {eod.deviation:.4f}",
             "" if spd.gain is None else f"{spd.gain**2:.2f}",
@@ -265,7 +268,7 @@ def compared(rows: Sequence[Row]) -> str:
 
 
 def _by_survey(rows: Sequence[Row]) -> list[tuple[Row, dict[str, Coverage]]]:
-    some = [rows[start : start + len(METRICS)] for start in range(0, len(rows), len(METRICS))]
+    some = [rows[start : start + len(STUDIED)] for start in range(0, len(rows), len(STUDIED))]
     return [(part[0], {row.metric: row.coverage for row in part}) for part in some]
 
 

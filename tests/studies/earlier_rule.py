@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import product
-from hushpoll_analysis.auditing.limits import edgeworth, wilson
-from hushpoll_analysis.auditing.moments import RATES, Moments
-from hushpoll_analysis.auditing.rates import METRICS, quantile
+from hushpoll_analysis.auditing.limits import edgeworth, known_limits
+from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS, Moments
+from hushpoll_analysis.auditing.rates import quantile
+from hushpoll_analysis.metrics.intervals import difference_limits, joined, ratio_limits
+from hushpoll_shared.group_metrics import METRICS
 
 ENOUGH = 4.0
 """Standard errors that a denominator had to be above 0."""
@@ -36,7 +38,7 @@ class Gated:
 
 
 def earlier_metric(moments: Moments, name: str, *, confidence: float) -> Gated:
-    """Return a metric of `METRICS`: the ratio R_0/R_1 for DI, else the difference R_1 - R_0.
+    """Return a metric of one rate: the ratio R_0/R_1 or the difference R_1 - R_0.
 
     Raises
     ------
@@ -44,21 +46,21 @@ def earlier_metric(moments: Moments, name: str, *, confidence: float) -> Gated:
         If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
     z = quantile(confidence)
-    low, high = (_rate(moments, METRICS[name], group, z) for group in (0, 1))
-    covariance = _covariance(moments, METRICS[name], low, high)
+    rate = METRICS[name].rates[0].name
+    low, high = (_rate(moments, rate, group, z) for group in (0, 1))
+    covariance = _covariance(moments, rate, low, high)
     product = low.standard_error * high.standard_error
     correlation = np.clip(covariance / np.where(product > 0, product, 1.0), -1.0, 1.0)
-    if name == "DI":
+    if METRICS[name].is_ratio:
         return _ratio(low, high, correlation, z)
+    lower, upper = difference_limits(
+        high.value, (high.lower, high.upper), low.value, (low.lower, low.upper), correlation
+    )
     return Gated(
         high.value - low.value,
-        _joined(high.standard_error, low.standard_error, correlation),
-        high.value
-        - low.value
-        - _joined(high.value - high.lower, low.upper - low.value, correlation),
-        high.value
-        - low.value
-        + _joined(high.upper - high.value, low.value - low.lower, correlation),
+        joined(high.standard_error, low.standard_error, correlation),
+        lower,
+        upper,
         np.minimum(low.strength, high.strength),
     )
 
@@ -81,43 +83,24 @@ def earlier_share(moments: Moments, group: int, *, confidence: float) -> Gated:
         If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
     z = quantile(confidence)
-    value, error = _mean(moments, group, RATES["P"][1])
+    value, error = _mean(moments, group, PEOPLE)
     return Gated(value, error, value - z * error, value + z * error, _in_errors(value, error))
 
 
-def _joined(one: Array, other: Array, correlation: Array) -> Array:
-    """Length of a difference whose two parts have these lengths."""
-    found: Array = np.sqrt(np.maximum(one**2 - 2 * correlation * one * other + other**2, 0.0))
-    return found
-
-
 def _ratio(low: Gated, high: Gated, correlation: Array, z: float) -> Gated:
-    below, above = high.value - high.lower, high.upper - high.value
-    widest = np.maximum(below, above) / z
+    widest = np.maximum(high.value - high.lower, high.upper - high.value) / z
     strength = np.minimum(np.minimum(low.strength, high.strength), _in_errors(high.value, widest))
-    enough = strength >= ENOUGH
-    under = np.where(enough, high.value, 1.0)
+    under = np.where(strength >= ENOUGH, high.value, 1.0)
     value = low.value / under
-
-    def root(over_length: Array, under_length: Array, sign: int) -> Array:
-        # opens upwards: R_1 is at least ENOUGH > z of (length/z) above 0
-        a = np.where(enough, under**2 - under_length**2, 1.0)
-        b = low.value * under - correlation * over_length * under_length
-        c = low.value**2 - over_length**2
-        found: Array = (b + sign * np.sqrt(np.maximum(b**2 - a * c, 0.0))) / a
-        return found
-
-    return Gated(
-        value,
-        _joined(low.standard_error, value * high.standard_error, correlation) / np.abs(under),
-        root(low.value - low.lower, above, -1),
-        root(low.upper - low.value, below, 1),
-        strength,
+    lower, upper = ratio_limits(
+        low.value, (low.lower, low.upper), under, (high.lower, high.upper), correlation
     )
+    error = joined(low.standard_error, value * high.standard_error, correlation) / np.abs(under)
+    return Gated(value, error, lower, upper, strength)
 
 
 def _rate(moments: Moments, name: str, group: int, z: float) -> Gated:
-    numerator, denominator = RATES[name]
+    numerator, denominator = RATE_TERMS[name]
     own = slice(4 * group, 4 * group + 4)
     top, _ = _mean(moments, group, numerator)
     weight, weight_error = _mean(moments, group, denominator)
@@ -138,7 +121,7 @@ def _rate(moments: Moments, name: str, group: int, z: float) -> Gated:
     c = top**2 - squared(numerator, numerator, top**2)
     half = np.sqrt(np.maximum(b**2 - a * c, 0.0)) / a
     shift, wider, _ = edgeworth(moments, group, influence, variance, z)
-    least, lower, upper = wilson(rate, moments.n * np.maximum(weight, 0.0), z)
+    least, lower, upper = known_limits(rate, moments.n * np.maximum(weight, 0.0), z)
     return Gated(
         rate,
         np.sqrt(np.maximum(variance, least)),
@@ -150,7 +133,7 @@ def _rate(moments: Moments, name: str, group: int, z: float) -> Gated:
 
 def _covariance(moments: Moments, name: str, low: Gated, high: Gated) -> Array:
     """Covariance of the unprivileged and the privileged group's rate."""
-    numerator, denominator = RATES[name]
+    numerator, denominator = RATE_TERMS[name]
     influences = []
     for group, found in ((0, low), (1, high)):
         weight, _ = _mean(moments, group, denominator)

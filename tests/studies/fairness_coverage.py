@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import Moments, row_terms
-from hushpoll_analysis.auditing.rates import METRICS
-from hushpoll_analysis.auditing.sets import FAIR, conclusive, disparate, metric
+from hushpoll_analysis.auditing.sets import conclusive, disparate, metric_set
 from hushpoll_analysis.auditing.weights import weights
+from hushpoll_analysis.metrics.intervals import combined
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.group_metrics import METRICS, RATES
 from studies.earlier_rule import ENOUGH, earlier_metric
 
 SURVEYS_AT_A_TIME = 500
@@ -136,16 +137,20 @@ def supports(oracle: FrequencyOracle, value: int) -> Iterator[tuple[tuple[int, i
 
 
 def truth(population: npt.NDArray[np.float64]) -> Mapping[str, float]:
-    """Return DI, SPD, EOD and OAD of a population [group, label, prediction]."""
-    people = population.sum(axis=(1, 2))
-    positive = population[:, :, 1].sum(axis=1) / people
-    recall = population[:, 1, 1] / population[:, 1].sum(axis=1)
-    accuracy = (population[:, 0, 0] + population[:, 1, 1]) / people
+    """Return every metric of a population [group, label, prediction]."""
+    cells = population.reshape(2, 4)
+    rates = [
+        {
+            name: np.asarray(group @ np.array(rate.hits) / (group @ np.array(rate.rows)))
+            for name, rate in RATES.items()
+        }
+        for group in cells
+    ]
     return {
-        "DI": float(positive[0] / positive[1]),
-        "SPD": float(positive[1] - positive[0]),
-        "EOD": float(recall[1] - recall[0]),
-        "OAD": float(accuracy[1] - accuracy[0]),
+        name: float(
+            combined(metric, *([group[rate.name] for rate in metric.rates] for group in rates))
+        )
+        for name, metric in METRICS.items()
     }
 
 
@@ -192,6 +197,7 @@ def coverage(
     surveys: int,
     rng: np.random.Generator,
     confidence: float = 0.95,
+    names: Collection[str] = tuple(METRICS),
 ) -> Mapping[str, Coverage]:
     """Draw surveys and count how often the interval of each metric covers the population's value.
 
@@ -207,6 +213,8 @@ def coverage(
         Of respondents and noise.
     confidence : float
         In (0, 0.999].
+    names : collection of str
+        Metrics; all by default.
 
     Raises
     ------
@@ -217,7 +225,7 @@ def coverage(
         if number < least:
             raise InvalidParameter(f"{name} is {number}; it must be at least {least}", field=name)
     law = Law.of(population, oracle)
-    drawn: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
+    drawn: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in names}
     values = truth(np.asarray(population, dtype=np.float64))
     for start in range(0, surveys, SURVEYS_AT_A_TIME):
         some = min(SURVEYS_AT_A_TIME, surveys - start)
@@ -232,8 +240,8 @@ def coverage(
             values[name],
             np.concatenate(parts, axis=1),
             float(
-                metric(plain, name, confidence=confidence).standard_error
-                / metric(expected, name, confidence=confidence).standard_error
+                metric_set(plain, name, confidence=confidence).standard_error
+                / metric_set(expected, name, confidence=confidence).standard_error
             ),
         )
         for name, parts in drawn.items()
@@ -244,15 +252,22 @@ def _outcomes(
     moments: Moments, name: str, value: float, confidence: float
 ) -> npt.NDArray[np.float64]:
     """Return per survey, f64[7, surveys], the estimate and what each rule says of it."""
-    found = metric(moments, name, confidence=confidence)
+    estimated = metric_set(moments, name, confidence=confidence)
+    now = [
+        estimated.value,
+        (estimated.lower <= value) & (value <= estimated.upper),
+        conclusive(estimated, name),
+        disparate(estimated, name),
+    ]
+    metric = METRICS[name]
+    if metric.is_largest:
+        # there was no such metric before
+        return np.stack([*now, *np.zeros((3, estimated.value.size))])
     earlier = earlier_metric(moments, name, confidence=confidence)
-    fair = FAIR[name]
+    fair = metric.fair
     return np.stack(
         [
-            found.value,
-            (found.lower <= value) & (value <= found.upper),
-            conclusive(found, name),
-            disparate(found, name),
+            *now,
             earlier.strength >= ENOUGH,
             (earlier.lower <= value) & (value <= earlier.upper),
             (earlier.lower > fair) | (earlier.upper < fair),

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import RATES
-from hushpoll_analysis.auditing.sets import disparate, metric
+from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS
+from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
@@ -26,10 +27,10 @@ from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
 from hushpoll_protocols import create
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest
+from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.evaluation.fairness import Estimate, Limits, fairness_report
 from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
-from hushpoll_training.evaluation.fairness.counts import GroupCounts
 from hushpoll_training.evaluation.fairness.partition import Partition
 from studies.earlier_rule import ENOUGH, earlier_metric
 from studies.fairness_coverage import Law, truth
@@ -146,7 +147,7 @@ def power_items(*, surveys: int, seed: int) -> list[Item]:
             unfair = (earlier.lower > 0) | (earlier.upper < 0)
             simulated += (
                 ((earlier.strength >= ENOUGH) & unfair).sum(),
-                disparate(metric(moments, "SPD", confidence=0.95), "SPD").sum(),
+                disparate(metric_set(moments, "SPD", confidence=0.95), "SPD").sum(),
             )
         powers = audit_powers(published, n, given)["SPD"]
         assert powers is not None
@@ -200,7 +201,7 @@ def earlier_power(
 ) -> float:
     """Return the power of SPD as plans gave it before: normal, at the delta method's variance."""
     mean, second = expected_moments(published, population)
-    under = RATES["P"][1]
+    under = PEOPLE
     strengths = []
     for own in (slice(0, 4), slice(4, 8)):
         weight = float(mean[own] @ under)
@@ -254,11 +255,11 @@ def _shown(value: float | None) -> str:
 
 
 def _spd(mean: Array) -> float:
-    top, under = RATES["P"]
+    top, under = RATE_TERMS["P"]
     r0, r1 = ((mean[own] @ top) / (mean[own] @ under) for own in (slice(4), slice(4, 8)))
     return float(r1 - r0)
 
 
 def _difference_of_rates(counts: GroupCounts) -> Array:
-    rate = counts.rate("P")
+    rate = counts.rate(RATES["P"])
     return rate[..., 1:] - rate[..., :1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_analysis.auditing.sets import FAIR
+from hushpoll_shared.group_metrics import METRICS
 from studies.audits import (
     DATA,
     EPSILONS,
@@ -36,7 +36,7 @@ def check(rows, surveys, least):
     for row in rows:
         found = row.coverage
         assert found.covered > least - allowed, row
-        if found.truth == pytest.approx(FAIR[row.metric], abs=1e-12):
+        if found.truth == pytest.approx(METRICS[row.metric].fair, abs=1e-12):
             assert found.disparate < 0.05 + allowed, row
 
 
@@ -60,7 +60,7 @@ def test_5000_surveys_of_each_are_covered_in_94_percent_and_the_rule_of_before_w
     small = run_hard(populations["Adult"], surveys=SURVEYS)
     for row in [*run_study(populations, surveys=SURVEYS), *small]:
         assert row.coverage.covered >= 0.94, row
-        if row.coverage.truth == pytest.approx(FAIR[row.metric], abs=1e-12):
+        if row.coverage.truth == pytest.approx(METRICS[row.metric].fair, abs=1e-12):
             assert row.coverage.disparate <= 0.055, row
     seldom = [row.coverage for row in small if 0 < row.coverage.earlier_answered < 0.2]
     assert min(one.earlier_covered for one in seldom) < 0.9

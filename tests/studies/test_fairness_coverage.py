@@ -6,12 +6,12 @@ from scipy.stats import chisquare
 
 from hushpoll_analysis.auditing import sets as fairness_sets
 from hushpoll_analysis.auditing.moments import Moments, row_terms
-from hushpoll_analysis.auditing.rates import METRICS
-from hushpoll_analysis.auditing.sets import metric
+from hushpoll_analysis.auditing.sets import metric_set
 from hushpoll_analysis.auditing.weights import weights
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_shared.group_metrics import METRICS
 from studies.fairness_coverage import Law, coverage, supports, truth
 
 # a third in group 0; by group, label and prediction
@@ -90,9 +90,9 @@ def test_surveys_of_rows_spread_like_surveys_of_counts(protocol):
             (kind // 2 % 2).astype(float),
             1.0 - kind // 2 % 2,
         )
-        from_rows.append(float(metric(Moments.of(terms), "SPD", confidence=0.95).value))
+        from_rows.append(float(metric_set(Moments.of(terms), "SPD", confidence=0.95).value))
     drawn = rng.multinomial(n, law.probability, size=surveys).astype(float)
-    from_counts = metric(law.moments(drawn, n), "SPD", confidence=0.95).value
+    from_counts = metric_set(law.moments(drawn, n), "SPD", confidence=0.95).value
     spread = np.std(from_rows)
     assert np.mean(from_rows) == pytest.approx(truth(THIRD)["SPD"], abs=4 * spread / surveys**0.5)
     # the ratio of two standard deviations of 300 has a standard error of 0.06
@@ -100,7 +100,17 @@ def test_surveys_of_rows_spread_like_surveys_of_counts(protocol):
 
 
 def test_truth_is_hand_counted():
-    assert truth(THIRD) == pytest.approx({"DI": 10 / 23, "SPD": 0.325, "EOD": 0.05, "OAD": -0.125})
+    assert truth(THIRD) == pytest.approx(
+        {
+            "DI": 10 / 23,
+            "SPD": 0.325,
+            "EOD": 0.05,
+            "OAD": -0.125,
+            "FPRD": 0.225,
+            "PPD": 16 / 23 - 0.6,
+            "EODDS": 0.225,
+        }
+    )
 
 
 def check_covered(found, surveys, least=0.95):
@@ -116,8 +126,12 @@ def test_sets_cover_large_groups_and_not_much_too_often(people, epsilon, protoco
     oracle = create(protocol, k=2, epsilon=epsilon)
     rng = np.random.default_rng(31)
     found = coverage(people, oracle, respondents=20_000, surveys=1500, rng=rng)
-    for one in found.values():
+    for name, one in found.items():
         assert one.concluded == 1
+        if METRICS[name].is_largest:
+            # the larger of two estimates is biased upwards, and its limits hold for both at once
+            assert one.covered < 0.999
+            continue
         assert abs(one.bias) < 5 * one.deviation / 1500**0.5 + 0.02 * one.deviation
         assert one.covered < 0.985
     check_covered(found, 1500)
@@ -179,7 +193,7 @@ def test_fewer_people_conclude_less_often_until_none_does():
 
 def test_weights_that_sum_to_one_are_worth_respondents():
     rng = np.random.default_rng(5)
-    for protocol, least, most in (("GRR", 1, 1), ("OUE", 1.02, 1.5), ("BLH", 1.05, 1.6)):
+    for protocol, least, most in (("GRR", 1, 1), ("OUE", 1.02, 1.5), ("BLH", 1.04, 1.6)):
         oracle = create(protocol, k=2, epsilon="1")
         found = coverage(THIRD, oracle, respondents=20_000, surveys=2, rng=rng)
         assert all(least <= found[name].gain <= most for name in METRICS), protocol

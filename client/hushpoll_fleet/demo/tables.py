@@ -9,16 +9,19 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-_METRICS: Final = {
+from hushpoll_shared.group_metrics import METRICS
+
+_UTILITY: Final = {
     "accuracy": "accuracy",
     "f1": "F1",
     "roc_auc": "ROC AUC",
     "balanced_acc": "balanced accuracy",
     "recall": "recall",
-    "DI": "DI: disparate impact, fair at 1",
-    "SPD": "SPD: difference in high incomes predicted, fair at 0",
-    "EOD": "EOD: difference in true positive rates, fair at 0",
-    "OAD": "OAD: difference in accuracy, fair at 0",
+}
+_FAIRNESS: Final = {
+    name: f"{name}: {metric.title}, fair at {metric.fair:g}"
+    for name, metric in METRICS.items()
+    if metric.in_results
 }
 
 
@@ -96,10 +99,10 @@ def training_table(without: Mapping[str, Any], with_ldp: Mapping[str, Any], peop
     table.add_column("metric")
     table.add_column("without LDP", justify="right")
     table.add_column("with LDP", justify="right")
-    for name, label in _METRICS.items():
-        if name == "DI":
-            table.add_section()
-        table.add_row(label, _number(without.get(name)), _number(with_ldp.get(name)))
+    for labels in (_UTILITY, _FAIRNESS):
+        for name, label in labels.items():
+            table.add_row(label, _number(without.get(name)), _number(with_ldp.get(name)))
+        table.add_section()
     return _rendered(table)
 
 

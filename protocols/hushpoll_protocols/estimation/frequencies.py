@@ -209,14 +209,9 @@ def estimate_proportion(
     rest = float(expected - whole)
     excess = (counts - whole).astype(np.float64) - rest
 
-    hits = counts.astype(np.float64)
-    misses = (n - counts).astype(np.float64)
+    hits, misses = counts.astype(np.float64), (n - counts).astype(np.float64)
+    low, high = _wilson(hits, misses, n, quantile)
     spread = hits * (misses / n)
-    deviation = quantile * np.sqrt(spread + quantile**2 / 4)
-    # The smaller root of Wilson's quadratic as a quotient without cancellation; the larger is the
-    # smaller one for the misses. So a count of 0 has the lower bound pi = 0 and n the upper pi = 1.
-    low = hits * (hits / n) / (hits + quantile**2 / 2 + deviation)
-    high = misses * (misses / n) / (misses + quantile**2 / 2 + deviation)
     return Estimate(
         frequency=excess / gain,
         standard_error=np.sqrt(spread) / gain,
@@ -225,6 +220,43 @@ def estimate_proportion(
         n=n,
         confidence=confidence,
     )
+
+
+def wilson_limits(
+    hits: npt.NDArray[np.float64],
+    n: npt.NDArray[np.float64] | float,
+    z: npt.NDArray[np.float64] | float,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return Wilson's limits of the proportion hits/n (JASA 22, 1927).
+
+    Parameters
+    ----------
+    hits, n : f64[...]
+        Hits in [0, n], and trials, above 0; they may be estimates, so neither has to be whole.
+    z : f64[...]
+        Normal quantile of the limits, at least 0.
+    """
+    lower, above = _wilson(hits, n - hits, n, z)
+    return lower, 1.0 - above
+
+
+def _wilson(
+    hits: npt.NDArray[np.float64],
+    misses: npt.NDArray[np.float64],
+    n: npt.NDArray[np.float64] | float,
+    z: npt.NDArray[np.float64] | float,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the lower limit of hits/n, and that of misses/n.
+
+    It is the smaller root of Wilson's quadratic as a quotient without cancellation; the larger is
+    the smaller one for the misses. So 0 hits have the lower limit 0, and n hits the upper one 1.
+    """
+    deviation = z * np.sqrt(hits * (misses / n) + z**2 / 4)
+    low, high = (
+        part * (part / n) / np.maximum(part + z**2 / 2 + deviation, 1e-300)
+        for part in (hits, misses)
+    )
+    return low, high
 
 
 def normal_quantile(confidence: float) -> float:

@@ -10,21 +10,20 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing import rates as fairness_rates
-from hushpoll_analysis.auditing import sets as fairness_sets
 from hushpoll_analysis.auditing.group_shares import group_shares
-from hushpoll_analysis.auditing.moments import RATES, Moments, row_terms
+from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS, Moments, row_terms
 from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
-from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.rates import rates
 from hushpoll_analysis.auditing.report import (
     NO_LABELS,
     Compared,
     FairnessAudit,
-    Finding,
+    Interval,
     Withheld,
     compared,
     interval,
 )
+from hushpoll_analysis.auditing.sets import metric_set
 from hushpoll_analysis.auditing.weights import excess_shares, weights
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.planning.outlook import POWER, Outlook, outlooks
@@ -34,6 +33,7 @@ from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import CELLS, chunks
 from hushpoll_analysis.records.decode import check_records, indicator_matrix
 from hushpoll_protocols import format_epsilon
+from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -56,7 +56,7 @@ def audit(
     expected: AuditAssumptions | None = None,
     outlook: bool = True,
 ) -> FairnessAudit:
-    """Estimate DI, SPD, EOD, OAD and the group rates behind them from records.
+    """Estimate the group metrics and the group rates behind them from records.
 
     A metric is always answered, by a confidence set (:mod:`hushpoll_analysis.auditing.sets`).
     Every number is about the people who answered the target, where the survey has one. A perturbed
@@ -97,7 +97,7 @@ def audit(
     given = expected or _estimated(moments)
     prospects: Mapping[str, Outlook | None] = {}
     if outlook:
-        outside = 1 - float((moments.mean[:4] + moments.mean[4:]) @ RATES["P"][1])
+        outside = 1 - float((moments.mean[:4] + moments.mean[4:]) @ PEOPLE)
         prospects = outlooks(
             published,
             moments.n,
@@ -107,21 +107,22 @@ def audit(
         )
     rows = _fakes(published, moments, each_value=predicted.ndim == 2)
     metrics: dict[str, Compared | Withheld] = {}
-    for name, rate in METRICS.items():
+    for name, metric in METRICS.items():
         metrics[name] = NO_LABELS
-        if rate == "P" or labelled:
+        if labelled or not metric.uses_labels:
             metrics[name] = compared(
-                fairness_sets.metric(moments, name, confidence=confidence),
+                metric_set(moments, name, confidence=confidence),
                 name,
                 outlook=prospects.get(name),
                 poisoning=without_fakes(moments.mean, rows, name),
             )
-    rates: dict[str, Finding] = {}
-    for rate in RATES:
-        unprivileged, privileged = fairness_rates.rates(moments, rate, confidence=confidence)
-        told = rate == "P" or labelled
-        rates[f"{rate}1"] = interval(privileged) if told else NO_LABELS
-        rates[f"{rate}0"] = interval(unprivileged) if told else NO_LABELS
+    group_rates: dict[str, Interval | Withheld] = {}
+    for name, rate in RATES.items():
+        if labelled or not rate.uses_labels:
+            unprivileged, privileged = rates(moments, name, confidence=confidence)
+            group_rates |= {f"{name}1": interval(privileged), f"{name}0": interval(unprivileged)}
+        else:
+            group_rates |= {f"{name}1": NO_LABELS, f"{name}0": NO_LABELS}
     names = {1: "privileged", 0: "unprivileged"}
     shares = group_shares(published, records, moments, confidence=confidence)
     oracle = attribute.oracle
@@ -147,19 +148,18 @@ def audit(
         },
         shares={names[group]: shares[group] for group in (1, 0)},
         metrics=metrics,
-        rates=rates,
+        rates=group_rates,
     )
 
 
 def _estimated(moments: Moments) -> AuditAssumptions:
     """Return the shares that the records give."""
     in_groups = moments.mean[:4] + moments.mean[4:]
-    numerator, denominator = RATES["P"]
-    people = max(float(in_groups @ denominator), SMALLEST_SHARE)
+    people = max(float(in_groups @ PEOPLE), SMALLEST_SHARE)
     return AuditAssumptions(
         gap=SMALLEST_SHARE,
-        positive=_share(float(in_groups @ numerator) / people),
-        unprivileged=_share(float(moments.mean[:4] @ denominator) / people),
+        positive=_share(float(in_groups @ RATE_TERMS["P"][0]) / people),
+        unprivileged=_share(float(moments.mean[:4] @ PEOPLE) / people),
         base=_share(float(in_groups[0]) / people),
     )
 
@@ -172,8 +172,7 @@ def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.N
     """Return the extreme rows of a fake report, f64[m, 8]."""
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
-    weight = RATES["P"][1]
-    shares = [float(moments.mean[own] @ weight) for own in (slice(0, 4), slice(4, 8))]
+    shares = [float(moments.mean[own] @ PEOPLE) for own in (slice(0, 4), slice(4, 8))]
     sizes = [len(protected.unprivileged), len(protected.privileged)]
     groups = (attribute.oracle, *_with_rest(sizes, shares, attribute.k))
     target = _positive(published)

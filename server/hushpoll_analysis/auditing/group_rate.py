@@ -15,8 +15,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.limits import edgeworth, wilson
-from hushpoll_analysis.auditing.moments import RATES, Moments
+from hushpoll_analysis.auditing.limits import edgeworth, known_limits
+from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
 
 Array = npt.NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class GroupRate:
     @classmethod
     def of(cls, moments: Moments, name: str, group: int, z: float) -> Self:
         """Return a rate of `RATES` in group 0 or 1 from the moments of the rows."""
-        numerator, denominator = RATES[name]
+        numerator, denominator = RATE_TERMS[name]
         own = slice(4 * group, 4 * group + 4)
         second, n = moments.second[..., own, own], moments.n
         top, weight = moments.mean[..., own] @ numerator, moments.mean[..., own] @ denominator
@@ -76,7 +76,7 @@ class GroupRate:
         influence = (numerator - value[..., None] * denominator) / safe[..., None]
         variance = np.maximum(product(second, influence, influence), 0.0) / n
         size = n * np.maximum(weight, 0.0)
-        least, _, _ = wilson(value, size, z)
+        least, _, _ = known_limits(value, size, z)
         shift, alone, of_difference = edgeworth(moments, group, influence, variance, z)
         return cls(
             bounded=bounded,
@@ -116,7 +116,7 @@ class GroupRate:
         factor = self.of_difference if in_difference else self.alone
         bend = self.bend[..., None] * (2 * square + 1) / 6
         root = value + (root - value) * factor[..., None] + bend
-        _, lower, upper = wilson(value, self.size[..., None], np.abs(level))
+        _, lower, upper = known_limits(value, self.size[..., None], np.abs(level))
         found: Array = np.where(level > 0, np.maximum(root, upper), np.minimum(root, lower))
         return found
 

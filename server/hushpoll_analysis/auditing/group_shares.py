@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import RATES, Moments
+from hushpoll_analysis.auditing.moments import PEOPLE, Moments
 from hushpoll_analysis.auditing.predictions import protected_of
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.weight_moments import weight_products
@@ -123,7 +123,7 @@ def group_shares(
             target,
             counts,
             [group.domain.index(category) for category in categories],
-            float(moments.mean[4 * number : 4 * number + 4] @ RATES["P"][1]),
+            float(moments.mean[4 * number : 4 * number + 4] @ PEOPLE),
             confidence=confidence,
         )
         for number, categories in enumerate((protected.unprivileged, protected.privileged))

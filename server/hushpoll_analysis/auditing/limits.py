@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import Moments
+from hushpoll_protocols.estimation.frequencies import wilson_limits
 
 Array = npt.NDArray[np.float64]
 
@@ -66,8 +67,8 @@ def edgeworth(
     return c * cube / spread / moments.n, factor, of_difference
 
 
-def wilson(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Array]:
-    """Return variance and limits that a rate of so many people has if everybody's group is known.
+def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Array]:
+    """Return the variance and Wilson's limits of a rate of so many people whose groups are known.
 
     Records tell no more than that, so no interval may end inside this one. A rate that happens to
     be 0 or 1 has influences of 0, yet is no certainty.
@@ -81,8 +82,7 @@ def wilson(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Ar
     z : float or f64[...]
         Normal quantile of the limits.
     """
-    inside = np.clip(rate, 0.0, 1.0)
-    scale = np.maximum(size + z**2, 1e-300)  # of nobody, at z = 0
-    centre = (size * inside + z**2 / 2) / scale
-    half = z * np.sqrt(size * inside * (1 - inside) + z**2 / 4) / scale
-    return centre * (1 - centre) / scale, centre - half, centre + half
+    people = np.maximum(size, 1e-300)
+    lower, upper = wilson_limits(people * np.clip(rate, 0.0, 1.0), people, z)
+    centre = (lower + upper) / 2
+    return centre * (1 - centre) / (people + z**2), lower, upper

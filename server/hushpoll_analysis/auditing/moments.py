@@ -19,16 +19,32 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_shared.group_metrics import RATES, Cells
+
 TERMS = 8
 """Numbers per row: four per group, the unprivileged group first."""
 
-RATES: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {
-    "P": (np.array([0.0, 0, 1, 1]), np.array([1.0, 1, 0, 0])),
-    "TPR": (np.array([0.0, 0, 1, 0]), np.array([1.0, 0, 0, 0])),
-    "FPR": (np.array([0.0, 0, 0, 1]), np.array([0.0, 1, 0, 0])),
-    "ACC": (np.array([0.0, 1, 1, -1]), np.array([1.0, 1, 0, 0])),
+
+def _over_terms(cells: Cells) -> npt.NDArray[np.float64]:
+    """Return weights over a group's four terms, from those of its four counts."""
+    true_negative, false_positive, false_negative, true_positive = cells
+    return np.array(
+        [
+            float(false_negative),
+            true_negative,
+            true_positive - false_negative,
+            false_positive - true_negative,
+        ]
+    )
+
+
+RATE_TERMS: Mapping[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {
+    name: (_over_terms(rate.hits), _over_terms(rate.rows)) for name, rate in RATES.items()
 }
 """Numerator and denominator of each rate over a group's four terms."""
+
+PEOPLE = RATE_TERMS["P"][1]
+"""Combination of a group's terms whose mean is the share of the people in it."""
 
 
 @dataclass(frozen=True, slots=True)

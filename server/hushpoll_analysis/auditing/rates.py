@@ -10,7 +10,6 @@ docs/explanation/fairness-without-the-attribute.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,15 +23,12 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 LARGEST_CONFIDENCE = 0.999
 """Of intervals: corrections for skewness and kurtosis hold in the middle, not far in the tails."""
 
-METRICS: Mapping[str, str] = {"DI": "P", "SPD": "P", "EOD": "TPR", "OAD": "ACC"}
-"""Each fairness metric and the rate that it compares."""
-
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
-    """One estimate, or one per survey.
+class ConfidenceSet:
+    """A rate or a metric with its confidence set, of one survey or one per survey.
 
     Attributes
     ----------
@@ -48,8 +44,8 @@ class Estimated:
     upper: Array
 
 
-def rates(moments: Moments, name: str, *, confidence: float) -> tuple[Estimated, Estimated]:
-    """Return a rate of `RATES` in the unprivileged and in the privileged group.
+def rates(moments: Moments, name: str, *, confidence: float) -> tuple[ConfidenceSet, ConfidenceSet]:
+    """Return a rate, by name, in the unprivileged and in the privileged group.
 
     Raises
     ------
@@ -57,13 +53,13 @@ def rates(moments: Moments, name: str, *, confidence: float) -> tuple[Estimated,
         If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
     z = quantile(confidence)
-    low, high = (_told(GroupRate.of(moments, name, group, z)) for group in (0, 1))
+    low, high = (_set_of(GroupRate.of(moments, name, group, z)) for group in (0, 1))
     return low, high
 
 
-def _told(rate: GroupRate) -> Estimated:
+def _set_of(rate: GroupRate) -> ConfidenceSet:
     limits = rate.at(np.array([-rate.z, rate.z]), in_difference=False)
-    return Estimated(
+    return ConfidenceSet(
         np.where(rate.bounded, rate.value, np.nan),
         np.where(rate.bounded, rate.standard_error, np.nan),
         np.where(rate.bounded, limits[..., 0], -np.inf),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from hushpoll_analysis.auditing.rates import Estimated
+from hushpoll_analysis.auditing.rates import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
 from hushpoll_analysis.estimates.reading import how_to_read
 from hushpoll_analysis.planning.outlook import SELDOM, Outlook
@@ -104,34 +104,39 @@ class Withheld:
         return {"withheld": self.code, "reason": self.reason}
 
 
-Finding: TypeAlias = Interval | Withheld
-
 NO_LABELS = Withheld("no-labels", "the survey has no target with a positive category to compare to")
 
 
-def interval(found: Estimated) -> Interval:
+def interval(estimated: ConfidenceSet) -> Interval:
     """Return the estimate of one survey."""
     return Interval(
-        float(found.value), float(found.standard_error), float(found.lower), float(found.upper)
+        float(estimated.value),
+        float(estimated.standard_error),
+        float(estimated.lower),
+        float(estimated.upper),
     )
 
 
 def compared(
-    found: Estimated, name: str, *, outlook: Outlook | None = None, poisoning: Poisoned | None
+    estimated: ConfidenceSet,
+    name: str,
+    *,
+    outlook: Outlook | None = None,
+    poisoning: Poisoned | None,
 ) -> Compared:
     """Return a metric of one survey with its conclusion."""
-    one = interval(found)
+    numbers = interval(estimated)
     conclusion: Conclusion = "cannot conclude"
-    if conclusive(found, name):
-        conclusion = "disparity" if disparate(found, name) else "no disparity found"
+    if conclusive(estimated, name):
+        conclusion = "disparity" if disparate(estimated, name) else "no disparity found"
     return Compared(
-        one.value,
-        one.standard_error,
-        one.lower,
-        one.upper,
+        numbers.value,
+        numbers.standard_error,
+        numbers.lower,
+        numbers.upper,
         conclusion,
         outlook,
-        None if math.isnan(one.value) else poisoning,
+        None if math.isnan(numbers.value) else poisoning,
     )
 
 
@@ -160,9 +165,9 @@ class FairnessAudit:
     shares : mapping of str to Interval
         ``privileged`` and ``unprivileged``: members of the group who have a label, among all rows.
     metrics : mapping of str to Compared or Withheld
-        DI, SPD, EOD, OAD.
-    rates : mapping of str to Finding
-        P1, P0, TPR1, TPR0, FPR1, FPR0, ACC1, ACC0.
+        Every metric of :data:`hushpoll_shared.group_metrics.METRICS`.
+    rates : mapping of str to Interval or Withheld
+        Every rate in either group: ``P1``, ``P0``, ``TPR1`` ...
     """
 
     survey: str
@@ -180,13 +185,13 @@ class FairnessAudit:
     expected: Mapping[str, Any]
     shares: Mapping[str, Interval]
     metrics: Mapping[str, Compared | Withheld]
-    rates: Mapping[str, Finding]
+    rates: Mapping[str, Interval | Withheld]
 
     @property
     def intervals(self) -> int:
         """How many sets it shows: of metrics, rates and shares, without those withheld."""
         shown = (*self.metrics.values(), *self.rates.values(), *self.shares.values())
-        return sum(isinstance(one, Interval) for one in shown)
+        return sum(isinstance(number, Interval) for number in shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as the API and ``--json`` give it."""
@@ -206,9 +211,9 @@ class FairnessAudit:
                 "unprivileged": list(self.unprivileged),
             },
             "expected": dict(self.expected),
-            "shares": {name: found.to_dict() for name, found in self.shares.items()},
-            "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
-            "rates": {name: found.to_dict() for name, found in self.rates.items()},
+            "shares": {name: share.to_dict() for name, share in self.shares.items()},
+            "metrics": {name: metric.to_dict() for name, metric in self.metrics.items()},
+            "rates": {name: rate.to_dict() for name, rate in self.rates.items()},
         }
 
 

@@ -17,21 +17,22 @@ upper bound if moreover no pair of the region has r_1 = 0. Otherwise the set is 
 an answer: these records cannot tell. Such sets count as answers wherever coverage is measured. A
 rule that leaves out surveys by the W that they found keeps the lucky ones instead, and its
 intervals do not cover: docs/explanation/fairness-without-the-attribute.md.
+
+The set of the largest of several differences follows from the sets of each, at a level at which
+they hold at once (:mod:`hushpoll_analysis.metrics.intervals`).
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import GroupRate, product
-from hushpoll_analysis.auditing.moments import RATES, Moments
-from hushpoll_analysis.auditing.rates import METRICS, Estimated, quantile
-
-FAIR: Mapping[str, float] = {"DI": 1.0, "SPD": 0.0, "EOD": 0.0, "OAD": 0.0}
-"""The value of each metric where the groups are treated alike."""
+from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
+from hushpoll_analysis.auditing.rates import ConfidenceSet, quantile
+from hushpoll_analysis.metrics.intervals import largest_limits, level_of_each
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.group_metrics import METRICS
 
 ANGLES = 12
 """Around the boundary, where an extreme is looked for."""
@@ -45,73 +46,104 @@ _ROUNDS = 3
 Array = npt.NDArray[np.float64]
 
 
-def metric(moments: Moments, name: str, *, confidence: float) -> Estimated:
-    """Return a metric of `METRICS`: the ratio R_0/R_1 for DI, else the difference R_1 - R_0.
+def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceSet:
+    """Return a metric of :data:`hushpoll_shared.group_metrics.METRICS` with its confidence set.
+
+    The standard error of a largest difference is that of the difference which is the largest.
 
     Raises
     ------
     InvalidParameter
         If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
-    region = _Region(moments, name, quantile(confidence))
-    lower, upper = -region.largest(-1), region.largest(1)
-    value, error, positive = region.value, region.standard_error, region.bounded
-    if name == "DI":
-        # a ratio of two rates is at least 0: where there is no upper bound, the set is cut there
-        cut = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
-        lower = np.where(np.isfinite(upper), lower, cut)
-        positive = positive & region.divisible
-    return Estimated(
-        np.where(positive, value, np.nan),
-        np.where(positive, error, np.nan),
-        np.where(region.bounded, lower, 0.0 if name == "DI" else -np.inf),
-        np.where(region.bounded, upper, np.inf),
+    parts = [_set_of(region) for region in _regions(moments, name, confidence)]
+    if not METRICS[name].is_largest:
+        return parts[0]
+    value = np.stack([part.value for part in parts])
+    error = np.stack([part.standard_error for part in parts])
+    # not a number where one of the differences is none
+    largest = np.argmax(np.abs(np.nan_to_num(value)), axis=0)[None]
+    lower, upper = largest_limits([(part.lower, part.upper) for part in parts])
+    known = ~np.isnan(value).any(axis=0)
+    return ConfidenceSet(
+        np.where(known, np.abs(np.take_along_axis(value, largest, axis=0)[0]), np.nan),
+        np.where(known, np.take_along_axis(error, largest, axis=0)[0], np.nan),
+        lower,
+        upper,
     )
 
 
 def found_disparate(moments: Moments, name: str, *, confidence: float) -> npt.NDArray[np.bool_]:
-    """Return what :func:`disparate` says of :func:`metric`, bool[...], from one end of the set.
+    """Return what :func:`disparate` says of :func:`metric_set`, bool[...], from one end of the set.
 
     Raises
     ------
     InvalidParameter
-        As :func:`metric`.
+        As :func:`metric_set`.
     """
-    region = _Region(moments, name, quantile(confidence))
-    above = region.value > FAIR[name]
-    end = region.largest(np.where(above, -1, 1))
-    out = np.where(above, -end > FAIR[name], end < FAIR[name])
-    if name == "DI":
-        out &= region.above_zero()
-    return np.asarray(out & region.bounded & np.isfinite(end))
+    metric, decided, bounded = METRICS[name], [], []
+    for region in _regions(moments, name, confidence):
+        above = region.value > metric.fair
+        end = region.largest(np.where(above, -1, 1))
+        out = np.where(above, -end > metric.fair, end < metric.fair)
+        if metric.is_ratio:
+            out &= region.above_zero()
+        decided.append(out & np.isfinite(end))
+        bounded.append(region.bounded)
+    # one difference that leaves out 0 is enough, but the set is bounded only if all of them are
+    return np.asarray(np.any(decided, axis=0) & np.all(bounded, axis=0))
 
 
-def conclusive(found: Estimated, name: str) -> npt.NDArray[np.bool_]:
+def conclusive(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
     """Return whether a set of a metric is bounded, and not all that the metric can be, bool[...].
 
     This is what "cannot conclude" means, and nothing else is.
     """
-    bounded = np.isfinite(found.lower) & np.isfinite(found.upper)
-    if name == "DI":
-        return np.asarray(bounded)
-    return np.asarray(bounded & ~((found.lower <= -1) & (found.upper >= 1)))
+    least, most = METRICS[name].range
+    bounded = np.isfinite(estimated.lower) & np.isfinite(estimated.upper)
+    return np.asarray(bounded & ~((estimated.lower <= least) & (estimated.upper >= most)))
 
 
-def disparate(found: Estimated, name: str) -> npt.NDArray[np.bool_]:
+def disparate(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
     """Return whether a set is conclusive and leaves out the fair value, bool[...]."""
-    out = (found.lower > FAIR[name]) | (found.upper < FAIR[name])
-    return np.asarray(conclusive(found, name) & out)
+    fair = METRICS[name].fair
+    out = (estimated.lower > fair) | (estimated.upper < fair)
+    return np.asarray(conclusive(estimated, name) & out)
+
+
+def _regions(moments: Moments, name: str, confidence: float) -> list[_Region]:
+    """Return the region of each rate of a metric, at a level at which they hold at once."""
+    metric, z = METRICS[name], quantile(confidence)
+    if len(metric.rates) > 1:
+        z = normal_quantile(level_of_each(metric, confidence))
+    return [_Region(moments, rate.name, z, ratio=metric.is_ratio) for rate in metric.rates]
+
+
+def _set_of(region: _Region) -> ConfidenceSet:
+    """Return the ratio R_0/R_1 or the difference R_1 - R_0 of a region's rates."""
+    lower, upper = -region.largest(-1), region.largest(1)
+    value, error, known = region.value, region.standard_error, region.bounded
+    if region.ratio:
+        # a ratio of two rates is at least 0: where there is no upper bound, the set is cut there
+        cut = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
+        lower = np.where(np.isfinite(upper), lower, cut)
+        known = known & region.divisible
+    return ConfidenceSet(
+        np.where(known, value, np.nan),
+        np.where(known, error, np.nan),
+        np.where(region.bounded, lower, 0.0 if region.ratio else -np.inf),
+        np.where(region.bounded, upper, np.inf),
+    )
 
 
 class _Region:
-    """The pairs of rates that the records allow, and what a metric is on them."""
+    """The pairs of values of a rate that the records allow, and their ratio or difference."""
 
-    def __init__(self, moments: Moments, name: str, z: float) -> None:
-        rate = METRICS[name]
-        numerator, denominator = RATES[rate]
+    def __init__(self, moments: Moments, rate: str, z: float, *, ratio: bool) -> None:
+        numerator, denominator = RATE_TERMS[rate]
         low, high = (GroupRate.of(moments, rate, group, z) for group in (0, 1))
         across = moments.second[..., :4, 4:]
-        self._low, self._high, self._ratio = low, high, name == "DI"
+        self._low, self._high, self.ratio = low, high, ratio
         self._shared = {
             (i, j): (
                 product(across, (numerator, denominator)[i], (numerator, denominator)[j])
@@ -126,7 +158,7 @@ class _Region:
         self.divisible = high.value > 0
         # the derivatives of the metric by the two rates, times their standard errors
         below, above = low.standard_error, high.standard_error
-        if self._ratio:
+        if self.ratio:
             under = np.where(self.divisible, high.value, 1.0)
             self.value = low.value / under
             self._slopes = below / under, -self.value * above / under
@@ -161,7 +193,7 @@ class _Region:
         for _ in range(_ROUNDS):
             r1 = self._high.at(z * (rho * along + np.sqrt(1 - rho**2) * beside), in_difference=True)
             rho = self._correlation(r0, r1)
-        if not self._ratio:
+        if not self.ratio:
             return r1 - r0
         return np.where(r1 > 0, r0 / np.where(r1 > 0, r1, 1.0), np.nan)
 
@@ -196,14 +228,12 @@ class _Region:
             shift = np.where(bend < 0, (left - right) / np.where(bend < 0, 2 * bend, 1.0), 0.0)
         shift = np.nan_to_num(np.clip(shift, -1, 1), nan=0.0)
         last = np.take_along_axis(near, at, axis=-1) + shift * 2 * step / (NEAR - 1)
-        found: Array = np.maximum.reduce(
-            [one.max(axis=-1) for one in (value, close, self._signed(last, signs))]
-        )
-        return found
+        tried = (value, close, self._signed(last, signs))
+        return np.asarray(np.maximum.reduce([values.max(axis=-1) for values in tried]))
 
     def _signed(self, angle: Array, sign: npt.NDArray[np.int64]) -> Array:
         value = sign * self._metric(angle)
-        if not self._ratio:
+        if not self.ratio:
             return value
         # next to an r_1 of 0 a ratio is as large as can be, and none of them is the smallest
         return np.where(np.isnan(value), np.where(sign > 0, np.inf, -np.inf), value)

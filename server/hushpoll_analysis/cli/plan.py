@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
 
 
@@ -19,7 +19,7 @@ from hushpoll_shared.survey.manifest import load_manifest
 @click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--n", type=click.IntRange(min=1), required=True, help="Respondents.")
 @click.option(
-    "--gap", type=float, default=0.1, show_default=True, help="SPD, EOD or OAD to be found."
+    "--gap", type=float, default=0.1, show_default=True, help="Difference of rates to be found."
 )
 @click.option(
     "--positive",
@@ -55,7 +55,7 @@ def plan_command(manifest: Path, n: int, metric: str, as_json: bool, **assumed: 
     Per attribute: the expected width of a category's 95 % interval and, after the slash, the
     smallest difference between two halves of the respondents found with power 0.8 (none, if there
     is none). Categories are taken as equally frequent. Audit: the chances that an audit from the
-    records alone finds --gap between the protected groups in SPD (and in DI), EOD and OAD.
+    records alone finds --gap between the protected groups, by metric; DI has that of SPD.
     """
     found = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
     emit(found, lambda: _text(found), as_json=as_json)
@@ -68,7 +68,7 @@ def _text(found: dict[str, Any]) -> str:
     possible = [one for one in found["options"] if "error" not in one]
     table = Table()
     names = [one["name"] for one in possible[0]["attributes"]] if possible else []
-    for heading in ("protocol", "split", *names, "variance", "audit: SPD / EOD / OAD"):
+    for heading in ("protocol", "split", *names, "variance", f"audit: {' / '.join(DIFFERENCES)}"):
         table.add_column(heading, overflow="fold")
     for one in found["options"]:
         if "error" in one:
@@ -80,7 +80,7 @@ def _text(found: dict[str, Any]) -> str:
             one["split"],
             *(f"{row['width']:.3f} / {_difference(row)}" for row in one["attributes"]),
             f"{one['total_variance']:.4g}",
-            " / ".join(_share(powers.get(metric)) for metric in ("SPD", "EOD", "OAD")),
+            " / ".join(_share(powers.get(metric)) for metric in DIFFERENCES),
         )
     buffer = StringIO()
     Console(file=buffer, width=140, color_system=None).print(table)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import TERMS, Moments
-from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric
+from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric_set
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
@@ -36,7 +36,7 @@ def finds(moments: Moments, name: str, confidence: float) -> npt.NDArray[np.bool
 
 def concludes(moments: Moments, name: str, confidence: float) -> npt.NDArray[np.bool_]:
     """Return in which surveys an audit can conclude, bool[surveys]."""
-    return conclusive(metric(moments, name, confidence=confidence), name)
+    return conclusive(metric_set(moments, name, confidence=confidence), name)
 
 
 def share_of_surveys(
@@ -79,11 +79,11 @@ def share_of_surveys(
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
     terms, chance = _kinds(published, population, outside)
-    found = dict.fromkeys(names, 0)
+    decided = dict.fromkeys(names, 0)
     for moments in _surveys(terms, chance, n, surveys):
         for name in names:
-            found[name] += int(decide(moments, name, confidence).sum())
-    return {name: number / surveys for name, number in found.items()}
+            decided[name] += int(decide(moments, name, confidence).sum())
+    return {name: number / surveys for name, number in decided.items()}
 
 
 def _kinds(published: Published, population: Array, outside: float) -> tuple[Array, Array]:

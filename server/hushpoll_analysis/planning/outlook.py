@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import Moments
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.planning.expected_audits import concludes, finds, share_of_surveys
 from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.published import Published
 
 POWER: Final = 0.8
@@ -42,8 +42,8 @@ class Outlook:
     concludes : float
         Share of them that conclude, if there is no disparity.
     smallest_detectable : float or None
-        Smallest true difference of the two rates (for DI: of P1 and P0, here as the ratio P0/P1
-        that it makes) that is found with power `POWER`; None if not even the largest is.
+        Smallest true difference of the two rates that is found with power `POWER`, for a ratio the
+        ratio that this difference makes; None if not even the largest is found so often.
     """
 
     concludes: float
@@ -58,13 +58,13 @@ def outlooks(
     confidence: float,
     outside: float = 0.0,
 ) -> Mapping[str, Outlook | None]:
-    """Return the outlook of each metric; None where the shares leave no room for a gap.
+    """Return the outlook of each metric; None where the shares leave no room for a disparity.
 
     Parameters
     ----------
     published : Published
-        With a protected attribute. Without a target that has a positive category EOD and OAD are
-        None.
+        With a protected attribute. Without a target that has a positive category, metrics that use
+        labels are None.
     n : int
         Respondents, at least 1.
     given : AuditAssumptions
@@ -81,12 +81,12 @@ def outlooks(
     """
     target = published.target
     labelled = target is not None and target.positive is not None
-    found: dict[str, Outlook | None] = {}
-    for metric, rate in METRICS.items():
-        found[metric] = None
-        if rate == "P" or labelled:
-            found[metric] = _outlook(published, n, given, metric, confidence, outside)
-    return found
+    return {
+        name: _outlook(published, n, given, name, confidence, outside)
+        if labelled or not metric.uses_labels
+        else None
+        for name, metric in METRICS.items()
+    }
 
 
 def _outlook(
@@ -122,13 +122,15 @@ def _outlook(
         middle = low + min(max(part, 0.1), 0.9) * (high - low)
         population = given.with_gap(middle, metric)
         assert population is not None  # noqa: S101  (there is room for more)
-        found = share(finds, population)
-        if found >= POWER:
-            high, above = middle, found
+        power = share(finds, population)
+        if power >= POWER:
+            high, above = middle, power
         else:
-            low, below = middle, found
-    ratio = given.positive / (given.positive + high)
-    return Outlook(conclusive, ratio if metric == "DI" else high)
+            low, below = middle, power
+    if METRICS[metric].is_ratio:
+        value = given.rate(METRICS[metric].rates[0])
+        return Outlook(conclusive, value / (value + high))
+    return Outlook(conclusive, high)
 
 
 def _largest_gap(given: AuditAssumptions, metric: str) -> float:

@@ -3,7 +3,7 @@
 Per attribute, categories being equally frequent: the width of a category's 95 % interval, and the
 smallest difference of a category's share between two halves of the respondents that a two-sided
 test at 5 % finds with power 0.8, at the variances that the estimates of both halves then have. For
-the protected attribute: the power of a fairness audit to find a gap in DI, SPD, EOD and OAD
+the protected attribute: the power of a fairness audit to find a gap in each group metric
 (:mod:`hushpoll_analysis.planning.power`).
 """
 
@@ -15,12 +15,12 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Final
 
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.planning.precision import variance_coefficients, width_at
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import weak_protection
@@ -86,8 +86,9 @@ def plan(
         Respondents, at least 1.
     given : AuditAssumptions, optional
         About the audit.
-    metric : {"DI", "SPD", "EOD", "OAD"}
-        Whose gap the recommended option has to find.
+    metric : str
+        Of :data:`hushpoll_shared.group_metrics.METRICS`: whose gap the recommended option has to
+        find.
 
     Returns
     -------

@@ -6,8 +6,10 @@ rule (:mod:`hushpoll_analysis.planning.expected_audits`).
 
 The population is as simple as the metrics allow. Both groups have the same share of positive
 labels, and in the unprivileged group the model has a selection rate P_0 and a recall TPR_0, hence
-FPR_0. For SPD, DI and EOD everybody in the privileged group is predicted positive more often by the
-gap, whatever the label; for OAD every error is more frequent there by the gap.
+FPR_0. For most metrics everybody in the privileged group is predicted positive more often by the
+gap, whatever the label; for OAD every error is more frequent there by the gap; for PPD as many are
+predicted positive there, but the share of them that is right is smaller by the gap
+(:meth:`hushpoll_shared.group_metrics.Rate.step`).
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import RATES, TERMS
-from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.moments import RATE_TERMS, TERMS
 from hushpoll_analysis.estimates.weight_moments import weight_products
 from hushpoll_analysis.planning.expected_audits import finds, share_of_surveys
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import METRICS, Rate
 from hushpoll_shared.survey.published import Published
 
 LEVEL: Final = 0.95
@@ -40,7 +42,8 @@ class AuditAssumptions:
     Attributes
     ----------
     gap : float
-        True SPD, EOD or -OAD, in (0, 1); DI is then positive/(positive + gap).
+        True size of the difference that is looked for, in (0, 1); for SPD, P_1 - P_0, and DI is
+        then positive/(positive + gap).
     positive : float
         P_0, share predicted positive in the unprivileged group, in [0, 1 - gap].
     unprivileged : float
@@ -125,7 +128,7 @@ class AuditAssumptions:
         """
         # by label: negative, positive
         own = np.array([self.false_positive, self.true_positive])
-        step = np.array([self.gap, -self.gap if metric == "OAD" else self.gap])
+        step = self.gap * np.array(METRICS[metric].rates[0].step(self.base, self.positive))
         rates = np.stack([own, own + step])
         if (rates < -1e-12).any() or (rates > 1 + 1e-12).any():
             return None
@@ -134,8 +137,13 @@ class AuditAssumptions:
             1 - self.base,
             self.base,
         ]
-        found: Array = people[..., None] * np.stack([1 - rates, rates], axis=-1)
-        return found
+        return np.asarray(people[..., None] * np.stack([1 - rates, rates], axis=-1))
+
+    def rate(self, rate: Rate) -> float:
+        """Return a rate of the unprivileged group; 0 where it has no such row."""
+        wrong, right = self.false_positive, self.true_positive
+        cells = (1 - self.base) * (1 - wrong), (1 - self.base) * wrong
+        return rate.of((*cells, self.base * (1 - right), self.base * right)) or 0.0
 
 
 def audit_powers(
@@ -149,8 +157,8 @@ def audit_powers(
     Parameters
     ----------
     published : Published
-        With a protected attribute. Without a target that has a positive category EOD and OAD are
-        None.
+        With a protected attribute. Without a target that has a positive category, metrics that use
+        labels are None.
     n : int
         Respondents, at least 1.
     given : AuditAssumptions
@@ -163,20 +171,24 @@ def audit_powers(
     """
     target = published.target
     labelled = target is not None and target.positive is not None
-    found: dict[str, float | None] = {}
-    # SPD and DI have the same population, and so the same surveys
-    together = (("DI", "SPD"), ("EOD",), ("OAD",))
-    for names in together:
+    powers: dict[str, float | None] = dict.fromkeys(METRICS)
+    # metrics whose populations differ in the same way are counted in the same surveys
+    together: dict[tuple[float, float], list[str]] = {}
+    for name, metric in METRICS.items():
+        if labelled or not metric.uses_labels:
+            step = metric.rates[0].step(given.base, given.positive)
+            together.setdefault(step, []).append(name)
+    for names in together.values():
         population = given.population(names[0])
-        if population is None or (METRICS[names[0]] != "P" and not labelled):
-            found |= dict.fromkeys(names)
-            continue
-        found |= share_of_surveys(finds, published, n, population, names, confidence=LEVEL)
-    return found
+        if population is not None:
+            powers |= share_of_surveys(
+                finds, published, n, population, tuple(names), confidence=LEVEL
+            )
+    return powers
 
 
 def difference_error(published: Published, n: int, population: Array, metric: str) -> float:
-    """Return the standard error of SPD, EOD or OAD that is expected of n respondents.
+    """Return the standard error of a difference that is expected of n respondents.
 
     Parameters
     ----------
@@ -185,7 +197,7 @@ def difference_error(published: Published, n: int, population: Array, metric: st
     population : f64[2, 2, 2]
         Shares by group, label and prediction, summing to 1.
     metric : str
-        ``SPD``, ``EOD`` or ``OAD``.
+        A difference of one rate, such as ``SPD``.
 
     Raises
     ------
@@ -195,7 +207,7 @@ def difference_error(published: Published, n: int, population: Array, metric: st
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
     mean, second = expected_moments(published, population)
-    numerator, denominator = RATES[METRICS[metric]]
+    numerator, denominator = RATE_TERMS[METRICS[metric].rates[0].name]
     influence = np.zeros(TERMS)
     for group, sign in ((0, -1.0), (1, 1.0)):
         own = slice(4 * group, 4 * group + 4)

@@ -11,7 +11,8 @@ fake, the genuine ones alone have the means (all - f fake)/(1 - f), and each gro
 On a polytope the extremes of R_1 - R_0 and of R_0/R_1 lie on edges: among the rows of one value of
 R_0 the other rate is linear-fractional, hence extreme at a vertex of the polytope's section, and
 that is a point of an edge. So it is enough to look at all pairs of extreme rows and, between the
-two, at the ends and where the derivative vanishes, which a quadratic equation gives.
+two, at the ends and where the derivative vanishes, which a quadratic equation gives. The largest
+of several differences is at most the largest that any of them can be, which some fakes reach.
 
 The predictions and the constants of the weights are the audit's own. What fakes do to a model that
 is fitted to them comes on top.
@@ -28,11 +29,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import RATES
-from hushpoll_analysis.auditing.rates import METRICS
+from hushpoll_analysis.auditing.moments import RATE_TERMS
 from hushpoll_analysis.estimates.weight_law import weights_of_supports
+from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.poisoning.influence import QUOTED_SHARE
 from hushpoll_protocols import FrequencyOracle
+from hushpoll_shared.group_metrics import METRICS
 
 Array = npt.NDArray[np.float64]
 
@@ -46,7 +48,8 @@ class Poisoned:
     fake_share : Fraction
         Of all reports.
     lowest, highest : float
-        Of the metric; infinite if so many fakes can make up a whole group.
+        Of the metric; infinite if so many fakes can make up a whole group. A largest difference may
+        not get as low: its differences are each taken at their lowest.
     """
 
     fake_share: Fraction
@@ -78,24 +81,35 @@ def without_fakes(
     share : Fraction
         Of the reports that are fake, in [0, 1).
     """
-    f = float(share)
-    numerator, denominator = RATES[METRICS[metric]]
+    compared = METRICS[metric]
+    ends = [
+        _extremes(mean, rows, rate.name, float(share), ratio=compared.is_ratio)
+        for rate in compared.rates
+    ]
+    if not compared.is_largest:
+        return Poisoned(share, *ends[0])
+    lower, upper = largest_limits([(np.asarray(low), np.asarray(high)) for low, high in ends])
+    return Poisoned(share, float(lower), float(upper))
+
+
+def _extremes(mean: Array, rows: Array, rate: str, f: float, *, ratio: bool) -> tuple[float, float]:
+    """Return the least and the largest ratio or difference of a rate, a share f being fake."""
+    numerator, denominator = RATE_TERMS[rate]
     parts = []
     for group in (0, 1):
         own = slice(4 * group, 4 * group + 4)
         for combination in (numerator, denominator):
             parts.append(mean[own] @ combination - f * (rows[:, own] @ combination))
     _, w0, n1, w1 = parts
-    ratio = metric == "DI"
     if min(w0.min(), w1.min()) <= 0 or (ratio and n1.min() <= 0):
-        return Poisoned(share, 0.0 if ratio else -np.inf, np.inf)
+        return 0.0 if ratio else -np.inf, np.inf
     one, other = np.triu_indices(len(rows))
     ends = [(part[one], part[other] - part[one]) for part in parts]
     at = np.concatenate([_stationary(ends, ratio), np.tile([[0.0], [1.0]], len(one))])
     (a0, b0), (c0, d0), (a1, b1), (c1, d1) = ends
     r0, r1 = (a0 + b0 * at) / (c0 + d0 * at), (a1 + b1 * at) / (c1 + d1 * at)
     value = r0 / r1 if ratio else r1 - r0
-    return Poisoned(share, float(value.min()), float(value.max()))
+    return float(value.min()), float(value.max())
 
 
 def extreme_rows(

@@ -115,9 +115,10 @@ def records(
 ) -> None:
     """Estimate group fairness from the randomised records of FILE, which hushpoll export saved.
 
-    DI, SPD, EOD, OAD and the group rates behind them, with intervals. Nobody's protected attribute
-    is needed in clear. Models are cross-fitted to the records, so that each record is predicted by
-    a model that never saw it. Where the records cannot tell, the answer says so.
+    Group metrics, such as DI and SPD, and the group rates behind them, with intervals. Nobody's
+    protected attribute is needed in clear. Models are cross-fitted to the records, so that each
+    record is predicted by a model that never saw it. Where the records cannot tell, the answer says
+    so.
     """
     if reference is not None and groups is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
-from hushpoll_training.evaluation.groups import groups
+from hushpoll_training.evaluation.fairness.partition import sides_of
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import NEITHER, measure
 from hushpoll_training.models.model import Codes, Model, OnRound, fit_clear, take
@@ -167,7 +167,7 @@ def evaluate_scores(
             f"no row to test on has an answer to the target {target.name}; give rows that do",
             field=target.name,
         )
-    side = groups(published, codes)
+    side = sides_of(published, codes)
     rows = {"tested": int(answered.sum()), "unanswered": int((~answered).sum())}
     if side is not None:
         side = side[answered]

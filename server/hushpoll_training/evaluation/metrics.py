@@ -1,9 +1,9 @@
-"""Utility and group fairness of a binary classifier on clear rows.
+"""Utility and group fairness of a binary classifier on clear rows: the columns of results.csv.
 
-The definitions are those of Arcolezi, Makhlouf and Palamidessi (DBSec 2023, section 3.1), group 1
-being the privileged and group 0 the unprivileged one: DI = P0/P1, SPD = P1-P0, EOD = TPR1-TPR0 and
-OAD = ACC1-ACC0. ``roc_auc`` ranks the scores; ``balanced_acc`` is the number that the paper's code
-calls auc, since it ranked predicted labels.
+Of the group rates and metrics of :mod:`hushpoll_shared.group_metrics`, results have columns of
+some; :mod:`hushpoll_training.evaluation.fairness` reports all of them. ``roc_auc`` ranks the
+scores. ``balanced_acc`` is the number that the code of Arcolezi, Makhlouf and Palamidessi (DBSec
+2023) calls auc, since it ranked predicted labels.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import METRICS as GROUP_METRICS
+from hushpoll_shared.group_metrics import RATES, GroupMetric
 from hushpoll_training.evaluation.metric import Metric
 
 UTILITY = ("accuracy", "f1", "roc_auc", "balanced_acc", "recall")
-FAIRNESS = ("DI", "SPD", "EOD", "OAD")
-GROUP_RATES = ("P1", "P0", "TPR1", "TPR0", "FPR1", "FPR0", "ACC1", "ACC0")
+FAIRNESS = tuple(name for name, metric in GROUP_METRICS.items() if metric.in_results)
+GROUP_RATES = tuple(
+    f"{name}{group}" for name, rate in RATES.items() if rate.in_results for group in (1, 0)
+)
 METRICS = UTILITY + FAIRNESS + GROUP_RATES
 """Every metric, in the order of results.csv."""
 
@@ -57,16 +62,17 @@ def measure(
             f"score must be {truth.size} finite numbers, one per label; got shape {scores.shape}",
             field="score",
         )
-    everyone = _rates(truth, guess, "")
-    found = {
-        "accuracy": everyone["ACC"],
+    everyone = GroupCounts.of(truth, guess, np.zeros_like(truth), 1)
+    accuracy, recall, false_positive = (_rate(everyone, name, 0) for name in ("ACC", "TPR", "FPR"))
+    measured = {
+        "accuracy": accuracy,
         "f1": f1(truth, guess),
         "roc_auc": roc_auc(truth, scores),
-        "balanced_acc": _balanced(everyone),
-        "recall": everyone["TPR"],
+        "balanced_acc": _balanced(recall, false_positive),
+        "recall": recall,
         **_fairness(truth, guess, group),
     }
-    return {name: found[name] for name in METRICS}
+    return {name: measured[name] for name in METRICS}
 
 
 def f1(label: npt.NDArray[np.int64], predicted: npt.NDArray[np.int64]) -> Metric:
@@ -97,39 +103,36 @@ def _fairness(
         missing = Metric(None, "the manifest declares no protected attribute")
         return dict.fromkeys(FAIRNESS + GROUP_RATES, missing)
     side = _codes(group, "group", (NEITHER, 0, 1), truth.size)
-    found: dict[str, Metric] = {}
-    for code, name in ((1, "privileged"), (0, "unprivileged")):
-        inside = side == code
-        rates = _rates(truth[inside], guess[inside], f" in the {name} group")
-        found.update({f"{rate}{code}": value for rate, value in rates.items()})
-    found["DI"] = found["P0"].over(
-        found["P1"], "no row of the privileged group is predicted positive"
-    )
-    found["SPD"] = found["P1"].minus(found["P0"])
-    found["EOD"] = found["TPR1"].minus(found["TPR0"])
-    found["OAD"] = found["ACC1"].minus(found["ACC0"])
-    return found
-
-
-def _rates(
-    truth: npt.NDArray[np.int64], guess: npt.NDArray[np.int64], where: str
-) -> dict[str, Metric]:
-    n = truth.size
-    positives = int(truth.sum())
-    hits = int(np.sum(truth & guess))
-    chosen = int(guess.sum())
-    nobody = f"there is no row{where}"
-    return {
-        "P": Metric.ratio(chosen, n, nobody),
-        "TPR": Metric.ratio(hits, positives, f"there is no positive row{where}"),
-        "FPR": Metric.ratio(chosen - hits, n - positives, f"there is no negative row{where}"),
-        "ACC": Metric.ratio(int(np.sum(truth == guess)), n, nobody),
+    counts = GroupCounts.of(truth, guess, side, 2)
+    rates = {
+        f"{name}{code}": _rate(counts, name, code, f" in the {group_name} group")
+        for name in RATES
+        for code, group_name in ((1, "privileged"), (0, "unprivileged"))
     }
+    return rates | {name: _compare(metric, rates) for name, metric in GROUP_METRICS.items()}
 
 
-def _balanced(rates: Mapping[str, Metric]) -> Metric:
-    recall, fallout = rates["TPR"], rates["FPR"]
-    difference = recall.minus(fallout)
+def _rate(counts: GroupCounts, name: str, group: int, where: str = "") -> Metric:
+    rate = RATES[name]
+    hits, rows = int(counts.hits(rate)[group]), int(counts.rows(rate)[group])
+    return Metric.ratio(hits, rows, f"{rate.none}{where}")
+
+
+def _compare(metric: GroupMetric, rates: Mapping[str, Metric]) -> Metric:
+    pairs = [(rates[f"{rate.name}0"], rates[f"{rate.name}1"]) for rate in metric.rates]
+    if metric.is_ratio:
+        low, high = pairs[0]
+        rate = metric.rates[0]
+        return low.over(high, f"no {rate.row} of the privileged group {rate.hit}")
+    differences = [high.minus(low) for low, high in pairs]
+    undefined = next((part for part in differences if not part.defined), None)
+    if not metric.is_largest or undefined is not None:
+        return undefined or differences[0]
+    return Metric(max(abs(part.number()) for part in differences))
+
+
+def _balanced(recall: Metric, false_positive: Metric) -> Metric:
+    difference = recall.minus(false_positive)
     return Metric((1 + difference.number()) / 2) if difference.defined else difference
 
 

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics.intervals import difference_limits, rate_limits
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.group_metrics import RATES
 from hushpoll_training.evaluation.evaluation import Scored
-from hushpoll_training.evaluation.fairness.closed_form import difference, wilson
-from hushpoll_training.evaluation.fairness.counts import GroupCounts
 from hushpoll_training.evaluation.metrics import UTILITY
 
 
@@ -50,18 +51,18 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, 
         found["f1"] = (2 * limits[0] / (1 + limits[0]), 2 * limits[1] / (1 + limits[1]))
     if tpr is not None and fpr is not None:
         one, other = np.array(hits / (hits + missed)), np.array(false / (false + negative))
-        low, high = difference(one, _arrays(tpr), other, _arrays(fpr))
+        low, high = difference_limits(one, _arrays(tpr), other, _arrays(fpr))
         found["balanced_acc"] = ((1 + float(low)) / 2, (1 + float(high)) / 2)
     return {name: _as_json(found[name]) for name in UTILITY}
 
 
 def _proportion(counts: GroupCounts, rate: str, z: float) -> tuple[float, float] | None:
-    rows = int(counts.rows(rate)[0])
-    return _limits(int(counts.hits(rate)[0]), rows, z) if rows else None
+    rows = int(counts.rows(RATES[rate])[0])
+    return _limits(int(counts.hits(RATES[rate])[0]), rows, z) if rows else None
 
 
 def _limits(hits: int, rows: int, z: float) -> tuple[float, float]:
-    lower, upper = wilson(np.array(hits), np.array(rows), z)
+    lower, upper = rate_limits(np.array(hits), np.array(rows), z)
     return float(lower), float(upper)
 
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, Final
 
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
-from hushpoll_training.reports.fairness_page import MEANINGS, sections
+from hushpoll_training.reports.fairness_page import meaning, sections
 from hushpoll_training.reports.forest import Mark, forest
 from hushpoll_training.reports.html_page import facts, page, table
 
@@ -78,7 +78,9 @@ def _measured(card: Mapping[str, Any]) -> list[str]:
         headings += [name, f"{level}interval"]
     rows, marks, reasons = [], [], []
     for metric in (*UTILITY, *FAIRNESS):
-        label = _LABELS.get(metric, f"{metric} = {MEANINGS.get(metric, '')}")
+        label = _LABELS.get(metric, metric)
+        if metric in FAIRNESS:
+            label = f"{metric} = {meaning(metric)}"
         row = [escape(label)]
         for model, name in _MODELS.items():
             found = metrics[model][metric]

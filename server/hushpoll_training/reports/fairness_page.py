@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any
 
+from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_training.reports.forest import Mark, forest
 from hushpoll_training.reports.html_page import page, table
-
-FAIR: Final[Mapping[str, float]] = {"DI": 1.0, "SPD": 0.0, "EOD": 0.0, "OAD": 0.0}
-MEANINGS: Final[Mapping[str, str]] = {
-    "DI": "P0/P1, ratio of the shares predicted positive; alike at 1",
-    "SPD": "P1 - P0, difference of the shares predicted positive; alike at 0",
-    "EOD": "TPR1 - TPR0, difference of the true positive rates; alike at 0",
-    "OAD": "ACC1 - ACC0, difference of the accuracies; alike at 0",
-}
-_SPREADS: Final[Mapping[str, str]] = {
-    "demographic_parity_difference": "demographic parity difference, largest P - smallest P",
-    "demographic_parity_ratio": "demographic parity ratio, smallest P / largest P",
-    "equal_opportunity_difference": "equal opportunity difference, largest TPR - smallest TPR",
-    "false_positive_rate_difference": "false positive rates, largest - smallest",
-    "equalized_odds_difference": "equalized odds difference, the larger of the two above",
-    "accuracy_difference": "accuracy, largest - smallest",
-}
 
 
 def fairness_page(title: str, introduction: str, reports: Sequence[Mapping[str, Any]]) -> str:
@@ -59,8 +44,9 @@ def sections(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ("",))
             f"{listed}. That nothing is shown of them does not mean that they are treated alike."
             "</p>"
         )
-    for metric, fair in FAIR.items():
-        parts += _metric(metric, fair, reports, names, level)
+    # a card that was made before has fewer metrics
+    for metric in first["comparisons"][0]["metrics"] if first["comparisons"] else ():
+        parts += _metric(metric, reports, names, level)
     parts.append(_rates(reports, names, level))
     if len(first["groups"]) > 2:
         parts.append(_spreads(reports, names, level))
@@ -69,9 +55,14 @@ def sections(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ("",))
     return parts
 
 
+def meaning(metric: str) -> str:
+    """Return formula, meaning and fair value of a metric."""
+    of = METRICS[metric]
+    return f"{of.formula}, {of.meaning}; alike at {of.fair:g}"
+
+
 def _metric(
     metric: str,
-    fair: float,
     reports: Sequence[Mapping[str, Any]],
     names: Sequence[str],
     level: str,
@@ -101,10 +92,14 @@ def _metric(
                 )
     if not rows:
         return []
-    drawing = [forest(f"{metric} with {level} intervals", marks, fair=fair)] if marks else []
+    drawing = (
+        [forest(f"{metric} with {level} intervals", marks, fair=METRICS[metric].fair)]
+        if marks
+        else []
+    )
     headings = ["group 0", metric, "std. error", f"{level} interval", "bootstrap"]
     return [
-        f"<h3>{metric}</h3><p class='soft'>{escape(MEANINGS[metric])}</p>",
+        f"<h3>{metric}</h3><p class='soft'>{escape(meaning(metric))}</p>",
         *drawing,
         table(f"{metric} of each group {_by(reports)}", headings, rows, text=(0,)),
     ]
@@ -117,10 +112,8 @@ def _rates(reports: Sequence[Mapping[str, Any]], names: Sequence[str], level: st
             label = escape(group["group"]) + (f", {escape(name)}" if name else "")
             rates = report["groups"][at]["rates"].values()
             rows.append([label, f"{group['n']:,}", *(_rate(found) for found in rates)])
-    headings = [
-        *("group", "rows", "P, predicted positive", "TPR, true positive rate"),
-        *("FPR, false positive rate", "ACC, accuracy"),
-    ]
+    shown = reports[0]["groups"][0]["rates"]
+    headings = ["group", "rows", *(f"{name}, {RATES[name].title}" for name in shown)]
     return "<h3>Rates within the groups</h3>" + table(
         f"Rates {_by(reports)}, with {level} intervals", headings, rows, text=(0,)
     )
@@ -128,10 +121,11 @@ def _rates(reports: Sequence[Mapping[str, Any]], names: Sequence[str], level: st
 
 def _spreads(reports: Sequence[Mapping[str, Any]], names: Sequence[str], level: str) -> str:
     rows = []
-    for name, meaning in _SPREADS.items():
+    meanings = {metric.spread: metric.spread_meaning for metric in METRICS.values()}
+    for name in reports[0]["spreads"]:
         for model, report in zip(names, reports, strict=True):
             found = report["spreads"][name]
-            label = escape(meaning) + (f", {escape(model)}" if model else "")
+            label = escape(meanings[name]) + (f", {escape(model)}" if model else "")
             if "withheld" in found:
                 rows.append([_why(label, found), "not shown", "", ""])
                 continue

@@ -21,7 +21,7 @@ def report_text(report: Mapping[str, Any]) -> str:
     ]
     rates = Table()
     rates.add_column("group", overflow="fold")
-    for heading in ("rows", "P", "TPR", "FPR", "ACC"):
+    for heading in ("rows", *report["groups"][0]["rates"]):
         rates.add_column(heading, justify="right")
     for group in report["groups"]:
         cells = (_cell(found, reasons) for found in group["rates"].values())

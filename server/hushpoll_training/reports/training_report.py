@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.rendering import rendered
+from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
 from hushpoll_training.reports.fairness_text import report_text
@@ -17,18 +18,12 @@ _LABELS: Mapping[str, str] = {
     "f1": "F1",
     "roc_auc": "ROC AUC of the scores",
     "balanced_acc": "balanced accuracy",
-    "DI": "DI = P0/P1, disparate impact, fair at 1",
-    "SPD": "SPD = P1-P0, statistical parity difference, fair at 0",
-    "EOD": "EOD = TPR1-TPR0, equal opportunity difference, fair at 0",
-    "OAD": "OAD = ACC1-ACC0, overall accuracy difference, fair at 0",
-    "P1": "P1, predicted positive, privileged group",
-    "P0": "P0, predicted positive, unprivileged group",
-    "TPR1": "TPR1, true positive rate, privileged group",
-    "TPR0": "TPR0, true positive rate, unprivileged group",
-    "FPR1": "FPR1, false positive rate, privileged group",
-    "FPR0": "FPR0, false positive rate, unprivileged group",
-    "ACC1": "ACC1, accuracy, privileged group",
-    "ACC0": "ACC0, accuracy, unprivileged group",
+    **{name: metric.long_label for name, metric in METRICS.items()},
+    **{
+        f"{name}{group}": f"{name}{group}, {rate.title}, {which} group"
+        for name, rate in RATES.items()
+        for group, which in ((1, "privileged"), (0, "unprivileged"))
+    },
 }
 
 

@@ -7,27 +7,21 @@ server to. Whatever is shown is made printable: the client's comes from a server
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from rich.table import Table
 
 from hushpoll_shared.cli.rendering import rendered
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.text import printable
 
-_LABELS: Final = {
-    "DI": "DI = P0/P1, fair at 1",
-    "SPD": "SPD = P1-P0, fair at 0",
-    "EOD": "EOD = TPR1-TPR0, fair at 0",
-    "OAD": "OAD = ACC1-ACC0, fair at 0",
-}
 
-
-def fairness_text(found: Mapping[str, Any]) -> str:
+def fairness_text(report: Mapping[str, Any]) -> str:
     """Return a report as lines of text, its tables at most 100 characters wide.
 
     Parameters
     ----------
-    found : mapping
+    report : mapping
         What ``to_dict`` of an audit gives, of two groups or of several; of these there is one
         table a group, beside the reference.
 
@@ -36,28 +30,28 @@ def fairness_text(found: Mapping[str, Any]) -> str:
     KeyError, TypeError, ValueError
         If it is no such report.
     """
-    if "groups" not in found:
-        return "\n".join([_pair(found), _reading(found)])
-    about = found["protected"]
+    if "groups" not in report:
+        return "\n".join([_pair(report), _reading(report)])
+    about = report["protected"]
     pairs = [
         _pair(
             {
-                **found,
-                **{part: one[part] for part in ("expected", "shares", "metrics", "rates")},
+                **report,
+                **{part: group[part] for part in ("expected", "shares", "metrics", "rates")},
                 "protected": {
                     **about,
                     "privileged": about["reference"],
-                    "unprivileged": [one["group"]],
+                    "unprivileged": [group["group"]],
                 },
             }
         )
-        for one in found["groups"]
+        for group in report["groups"]
     ]
-    return "\n\n".join([*pairs, _reading(found)])
+    return "\n\n".join([*pairs, _reading(report)])
 
 
-def _pair(found: Mapping[str, Any]) -> str:
-    survey, about = found["survey"], found["protected"]
+def _pair(report: Mapping[str, Any]) -> str:
+    survey, about = report["survey"], report["protected"]
     name = printable(about["attribute"])
     how = "in clear"
     if about["protocol"] is not None:
@@ -65,44 +59,47 @@ def _pair(found: Mapping[str, Any]) -> str:
     reasons: dict[str, int] = {}
     table = Table()
     table.add_column("metric", overflow="fold")
-    for heading in ("estimate", "std. error", f"{100 * float(found['confidence']):g} % interval"):
+    for heading in ("estimate", "std. error", f"{100 * float(report['confidence']):g} % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("conclusion", overflow="fold")
     for section in ("metrics", "rates", "shares"):
         table.add_section()
-        for key, one in found[section].items():
-            label = f"share, {key} group" if section == "shares" else _LABELS.get(key, key)
-            table.add_row(printable(label), *_cells(one, reasons))
+        for key, number in report[section].items():
+            # a server may be newer and know a metric that this table does not have
+            label = METRICS[key].label if section == "metrics" and key in METRICS else key
+            if section == "shares":
+                label = f"share, {key} group"
+            table.add_row(printable(label), *_cells(number, reasons))
     seen = "" if about["protocol"] is None else f"; nobody's {name} was seen"
     return "\n".join(
         [
-            f"{printable(survey['name'])} version {int(survey['version'])}, {int(found['n'])} "
+            f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n'])} "
             f"records; digest {printable(survey['digest'])[:16]}",
             f"{name} ({how}): 1, privileged, is {_either(about['privileged'])}; 0 is "
-            f"{_either(about['unprivileged'])}. The model is {printable(found['origin'])}.",
-            f"Fairness {printable(found['setting'])}{seen}.",
+            f"{_either(about['unprivileged'])}. The model is {printable(report['origin'])}.",
+            f"Fairness {printable(report['setting'])}{seen}.",
             rendered(table),
             *(f"({number}) {reason}" for reason, number in reasons.items()),
-            *_outlook(found),
-            *_poisoning(found),
+            *_outlook(report),
+            *_poisoning(report),
         ]
     )
 
 
-def _reading(found: Mapping[str, Any]) -> str:
-    return f"{printable(found['intervals'])} The same is true of the conclusions."
+def _reading(report: Mapping[str, Any]) -> str:
+    return f"{printable(report['intervals'])} The same is true of the conclusions."
 
 
 def _either(categories: list[str]) -> str:
     return " or ".join(map(printable, categories))
 
 
-def _cells(found: Mapping[str, Any], reasons: dict[str, int]) -> tuple[str, str, str, str]:
-    if "withheld" in found:
-        number = reasons.setdefault(printable(found["reason"]), len(reasons) + 1)
-        return printable(found["withheld"]).replace("-", " "), "", f"({number})", ""
+def _cells(number: Mapping[str, Any], reasons: dict[str, int]) -> tuple[str, str, str, str]:
+    if "withheld" in number:
+        footnote = reasons.setdefault(printable(number["reason"]), len(reasons) + 1)
+        return printable(number["withheld"]).replace("-", " "), "", f"({footnote})", ""
     value, error, lower, upper = (
-        None if found[key] is None else float(found[key])
+        None if number[key] is None else float(number[key])
         for key in ("value", "standard_error", "lower", "upper")
     )
     between = f"{_number(lower)} to {_number(upper)}"
@@ -111,30 +108,30 @@ def _cells(found: Mapping[str, Any], reasons: dict[str, int]) -> tuple[str, str,
     elif upper is None:
         between = f"from {_number(lower)}, no bound"
     shown = ("unknown", "") if value is None else (_number(value), _number(error))
-    return *shown, between, printable(found.get("conclusion", ""))
+    return *shown, between, printable(number.get("conclusion", ""))
 
 
 def _number(value: float | None) -> str:
     return "no bound" if value is None else f"{value:.4f}"
 
 
-def _outlook(found: Mapping[str, Any]) -> list[str]:
+def _outlook(report: Mapping[str, Any]) -> list[str]:
     """Say what a survey of this size can find, and where it would seldom conclude."""
-    expected = found["expected"]
+    expected = report["expected"]
     shares = (
         f"{100 * float(expected['unprivileged']):.3g} % in group 0, "
         f"{100 * float(expected['positive']):.3g} % predicted positive, "
         f"{100 * float(expected['base']):.3g} % with a positive label"
     )
     smallest, seldom = [], []
-    for name, one in found["metrics"].items():
-        if one.get("chance_to_conclude") is None:
+    for name, metric in report["metrics"].items():
+        if metric.get("chance_to_conclude") is None:
             continue
-        least = one["smallest_detectable"]
+        least = metric["smallest_detectable"]
         word = "none, however large" if least is None else f"{float(least):.3g}"
         smallest.append(f"{printable(name)} {word}")
-        if one["seldom_concludes"]:
-            chance = 100 * float(one["chance_to_conclude"])
+        if metric["seldom_concludes"]:
+            chance = 100 * float(metric["chance_to_conclude"])
             seldom.append(f"{printable(name)} {chance:.0f} %")
     if not smallest:
         return []
@@ -150,11 +147,11 @@ def _outlook(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _poisoning(found: Mapping[str, Any]) -> list[str]:
+def _poisoning(report: Mapping[str, Any]) -> list[str]:
     """Say what the metrics may be without fake reports."""
     ranges, share = [], 0.0
-    for name, one in found["metrics"].items():
-        part = one.get("poisoning")
+    for name, metric in report["metrics"].items():
+        part = metric.get("poisoning")
         if part is None:
             continue
         share = float(part["fake_share"])

@@ -17,12 +17,12 @@ from hushpoll_analysis.auditing.predictions import (
     IN_CLEAR,
     AuditPredictions,
 )
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.auditing.report import Compared, Interval
 from hushpoll_analysis.auditing.weights import weights
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
@@ -85,11 +85,15 @@ def truth(codes, guess, answered=None):
         found[f"TPR{group}"] = guess[inside & (label == 1)].mean()
         found[f"FPR{group}"] = guess[inside & (label == 0)].mean()
         found[f"ACC{group}"] = (guess == label)[inside].mean()
+        found[f"PPV{group}"] = label[inside & (guess == 1)].mean()
     found |= {
         "DI": found["P0"] / found["P1"],
         "SPD": found["P1"] - found["P0"],
         "EOD": found["TPR1"] - found["TPR0"],
         "OAD": found["ACC1"] - found["ACC0"],
+        "FPRD": found["FPR1"] - found["FPR0"],
+        "PPD": found["PPV1"] - found["PPV0"],
+        "EODDS": max(abs(found[f"{rate}1"] - found[f"{rate}0"]) for rate in ("TPR", "FPR")),
     }
     return found
 
@@ -199,7 +203,7 @@ def test_memory_is_bounded_by_chunks_that_change_nothing(monkeypatch):
     whole = audit(published, records, predictions(guess), outlook=False).to_dict()
     monkeypatch.setattr(fairness, "CELLS", fairness.PRODUCTS * 700)
     parts = audit(published, records, predictions(guess), outlook=False).to_dict()
-    assert "of these 14 at 95 %, 0.7 are expected to miss" in whole["intervals"]
+    assert "of these 19 at 95 %, 1.0 are expected to miss" in whole["intervals"]
     for section in ("metrics", "rates", "shares"):
         for name, one in whole[section].items():
             other = parts[section][name]
@@ -269,7 +273,9 @@ def test_records_that_cannot_tell_give_sets_without_bounds_and_say_so():
         one = found.metrics[name]
         assert isinstance(one, Compared)
         assert one.conclusion == "cannot conclude"
-        assert one.bound == ("no upper bound" if name == "DI" else "no bound")
+        metric = METRICS[name]
+        # neither a ratio nor a largest difference can be below 0
+        assert one.bound == ("no bound" if metric.range[0] < 0 else "no upper bound")
     assert isinstance(found.shares["unprivileged"], Interval)
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     spd = document["metrics"]["SPD"]

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.auditing.moments import RATES, row_terms
+from hushpoll_analysis.auditing.moments import RATE_TERMS, row_terms
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.auditing.rates import METRICS
 from hushpoll_analysis.auditing.weights import weights
+from hushpoll_analysis.metrics.intervals import combined
 from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared import Manifest
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.wire.batch import encode_many
 
 SHARES = np.array([0.3, 0.35, 0.25, 0.1])
@@ -49,9 +50,13 @@ def every_row(oracle, groups, each_value):
 
 
 def value(mean, metric):
-    top, under = RATES[METRICS[metric]]
-    r0, r1 = ((mean[..., own] @ top) / (mean[..., own] @ under) for own in (slice(4), slice(4, 8)))
-    return r0 / r1 if metric == "DI" else r1 - r0
+    values = []
+    for rate in METRICS[metric].rates:
+        top, under = RATE_TERMS[rate.name]
+        values.append(
+            [(mean[..., own] @ top) / (mean[..., own] @ under) for own in (slice(4), slice(4, 8))]
+        )
+    return combined(METRICS[metric], *zip(*values, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.evaluation import evaluation
 from hushpoll_training.evaluation.evaluation import cross_validate, evaluate
-from hushpoll_training.evaluation.groups import groups
+from hushpoll_training.evaluation.fairness.partition import sides_of
 from hushpoll_training.evaluation.metrics import METRICS, measure
 from hushpoll_training.models.model import fit_clear, take
 
@@ -22,7 +22,7 @@ def model(survey, people):
 
 def test_groups_are_those_of_the_manifest(survey):
     codes = {"gender": np.array([0, 1, 2])}
-    assert groups(survey(), codes).tolist() == [0, 1, -1]
+    assert sides_of(survey(), codes).tolist() == [0, 1, -1]
     both = survey(
         protected={
             "attribute": "gender",
@@ -30,8 +30,8 @@ def test_groups_are_those_of_the_manifest(survey):
             "unprivileged": ["Male", "No answer"],
         }
     )
-    assert groups(both, codes).tolist() == [1, 0, 0]
-    assert groups(survey(protected=None), codes) is None
+    assert sides_of(both, codes).tolist() == [1, 0, 0]
+    assert sides_of(survey(protected=None), codes) is None
 
 
 def test_metrics_are_those_of_predictions_labels_and_groups(model, people):

@@ -82,11 +82,15 @@ def test_auc_by_hand():
     ("cells", "undefined", "word"),
     [
         ([(1, 0, 1, 2), (0, 1, 0, 2)], {"DI"}, "predicted positive"),
-        ([(1, 1, 1, 2), (0, 1, 0, 2)], {"EOD", "TPR0"}, "positive row in the unprivileged"),
+        (
+            [(1, 1, 1, 2), (0, 1, 0, 2)],
+            {"EOD", "TPR0"},
+            "row with a positive label in the unprivileged",
+        ),
         (
             [(1, 1, 1, 2), (0, 1, -1, 2)],
             {"DI", "SPD", "EOD", "OAD", "P0", "ACC0"},
-            "row in the unprivileged",
+            "there is no row",
         ),
         ([(0, 0, 1, 2), (0, 0, 0, 2)], {"f1", "roc_auc", "balanced_acc", "recall", "DI"}, ""),
     ],

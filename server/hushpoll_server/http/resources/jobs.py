@@ -171,7 +171,7 @@ def train(path: models.VersionPath, body: TrainBody) -> Response:
 )
 @endpoint("train")
 def fairness(path: models.VersionPath, body: FairnessBody) -> Response:
-    """Ask a worker for DI, SPD, EOD and OAD with intervals, estimated from the records alone.
+    """Ask a worker for group metrics with intervals, estimated from the records alone.
 
     Models are cross-fitted, so that none saw what it is audited on. Refused for a survey without a
     protected attribute or a target; where an interval has no bound, the result has null and says

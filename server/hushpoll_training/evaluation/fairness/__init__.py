@@ -4,7 +4,7 @@ The audit from randomised records alone, which sees no group at all, is
 :func:`hushpoll_analysis.auditing.audit.audit`.
 """
 
-from hushpoll_training.evaluation.fairness.counts import GroupCounts
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_training.evaluation.fairness.estimates import Estimate, Limits, Spread
 from hushpoll_training.evaluation.fairness.partition import (
     Partition,

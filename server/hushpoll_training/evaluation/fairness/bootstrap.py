@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_training.evaluation.fairness.counts import GroupCounts
 
 Statistic = Callable[[GroupCounts], npt.NDArray[np.float64]]
 """From counts [..., groups, 4] to statistics [..., m]; nan where one is undefined."""

@@ -30,7 +30,7 @@ class Estimate:
     value, standard_error : float
         The delta method's error.
     closed_form : Limits
-        See :mod:`hushpoll_training.evaluation.fairness.closed_form`.
+        See :mod:`hushpoll_analysis.metrics.intervals`.
     bootstrap : Limits or Withheld
         See :mod:`hushpoll_training.evaluation.fairness.bootstrap`.
     """
@@ -90,5 +90,10 @@ ONE_CONSTANT = Withheld(
     "undefined",
     "one of the groups has no such row, or only such rows, so that none of its resamples differs "
     "from another and the interval would know of the other group alone; the closed form stands",
+)
+NOT_REGULAR = Withheld(
+    "undefined",
+    "no bootstrap covers the largest of several differences where groups are alike; the closed "
+    "form stands",
 )
 NOT_RESAMPLED = Withheld("undefined", "no resamples were asked for")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
+from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics.intervals import (
+    combined,
+    difference_limits,
+    largest_limits,
+    level_of_each,
+    rate_limits,
+    ratio_limits,
+)
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_training.evaluation.fairness import closed_form
+from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric, Rate
 from hushpoll_training.evaluation.fairness.bootstrap import Statistic, bca, resample
-from hushpoll_training.evaluation.fairness.counts import RATES, ROWS_OF, GroupCounts
 from hushpoll_training.evaluation.fairness.estimates import (
+    NOT_REGULAR,
     NOT_RESAMPLED,
     ONE_CONSTANT,
     UNVARIED,
@@ -23,8 +29,7 @@ from hushpoll_training.evaluation.fairness.estimates import (
 )
 from hushpoll_training.evaluation.fairness.partition import Partition
 
-COMPARED: Final[Mapping[str, str]] = {"DI": "P", "SPD": "P", "EOD": "TPR", "OAD": "ACC"}
-"""Each metric and the rate that it compares."""
+Array = npt.NDArray[np.float64]
 
 
 class Measured:
@@ -41,97 +46,121 @@ class Measured:
     ) -> None:
         self._counts, self._names, self._smallest = counts, partition.names, smallest
         self._reference, self._confidence = partition.reference, confidence
-        self._z = normal_quantile(confidence)
-        self._limits = {
-            rate: closed_form.wilson(counts.hits(rate), counts.rows(rate), self._z)
-            for rate in RATES
-        }
-        self._boot: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
+        self._boot: dict[str, tuple[Array, Array]] = {}
         if resamples:
             # groups without a row have nothing to draw from, and their numbers are withheld
             filled = GroupCounts(np.where(counts.n[:, None] > 0, counts.cells, 1))
             drawn = resample(filled, resamples, np.random.default_rng(seed))
-            for name in (*RATES, *COMPARED):
-                self._boot[name] = bca(filled, drawn, self._statistic(name), confidence)
+            for rate in RATES.values():
+                self._boot[rate.name] = bca(filled, drawn, _rate_of(rate), confidence)
+            for metric in METRICS.values():
+                if not metric.is_largest:
+                    compared = _metric_of(metric, self._reference)
+                    self._boot[metric.name] = bca(filled, drawn, compared, confidence)
+        self._resampled = bool(resamples)
 
-    def rate(self, rate: str, place: int) -> Finding:
+    def rate(self, rate: Rate, place: int) -> Finding:
         """Return a group's rate."""
         short = self._too_small(rate, place)
         if short is not None:
             return short
+        lower, upper = self._limits(rate, place, self._confidence)
         value = float(self._counts.rate(rate)[place])
-        lower, upper = (limits[place] for limits in self._limits[rate])
-        return self._estimate(rate, place, value, self._error(rate, place), lower, upper)
+        return Estimate(
+            value,
+            self._error(rate, place),
+            Limits(float(lower), float(upper)),
+            self._bootstrap(rate.name, place),
+        )
 
-    def metric(self, metric: str, place: int) -> Finding:
+    def metric(self, metric: GroupMetric, place: int) -> Finding:
         """Return a comparison of a group with the reference."""
-        rate, against = COMPARED[metric], self._reference
-        short = self._too_small(rate, place) or self._too_small(rate, against)
-        if short is not None:
-            return short
-        values = self._counts.rate(rate)
-        (zero, low), (one, high) = (
-            (values[at], (self._limits[rate][0][at], self._limits[rate][1][at]))
+        against = self._reference
+        for rate in metric.rates:
+            short = self._too_small(rate, place) or self._too_small(rate, against)
+            if short is not None:
+                return short
+        value, error, limits = self._compare(metric, place)
+        if np.isnan(value):
+            rate = metric.rates[0]
+            return Withheld(
+                "undefined",
+                f"no {rate.row} of {self._names[against]} {rate.hit}, so {rate.name}1 is 0",
+            )
+        bootstrap: Limits | Withheld = self._bootstrap(metric.name, place)
+        if self._resampled and metric.is_largest:
+            bootstrap = NOT_REGULAR
+        elif self._resampled and any(self._constant(rate, place) for rate in metric.rates):
+            bootstrap = ONE_CONSTANT
+        return Estimate(value, error, limits, bootstrap)
+
+    def _compare(self, metric: GroupMetric, place: int) -> tuple[float, float, Limits]:
+        """Return value, standard error and limits of a metric; the value is nan if undefined."""
+        against, level = self._reference, level_of_each(metric, self._confidence)
+        low, high = (
+            [np.asarray(self._counts.rate(rate)[at]) for rate in metric.rates]
             for at in (place, against)
         )
-        errors = self._error(rate, place), self._error(rate, against)
-        if metric != "DI":
-            limits = closed_form.difference(one, high, zero, low)
-            error = float(np.hypot(*errors))
-            lower, upper = map(float, limits)
-            return self._estimate(metric, place, float(one - zero), error, lower, upper)
-        if one == 0:
-            return Withheld(
-                "undefined", f"no row of {self._names[against]} is predicted positive, so P1 is 0"
-            )
-        value = float(zero / one)
-        error = float(np.hypot(errors[0], value * errors[1]) / one)
-        lower, upper = map(float, closed_form.ratio(zero, low, one, high))
-        return self._estimate(metric, place, value, error, lower, upper)
+        value = float(combined(metric, low, high))
+        if np.isnan(value):
+            return value, np.nan, Limits(np.nan, np.nan)
+        errors, limits = [], []
+        for rate, zero, one in zip(metric.rates, low, high, strict=True):
+            at = self._limits(rate, place, level), self._limits(rate, against, level)
+            below, above = self._error(rate, place), self._error(rate, against)
+            if metric.is_ratio:
+                errors.append(float(np.hypot(below, value * above) / one))
+                limits.append(ratio_limits(zero, at[0], one, at[1]))
+            else:
+                errors.append(float(np.hypot(below, above)))
+                limits.append(difference_limits(one, at[1], zero, at[0]))
+        if not metric.is_largest:
+            return value, errors[0], _as_limits(limits[0])
+        # the error is that of the difference which is the largest
+        widest = int(np.argmax([abs(one - zero) for zero, one in zip(low, high, strict=True)]))
+        return value, errors[widest], _as_limits(largest_limits(limits))
 
-    def _estimate(
-        self, name: str, place: int, value: float, error: float, lower: float, upper: float
-    ) -> Estimate:
-        boot: Limits | Withheld = NOT_RESAMPLED
-        if name in self._boot:
-            from_, to = (float(limits[place]) for limits in self._boot[name])
-            boot = UNVARIED if np.isnan(from_) else Limits(from_, to)
-            if self._constant(name, place):
-                boot = ONE_CONSTANT
-        return Estimate(value, error, Limits(float(lower), float(upper)), boot)
+    def _limits(self, rate: Rate, place: int, confidence: float) -> tuple[Array, Array]:
+        hits, rows = self._counts.hits(rate)[place], self._counts.rows(rate)[place]
+        return rate_limits(hits, rows, normal_quantile(confidence))
 
-    def _constant(self, name: str, place: int) -> bool:
+    def _bootstrap(self, name: str, place: int) -> Limits | Withheld:
+        if name not in self._boot:
+            return NOT_RESAMPLED
+        lower, upper = (float(limits[place]) for limits in self._boot[name])
+        return UNVARIED if np.isnan(lower) else Limits(lower, upper)
+
+    def _constant(self, rate: Rate, place: int) -> bool:
         """Return whether a compared group has no row, or only rows, that count as hits."""
-        if name in RATES:
-            return False
-        rate = COMPARED[name]
         hits, rows = self._counts.hits(rate), self._counts.rows(rate)
         return any(hits[at] in (0, rows[at]) for at in (place, self._reference))
 
-    def _error(self, rate: str, place: int) -> float:
+    def _error(self, rate: Rate, place: int) -> float:
         value, rows = self._counts.rate(rate)[place], self._counts.rows(rate)[place]
         return float(np.sqrt(value * (1 - value) / rows))
 
-    def _too_small(self, rate: str, place: int) -> Withheld | None:
+    def _too_small(self, rate: Rate, place: int) -> Withheld | None:
         rows = int(self._counts.rows(rate)[place])
         if rows >= self._smallest:
             return None
         return Withheld(
             "not-enough-data",
-            f"{self._names[place]} has {rows} {ROWS_OF[rate]}, and a rate needs at least "
+            f"{self._names[place]} has {rows} {rate.rows_of}, and a rate needs at least "
             f"{self._smallest}",
         )
 
-    def _statistic(self, name: str) -> Statistic:
-        if name in RATES:
-            return lambda counts: counts.rate(name)
-        rate, against = COMPARED[name], self._reference
 
-        def compared(counts: GroupCounts) -> npt.NDArray[np.float64]:
-            values = counts.rate(rate)
-            one = values[..., against, None]
-            if name != "DI":
-                return np.asarray(one - values)
-            return np.asarray(np.where(one > 0, values / np.where(one > 0, one, 1.0), np.nan))
+def _rate_of(rate: Rate) -> Statistic:
+    return lambda counts: counts.rate(rate)
 
-        return compared
+
+def _metric_of(metric: GroupMetric, reference: int) -> Statistic:
+    def compared(counts: GroupCounts) -> Array:
+        low = [counts.rate(rate) for rate in metric.rates]
+        return combined(metric, low, [values[..., reference, None] for values in low])
+
+    return compared
+
+
+def _as_limits(limits: tuple[Array, Array]) -> Limits:
+    return Limits(float(limits[0]), float(limits[1]))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.evaluation.groups import groups as sides
+from hushpoll_training.evaluation.metrics import NEITHER
 from hushpoll_training.models.model import Codes
 
 GROUPS_AT_MOST = 1_000
@@ -123,9 +123,21 @@ def partition_of(
     return partition_by(columns, reference=reference)
 
 
+def sides_of(published: Published, codes: Codes) -> npt.NDArray[np.int64] | None:
+    """Return 1 privileged, 0 unprivileged, -1 neither per clear row; None if none is declared."""
+    protected = published.protected
+    if protected is None:
+        return None
+    domain = published.attribute(protected.attribute).domain
+    side = np.full(len(domain), NEITHER, dtype=np.int64)
+    side[[domain.index(category) for category in protected.privileged]] = 1
+    side[[domain.index(category) for category in protected.unprivileged]] = 0
+    return side[codes[protected.attribute]]
+
+
 def protected_partition(published: Published, codes: Codes) -> Partition | None:
     """Return the manifest's unprivileged and privileged group, or None if it declares none."""
-    protected, side = published.protected, sides(published, codes)
+    protected, side = published.protected, sides_of(published, codes)
     if protected is None or side is None:
         return None
     names = (

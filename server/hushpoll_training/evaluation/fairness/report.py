@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.evaluation.fairness.counts import RATES, GroupCounts
+from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_training.evaluation.fairness.estimates import Finding, Spread
-from hushpoll_training.evaluation.fairness.measured import COMPARED, Measured
+from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition
 from hushpoll_training.evaluation.fairness.spreads import spreads
 
@@ -38,7 +39,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """DI, SPD, EOD and OAD of a group (as group 0) against the reference (as group 1)."""
+    """Every group metric of a group (as group 0) against the reference (as group 1)."""
 
     group: str
     metrics: Mapping[str, Finding]
@@ -163,8 +164,8 @@ def fairness_report(
         Group(
             name,
             int(counts.n[place]),
-            int(counts.rows("TPR")[place]),
-            {rate: measured.rate(rate, place) for rate in RATES},
+            int(counts.rows(RATES["TPR"])[place]),
+            {name: measured.rate(rate, place) for name, rate in RATES.items()},
         )
         for place, name in enumerate(partition.names)
     )
@@ -180,8 +181,10 @@ def fairness_report(
         smallest=smallest,
         groups=groups,
         comparisons=tuple(
-            Comparison(name, {metric: measured.metric(metric, place) for metric in COMPARED})
-            for place, name in enumerate(partition.names)
+            Comparison(
+                group, {name: measured.metric(metric, place) for name, metric in METRICS.items()}
+            )
+            for place, group in enumerate(partition.names)
             if place != partition.reference
         ),
         spreads=spreads(counts, partition.names, confidence=confidence, smallest=smallest),

@@ -1,8 +1,6 @@
 """The widest spread over all groups: how far apart the two that differ most are.
 
-The names are those of the literature: the demographic parity difference and ratio, the equal
-opportunity difference, the equalized odds difference (the larger of the spreads of true and false
-positive rates; Hardt, Price and Srebro, NIPS 2016) and the accuracy difference.
+Its names are those of the literature (:attr:`hushpoll_shared.group_metrics.GroupMetric.spread`).
 """
 
 from __future__ import annotations
@@ -12,22 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_training.evaluation.fairness import closed_form
-from hushpoll_training.evaluation.fairness.counts import ROWS_OF, GroupCounts
+from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics.intervals import level_of_each, spread_limits
+from hushpoll_shared.group_metrics import METRICS, GroupMetric, Rate
 from hushpoll_training.evaluation.fairness.estimates import Limits, Spread
-
-_DIFFERENCES = {
-    "demographic_parity_difference": "P",
-    "equal_opportunity_difference": "TPR",
-    "false_positive_rate_difference": "FPR",
-    "accuracy_difference": "ACC",
-}
 
 
 def spreads(
     counts: GroupCounts, names: Sequence[str], *, confidence: float, smallest: int
 ) -> dict[str, Spread | Withheld]:
-    """Return every spread, over the groups that have enough rows for its rate.
+    """Return the spread of every metric, over the groups that have enough rows for its rates.
 
     Parameters
     ----------
@@ -40,71 +32,57 @@ def spreads(
     smallest : int
         Rows that a group must have.
     """
-    found = {
-        name: _difference(counts, names, rate, confidence, smallest)
-        for name, rate in _DIFFERENCES.items()
+    return {
+        metric.spread: _spread(counts, names, metric, confidence, smallest)
+        for metric in METRICS.values()
     }
-    found["demographic_parity_ratio"] = _ratio(counts, names, confidence, smallest)
-    # of two spreads at once, so that the larger one is covered
-    halved = 1 - (1 - confidence) / 2
-    parts = [_difference(counts, names, rate, halved, smallest) for rate in ("TPR", "FPR")]
-    found["equalized_odds_difference"] = _larger(parts[0], parts[1])
-    return found
 
 
-def _large(counts: GroupCounts, rate: str, smallest: int) -> list[int]:
-    return [int(at) for at in np.flatnonzero(counts.rows(rate) >= smallest)]
-
-
-def _difference(
-    counts: GroupCounts, names: Sequence[str], rate: str, confidence: float, smallest: int
+def _spread(
+    counts: GroupCounts, names: Sequence[str], metric: GroupMetric, confidence: float, smallest: int
 ) -> Spread | Withheld:
-    large = _large(counts, rate, smallest)
-    if len(large) < 2:
-        return _too_few(rate, smallest)
-    hits, rows = counts.hits(rate)[large], counts.rows(rate)[large]
-    lower, upper, _, _ = closed_form.spread(hits, rows, confidence)
-    value = hits / rows
-    return Spread(
-        float(value.max() - value.min()),
-        Limits(lower, upper),
-        names[large[int(value.argmin())]],
-        names[large[int(value.argmax())]],
-    )
-
-
-def _ratio(
-    counts: GroupCounts, names: Sequence[str], confidence: float, smallest: int
-) -> Spread | Withheld:
-    large = _large(counts, "P", smallest)
-    if len(large) < 2:
-        return _too_few("P", smallest)
-    hits, rows = counts.hits("P")[large], counts.rows("P")[large]
-    if not hits.any():
-        return Withheld("undefined", "no row of any group is predicted positive")
-    _, _, least, most = closed_form.spread(hits, rows, confidence)
-    value = hits / rows
-    return Spread(
-        float(value.min() / value.max()),
-        Limits(least, most),
-        names[large[int(value.argmin())]],
-        names[large[int(value.argmax())]],
-    )
-
-
-def _larger(one: Spread | Withheld, other: Spread | Withheld) -> Spread | Withheld:
-    if isinstance(one, Withheld):
-        return one
-    if isinstance(other, Withheld):
-        return other
-    widest = one if one.value >= other.value else other
+    parts = []
+    for rate in metric.rates:
+        part = _of_rate(
+            counts,
+            names,
+            rate,
+            level_of_each(metric, confidence),
+            smallest,
+            ratio=metric.is_ratio,
+        )
+        if isinstance(part, Withheld):
+            return part
+        parts.append(part)
+    widest = max(parts, key=lambda part: part.value)
     limits = Limits(
-        max(one.limits.lower, other.limits.lower), max(one.limits.upper, other.limits.upper)
+        max(part.limits.lower for part in parts), max(part.limits.upper for part in parts)
     )
     return Spread(widest.value, limits, widest.lowest, widest.highest)
 
 
-def _too_few(rate: str, smallest: int) -> Withheld:
-    return Withheld(
-        "not-enough-data", f"fewer than two groups have at least {smallest} {ROWS_OF[rate]}"
+def _of_rate(
+    counts: GroupCounts,
+    names: Sequence[str],
+    rate: Rate,
+    confidence: float,
+    smallest: int,
+    *,
+    ratio: bool,
+) -> Spread | Withheld:
+    large = np.flatnonzero(counts.rows(rate) >= smallest)
+    if len(large) < 2:
+        return Withheld(
+            "not-enough-data", f"fewer than two groups have at least {smallest} {rate.rows_of}"
+        )
+    hits, rows = counts.hits(rate)[large], counts.rows(rate)[large]
+    if ratio and not hits.any():
+        return Withheld("undefined", f"no {rate.row} of any group {rate.hit}")
+    value = hits / rows
+    least, most = float(value.min()), float(value.max())
+    return Spread(
+        least / most if ratio else most - least,
+        Limits(*spread_limits(hits, rows, confidence, ratio=ratio)),
+        names[large[int(value.argmin())]],
+        names[large[int(value.argmax())]],
     )

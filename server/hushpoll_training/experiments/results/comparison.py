@@ -16,9 +16,10 @@ from typing import Final
 from scipy.stats import t as student
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.experiments.results.summaries import Place, Summaries, Summary
 
-COMPARED: Final = ("accuracy", "f1", "balanced_acc", "recall", "DI", "SPD", "EOD", "OAD")
+COMPARED: Final = tuple(name for name in (*UTILITY, *FAIRNESS) if name != "roc_auc")
 """The metrics that the paper's published runs have (their auc is balanced accuracy)."""
 
 STANDARD_ERRORS: Final = 3.0

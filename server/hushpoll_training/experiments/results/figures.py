@@ -14,11 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.experiments.results.curves import Curves
 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {"fairness": FAIRNESS, "utility": UTILITY}
-FAIR: Final[Mapping[str, float]] = {"DI": 1.0, "SPD": 0.0, "EOD": 0.0, "OAD": 0.0}
+FAIR: Final[Mapping[str, float]] = {name: METRICS[name].fair for name in FAIRNESS}
 """Value of each fairness metric at which the groups are treated alike."""
 
 LABELS: Final[Mapping[str, str]] = {

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any, Final
 
-from hushpoll_training.evaluation.metrics import METRICS
+from hushpoll_training.evaluation.metrics import FAIRNESS, METRICS, UTILITY
 from hushpoll_training.experiments.results.comparison import Comparison
 from hushpoll_training.experiments.results.summaries import Place, Summaries
 
-SHOWN: Final = ("accuracy", "f1", "roc_auc", "balanced_acc", "recall", "DI", "SPD", "EOD", "OAD")
+SHOWN: Final = (*UTILITY, *FAIRNESS)
 """The metrics of the page; the CSV has all."""
 
 _DIGITS: Final = 5

@@ -6,9 +6,11 @@ import math
 import fairlearn.metrics as theirs
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, precision_score
 
 from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.evaluation.fairness import (
     Estimate,
     Limits,
@@ -17,7 +19,7 @@ from hushpoll_training.evaluation.fairness import (
     partition_by,
     protected_partition,
 )
-from hushpoll_training.evaluation.metrics import measure
+from hushpoll_training.evaluation.metrics import FAIRNESS, measure
 
 N = 4000
 
@@ -46,6 +48,7 @@ def frame():
             "TPR": theirs.true_positive_rate,
             "FPR": theirs.false_positive_rate,
             "ACC": lambda y, h: float(np.mean(y == h)),
+            "PPV": precision_score,
             "n": theirs.count,
         },
         y_true=label,
@@ -77,6 +80,18 @@ def test_spreads_are_fairlearns(found):
             "equal_opportunity_difference",
         )
     }
+    overall = theirs.MetricFrame(
+        metrics={"FPR": theirs.false_positive_rate, "PPV": precision_score, "ACC": accuracy_score},
+        y_true=label,
+        y_pred=predicted,
+        sensitive_features=columns,
+    ).difference(method="between_groups")
+    expected |= {
+        "false_positive_rate_difference": overall["FPR"],
+        "predictive_parity_difference": overall["PPV"],
+        "accuracy_difference": overall["ACC"],
+    }
+    assert found.spreads.keys() == expected.keys()
     for name, value in expected.items():
         spread = found.spreads[name]
         assert spread.value == pytest.approx(value, abs=1e-12)
@@ -98,10 +113,39 @@ def test_comparisons_are_with_the_reference_in_the_papers_direction(found, frame
     for one in found.comparisons:
         side = [1 if name == found.reference else 0 if name == one.group else -1 for name in names]
         ours = measure(label, predicted, predicted, side)
+        assert one.metrics.keys() == METRICS.keys()
         for metric, estimate in one.metrics.items():
-            assert estimate.value == pytest.approx(ours[metric].number(), abs=1e-12)
-            for limits in (estimate.closed_form, estimate.bootstrap):
+            if metric in FAIRNESS:
+                assert estimate.value == pytest.approx(ours[metric].number(), abs=1e-12)
+            intervals = [estimate.closed_form]
+            if METRICS[metric].is_largest:
+                assert "largest of several differences" in estimate.bootstrap.reason
+            else:
+                intervals.append(estimate.bootstrap)
+            for limits in intervals:
                 assert limits.lower < estimate.value < limits.upper
+
+
+def test_added_metrics_of_two_groups_are_fairlearns(found):
+    label, predicted, columns = drawn()
+    names = np.array([f"race={r}, gender={g}" for r, g in zip(*columns.values(), strict=True)])
+    for comparison in found.comparisons:
+        rows = np.isin(names, [found.reference, comparison.group])
+        frame = theirs.MetricFrame(
+            metrics={"FPRD": theirs.false_positive_rate, "PPD": precision_score},
+            y_true=label[rows],
+            y_pred=predicted[rows],
+            sensitive_features=names[rows],
+        ).by_group
+        for name in ("FPRD", "PPD"):
+            expected = frame[name][found.reference] - frame[name][comparison.group]
+            assert comparison.metrics[name].value == pytest.approx(expected, abs=1e-12)
+        assert comparison.metrics["EODDS"].value == pytest.approx(
+            theirs.equalized_odds_difference(
+                label[rows], predicted[rows], sensitive_features=names[rows]
+            ),
+            abs=1e-12,
+        )
 
 
 def test_the_manifests_groups_give_the_metrics_of_train(survey, people):
@@ -116,7 +160,8 @@ def test_the_manifests_groups_give_the_metrics_of_train(survey, people):
     side = np.array([0, 1, -1])[codes["gender"]]
     ours = measure(label, predicted, predicted, side)
     for metric, estimate in found.comparisons[0].metrics.items():
-        assert estimate.value == pytest.approx(ours[metric].number(), abs=1e-12)
+        if metric in FAIRNESS:
+            assert estimate.value == pytest.approx(ours[metric].number(), abs=1e-12)
         assert isinstance(estimate.bootstrap, Withheld)
     assert protected_partition(survey(protected=None), codes) is None
 

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-
-RATES: Final[Mapping[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {
-    "P": (np.array([0, 1, 0, 1]), np.array([1, 1, 1, 1])),
-    "TPR": (np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])),
-    "FPR": (np.array([0, 1, 0, 0]), np.array([1, 1, 0, 0])),
-    "ACC": (np.array([1, 0, 0, 1]), np.array([1, 1, 1, 1])),
-}
-"""Per rate, which of the four counts are hits and which are rows that it is a share of."""
-
-ROWS_OF: Final[Mapping[str, str]] = {
-    "P": "rows",
-    "TPR": "rows with a positive label",
-    "FPR": "rows with a negative label",
-    "ACC": "rows",
-}
-"""Per rate, what it is a share of, in words."""
+from hushpoll_shared.group_metrics import Rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +58,23 @@ class GroupCounts:
                 )
         inside = group >= 0
         code = 4 * group + 2 * arrays["label"] + arrays["predicted"]
-        found = np.bincount(code[inside].astype(np.int64), minlength=4 * groups)
-        return cls(found.reshape(groups, 4))
+        cells = np.bincount(code[inside].astype(np.int64), minlength=4 * groups)
+        return cls(cells.reshape(groups, 4))
 
     @property
     def n(self) -> npt.NDArray[np.int64]:
         """Rows per group, int64[..., groups]."""
-        found: npt.NDArray[np.int64] = self.cells.sum(axis=-1)
-        return found
+        return np.asarray(self.cells.sum(axis=-1))
 
-    def hits(self, rate: str) -> npt.NDArray[np.int64]:
+    def hits(self, rate: Rate) -> npt.NDArray[np.int64]:
         """Return the numerator of a rate per group."""
-        found: npt.NDArray[np.int64] = self.cells @ RATES[rate][0]
-        return found
+        return np.asarray(self.cells @ np.array(rate.hits))
 
-    def rows(self, rate: str) -> npt.NDArray[np.int64]:
+    def rows(self, rate: Rate) -> npt.NDArray[np.int64]:
         """Return the denominator of a rate per group."""
-        found: npt.NDArray[np.int64] = self.cells @ RATES[rate][1]
-        return found
+        return np.asarray(self.cells @ np.array(rate.rows))
 
-    def rate(self, rate: str) -> npt.NDArray[np.float64]:
+    def rate(self, rate: Rate) -> npt.NDArray[np.float64]:
         """Return a rate per group, nan where a group has no row that it could be a share of."""
         rows = self.rows(rate)
-        found: npt.NDArray[np.float64] = np.where(
-            rows > 0, self.hits(rate) / np.maximum(rows, 1), np.nan
-        )
-        return found
+        return np.asarray(np.where(rows > 0, self.hits(rate) / np.maximum(rows, 1), np.nan))

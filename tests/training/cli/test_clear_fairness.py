@@ -69,8 +69,8 @@ def test_json_and_a_chosen_reference(run):
     assert (report["reference"], report["reference_is"]) == ("gender=F", "as given")
     assert (report["confidence"], report["smallest_group"]) == (0.9, 5)
     assert report["bootstrap"] == {"resamples": 200, "seed": 4, "kind": "BCa by group"}
-    # two groups of four rates, and four metrics
-    assert "of these 12 at 90 %, 1.2 are expected to miss" in report["intervals"]
+    # two groups of five rates, and seven metrics
+    assert "of these 17 at 90 %, 1.7 are expected to miss" in report["intervals"]
     spd = report["comparisons"][0]["metrics"]["SPD"]
     assert spd["closed_form"]["upper"] < 0
     named = ("--label", "truth", "--predicted", "guess")

@@ -1,0 +1,1 @@
+"""Group rates and their comparisons: values, and intervals in closed form."""
