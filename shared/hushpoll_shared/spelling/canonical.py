@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
 
 LARGEST_INTEGER: Final = 2**53
 """Integers beyond this, in absolute value, are not exact in JSON; they travel as strings."""
@@ -103,6 +104,34 @@ def parse_json(data: bytes | bytearray | str) -> Any:
         raise InvalidJson(f"JSON nested deeper than {_DEPTH}; flatten it") from None
     _check_read(value, 0)
     return value
+
+
+def check_keys(
+    value: Mapping[Any, object],
+    allowed: frozenset[str],
+    required: tuple[str, ...],
+    *,
+    where: str,
+    what: str = "the manifest",
+) -> None:
+    """Refuse a mapping with a key that is not known, or without one that is needed.
+
+    Raises
+    ------
+    InvalidParameter
+        Its ``field`` is the path of the key.
+    """
+    prefix = f"{where}." if where else ""
+    for key in value:
+        if key not in allowed:
+            raise InvalidParameter(
+                f"{where or what} has the unknown key {show(key)}; the keys are "
+                f"{', '.join(sorted(allowed))}: remove or rename it",
+                field=f"{prefix}{key}"[:200],
+            )
+    for key in required:
+        if value.get(key) is None:
+            raise InvalidParameter(f"{where or what} has no {key}; add it", field=f"{prefix}{key}")
 
 
 def _write(value: object, parts: list[str], depth: int) -> None:

@@ -8,11 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hushpoll_protocols import InvalidParameter, create
-from hushpoll_shared.spelling.canonical import canonical_json, parse_json
+from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json
 from hushpoll_shared.spelling.text import normalized, show
-from hushpoll_shared.survey.attributes import PublishedAttribute, check_protocol
+from hushpoll_shared.survey.attributes import PublishedAttribute, check_protocol, read_attribute
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
-from hushpoll_shared.survey.drafts import check_keys, read_attribute
 from hushpoll_shared.survey.protected import read_protected
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import DAILY, DEFAULT_BATCH, Terms

@@ -14,8 +14,8 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.drafts import check_keys
 from hushpoll_shared.wire.records_file import (
     RECORDS_MEDIA_TYPE,
     pack_records_header,

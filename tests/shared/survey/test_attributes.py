@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, create
-from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, hex_thresholds
-from hushpoll_shared.survey.drafts import read_attribute
+from hushpoll_shared.survey.attributes import (
+    Attribute,
+    PublishedAttribute,
+    hex_thresholds,
+    read_attribute,
+)
 
 
 def refused(document: Any, field: str) -> str:
