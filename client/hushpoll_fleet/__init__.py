@@ -1,1 +1,1 @@
-"""hushpoll_fleet."""
+"""Simulated respondents: they answer like devices, misbehave on request, and are counted."""

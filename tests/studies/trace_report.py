@@ -94,13 +94,16 @@ def begin() -> None:
 def _starting(frame: FrameType | None) -> bool:
     """Return whether a function runs because a module is imported or a process puts parts together.
 
-    The process of a job starts on the report's way, and all others before.
+    The process of a job starts on the report's way, and all others before. A web process may still
+    be loading compiled code when the device begins.
     """
     while frame is not None:
         module, code = frame.f_globals.get("__name__"), frame.f_code
         if code.co_name == "<module>" and module != "__main__":
             return True
         if code.co_name == "__init__" and module == "hushpoll_server.services.services":
+            return True
+        if code.co_name == "prepare" and module == "hushpoll_server.services.results.counting":
             return True
         frame = frame.f_back
     return False
@@ -219,8 +222,9 @@ def _answer(url: str, digest: str, storage: str = "") -> None:
 
     with SurveyClient(url, "work", digest=digest, storage=storage or None) as client:
         if storage:
+            client.fetch()
             client.give_consent()
-            client.answer(_answers(0))
+            assert client.answer(_answers(0)).status == "kept"
             assert client.flush()
         else:
             client.submit(_answers(0))

@@ -1,0 +1,53 @@
+"""docs/architecture.md says what the code is: its rooms, its picture and the way of one report."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from studies import architecture
+from studies.trace_report import trace
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return architecture.PAGE.read_text(encoding="utf-8")
+
+
+def test_page_lists_every_room(page: str) -> None:
+    assert architecture.section(page, "rooms") == architecture.table_of_rooms(), (
+        "run scripts/architecture"
+    )
+
+
+def test_picture_shows_every_room() -> None:
+    drawn = architecture.PICTURE.read_text(encoding="utf-8")
+    assert drawn == architecture.picture(), "run scripts/architecture"
+
+
+def test_modules_on_the_page_exist(page: str) -> None:
+    for module in architecture.modules_on_the_page(page):
+        assert importlib.util.find_spec(module) is not None, f"{module}: run scripts/architecture"
+
+
+def test_page_lists_the_modules_on_the_way_of_one_report(page: str, tmp_path: Path) -> None:
+    ran = trace(tmp_path)
+    missing = set(ran) - architecture.modules_on_the_page(page)
+    assert missing == set(), "run scripts/architecture"
+    # What a server's clock calls depends on the moment; a device does the same each time.
+    for process in ("device", "analyst"):
+        modules = {module for module, processes in ran.items() if process in processes}
+        title = architecture.PROCESSES[process]
+        assert modules == architecture.modules_on_the_page(page, title), "run scripts/architecture"
+
+
+def test_no_import_inside_the_server_goes_up_the_picture() -> None:
+    rows = {room: row for row, rooms in enumerate(architecture.SERVER_ROWS) for room in rooms}
+    folder = architecture.ROOT / "server" / "hushpoll_server"
+    for path in folder.rglob("*.py"):
+        room = path.relative_to(folder).parts[0]
+        for imported in architecture.imported_rooms(path, "hushpoll_server"):
+            if room in rows and imported in rows:
+                assert rows[room] <= rows[imported], f"{path} imports {imported}"
