@@ -17,7 +17,6 @@ from typing import cast
 import structlog
 
 ROOT = "hushpoll_server"
-LEVELS = ("debug", "info", "warning", "error")
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
@@ -62,7 +61,7 @@ class _Foreign(logging.Formatter):
 
 
 def to_stderr(level: str) -> None:
-    """Write the package's log to standard error, from `level` (one of ``LEVELS``) on.
+    """Write the package's log to standard error, from a level such as `"info"` on.
 
     Other libraries' warnings, and what ends a thread, are written as lines of the same form.
     """

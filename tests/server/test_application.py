@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from pydantic import ValidationError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import create_app
@@ -45,7 +46,7 @@ def test_the_configuration_has_defaults_and_is_frozen():
     settings = Settings.from_mapping({"TESTING": True, "SEAL_AT": 7})
     assert settings.seal_at == 7
     assert settings.database_url == "sqlite:///hushpoll.sqlite"
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValidationError, match="frozen"):
         settings.seal_at = 8
 
 

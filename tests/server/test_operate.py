@@ -255,7 +255,7 @@ HEAD = "| key | default | allowed | |\n|---|---|---|---|\n"
 def settings_table():
     """The rows that the page must have."""
     for setting in SETTINGS.values():
-        default = "" if setting.default in (None, ()) else f"`{json.dumps(setting.default)}`"
+        default = "" if setting.default is None else f"`{json.dumps(setting.default)}`"
         secret = " *Secret.*" if setting.secret else ""
         allowed = setting.interval.replace("|", "\\|")
         yield f"| `{setting.name}` | {default} | {allowed} | {setting.description}{secret} |"

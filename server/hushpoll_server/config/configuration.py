@@ -1,31 +1,37 @@
 """Where settings come from: flag before environment before file before default.
 
 A key that is no setting is refused wherever it is written, so that a misspelt one cannot quietly
-leave its setting at the default.
+leave its setting at the default. pydantic-settings ignores unknown variables and does not say where
+a value came from, so the layers are put together here.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.config.setting import MASK, Setting
-from hushpoll_server.config.settings import SETTINGS, Settings, unknown_key
+from hushpoll_server.config.setting import MASK, unknown_key
+from hushpoll_server.config.settings import SETTINGS, Settings
 
 PREFIX: Final = "HUSHPOLL_"
 FILE_SUFFIX: Final = "_file"
 MAX_FILE_BYTES: Final = 2**20
-# Connections beside those of requests: those of the writer, maintenance and
-# readiness, and one to spare.
+# Connections beside those of requests: those of the writer, maintenance and readiness, and a spare.
 SPARE_CONNECTIONS: Final = 4
+# Every key of a file: the settings, and a file for each secret one.
+KEYS: Final = (
+    *SETTINGS,
+    *(name + FILE_SUFFIX for name, setting in SETTINGS.items() if setting.secret),
+)
 # Variables of the same prefix that the server's commands do not read.
 OTHER_VARIABLES: Final = {
     "HUSHPOLL_CONFIG": "the configuration file, as --config",
@@ -41,6 +47,9 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",
     "HUSHPOLL_VENV": "the virtual environment of the scripts",
 }
+# A value, and its origin in words.
+_Layer = dict[str, tuple[Any, str]]
+_Checked = TypeVar("_Checked")
 
 
 @dataclass(frozen=True)
@@ -61,24 +70,15 @@ class Configuration:
 
     def shown(self) -> str:
         """Return the configuration as a file of its own, secrets masked."""
-        return "\n".join(self._line(name, setting) for name, setting in SETTINGS.items())
-
-    def _line(self, name: str, setting: Setting) -> str:
-        value = getattr(self.settings, name)
-        if value is None:
-            return f"# {name} is not set  # {self.origins[name]}"
-        if setting.secret:
-            value = masked(value)
-        shown = list(value) if isinstance(value, tuple) else value
-        return f"{name} = {json.dumps(shown, ensure_ascii=False)}  # {self.origins[name]}"
-
-
-@dataclass(frozen=True)
-class _Given:
-    """A value before it is checked, and its origin."""
-
-    value: Any
-    origin: str
+        lines = []
+        for name, setting in SETTINGS.items():
+            value, origin = getattr(self.settings, name), self.origins[name]
+            shown = json.dumps(
+                masked(value) if setting.secret and value else value, ensure_ascii=False
+            )
+            line = f"# {name} is not set" if value is None else f"{name} = {shown}"
+            lines.append(f"{line}  # {origin}")
+        return "\n".join(lines)
 
 
 def load(
@@ -104,18 +104,19 @@ def load(
         An unknown key, a value outside its interval, or a file that cannot be read; the message
         names where it was given.
     """
-    given: dict[str, _Given] = {}
-    for layer in (_from_file(file), _from_environment(environment), _from_flags(flags)):
-        given.update(layer)
-    for name, one in given.items():
-        _checked_alone(SETTINGS[name], one)
-    if "pool_size" not in given:
-        threads = given["threads"].value if "threads" in given else SETTINGS["threads"].default
-        given["pool_size"] = _Given(threads + SPARE_CONNECTIONS, "default, threads + 4")
-    settings = Settings(**{name: one.value for name, one in given.items()})
-    return Configuration(
-        settings, {name: given[name].origin if name in given else "default" for name in SETTINGS}
-    )
+    values: _Layer = {
+        **(_of_file(file) if file is not None else {}),
+        **_of_environment(environment),
+        **_of_flags(flags),
+    }
+    if "pool_size" not in values and "threads" in values:
+        threads, _ = values["threads"]
+        if isinstance(threads, int):
+            values["pool_size"] = threads + SPARE_CONNECTIONS, "default, threads + 4"
+    origins = {name: values[name][1] if name in values else "default" for name in SETTINGS}
+    checked = {name: value for name, (value, _) in values.items()}
+    settings = _placed(partial(Settings, **checked), origins)
+    return Configuration(settings, origins)
 
 
 def masked(url: str) -> str:
@@ -128,61 +129,67 @@ def masked(url: str) -> str:
     return parsed.update_query_dict(dict.fromkeys(hidden, "masked")).render_as_string()
 
 
-def _from_flags(flags: Mapping[str, str]) -> dict[str, _Given]:
-    named = {name: f"flag --{name.replace('_', '-')}" for name in flags}
-    return _read({name: (text, named[name]) for name, text in flags.items()}, texts=True)
+def _of_flags(flags: Mapping[str, str]) -> _Layer:
+    named = {name: (text, f"flag --{name.replace('_', '-')}") for name, text in flags.items()}
+    return _parsed(_secrets_read(named))
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, _Given]:
-    found = {key: value for key, value in environment.items() if key.startswith(PREFIX)}
-    known = [PREFIX + name.upper() for name in _names()]
-    for key in found:
-        if key not in known and key not in OTHER_VARIABLES:
+def _of_environment(environment: Mapping[str, str]) -> _Layer:
+    known = {PREFIX + name.upper(): name for name in KEYS}
+    named: _Layer = {}
+    for key, text in environment.items():
+        if key in known:
+            named[known[key]] = text, f"environment {key}"
+        elif key.startswith(PREFIX) and key not in OTHER_VARIABLES:
             raise unknown_key(key, known, " in the environment")
-    return _read(
-        {
-            key.removeprefix(PREFIX).lower(): (value, f"environment {key}")
-            for key, value in found.items()
-            if key in known
-        },
-        texts=True,
-    )
+    return _parsed(_secrets_read(named))
 
 
-def _from_file(path: Path | None) -> dict[str, _Given]:
-    if path is None:
-        return {}
+def _of_file(path: Path) -> _Layer:
     try:
-        found = tomllib.loads(_text_of(path, "config"))
+        values = tomllib.loads(_text_of(path, "config"))
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(
             f"config names the file {str(path)!r}, which is no TOML: {error}; correct it",
             field="config",
         ) from error
-    for key in found:
-        if key not in _names():
-            raise unknown_key(key, _names(), f" in {path}")
-    return _read({key: (value, f"file {path}") for key, value in found.items()}, texts=False)
+    for key in values:
+        if key not in KEYS:
+            raise unknown_key(key, KEYS, f" in {path}")
+    return _secrets_read({key: (value, f"file {path}") for key, value in values.items()})
 
 
-def _read(layer: Mapping[str, tuple[Any, str]], *, texts: bool) -> dict[str, _Given]:
-    """Return one layer's values: parsed where they are texts, secrets read from their files."""
-    result = {}
-    for name, (value, origin) in layer.items():
-        if name not in SETTINGS:
-            secret = name.removesuffix(FILE_SUFFIX)
-            if secret in layer:
-                raise InvalidParameter(
-                    f"{secret} and {name} are both given ({origin}); remove one of them",
-                    field=name,
-                )
-            result[secret] = _Given(_secret_of(name, value), f"{origin} ({value})")
-        else:
-            result[name] = _Given(
-                _named(lambda s=SETTINGS[name], v=value: s.parse(v), origin) if texts else value,
-                origin,
+def _parsed(layer: _Layer) -> _Layer:
+    values: _Layer = {}
+    for name, (text, origin) in layer.items():
+        parse = partial(SETTINGS[name].parse, text)
+        values[name] = _placed(parse, {name: origin}), origin
+    return values
+
+
+def _placed(check: Callable[[], _Checked], origins: Mapping[str, str]) -> _Checked:
+    """Return what a check returns; its refusal says where the value was given."""
+    try:
+        return check()
+    except InvalidParameter as error:
+        origin = origins.get(error.field.lower(), "default")
+        raise InvalidParameter(f"{error} ({origin})", field=error.field) from None
+
+
+def _secrets_read(layer: _Layer) -> _Layer:
+    """Return one layer with secrets in place of the files that hold them."""
+    values: _Layer = {}
+    for key, (value, origin) in layer.items():
+        if key in SETTINGS:
+            values[key] = value, origin
+            continue
+        name = key.removesuffix(FILE_SUFFIX)
+        if name in layer:
+            raise InvalidParameter(
+                f"{name} and {key} are both given ({origin}); remove one of them", field=key
             )
-    return result
+        values[name] = _secret_of(key, value), f"{origin} ({value})"
+    return values
 
 
 def _secret_of(name: str, path: object) -> str:
@@ -210,24 +217,3 @@ def _text_of(path: Path, field: str) -> str:
     except UnicodeDecodeError:
         why = "is not UTF-8"
     raise InvalidParameter(f"{field} names the file {str(path)!r}, which {why}", field=field)
-
-
-def _names() -> list[str]:
-    """Every key of a file: the settings, and a file for each secret one."""
-    return [
-        *SETTINGS,
-        *(name + FILE_SUFFIX for name, setting in SETTINGS.items() if setting.secret),
-    ]
-
-
-def _checked_alone(setting: Setting, one: _Given) -> None:
-    """Refuse a value by its origin, as far as that needs no other value."""
-    if not setting.depends:
-        _named(lambda: setting.checked(one.value, {}), one.origin)
-
-
-def _named(check: Any, origin: str) -> Any:
-    try:
-        return check()
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{error} ({origin})", field=error.field) from None

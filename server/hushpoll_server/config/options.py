@@ -11,9 +11,9 @@ from typing import Any, Final
 import click
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.config.configuration import FILE_SUFFIX, load
+from hushpoll_server.config.configuration import FILE_SUFFIX, KEYS, load
 from hushpoll_server.config.setting import Setting
-from hushpoll_server.config.settings import SETTINGS
+from hushpoll_server.config.settings import SETTINGS, Settings
 
 CONFIG_VARIABLE: Final = "HUSHPOLL_CONFIG"
 
@@ -31,7 +31,7 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def wrapped(*, config: Path | None, print_config: bool, **given: Any) -> Any:
-        flags = {name: given.pop(name) for name in names}
+        flags = {name: given.pop(name) for name in KEYS}
         configuration = load(
             flags={name: text for name, text in flags.items() if text is not None},
             environment=os.environ,
@@ -41,7 +41,6 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
             return click.echo(configuration.shown())
         return command(configuration, **given)
 
-    names = []
     options = [
         click.option(
             "--config",
@@ -56,11 +55,15 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ]
     for name, setting in SETTINGS.items():
-        names.append(name)
         options.append(_option(name, setting))
         if setting.secret:
-            names.append(name + FILE_SUFFIX)
-            options.append(_file_option(name, setting))
+            options.append(
+                click.option(
+                    name + FILE_SUFFIX,
+                    f"{setting.flag}-file",
+                    help=f"File whose only line is {name}, so that it shows in no process list.",
+                )
+            )
     decorated: Callable[..., Any] = wrapped
     for option in reversed(options):
         decorated = option(decorated)
@@ -70,29 +73,20 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
 def _option(name: str, setting: Setting) -> Callable[..., Any]:
     def check(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
         """End with what the setting would take; the configuration parses the text once more."""
-        if text is not None:
-            try:
-                parsed = setting.parse(text)
-                if not setting.depends:
-                    setting.checked(parsed, {})
-            except InvalidParameter as error:
+        try:
+            if text is not None and setting.bound is None:
+                Settings(**{name: setting.parse(text)})
+        except InvalidParameter as error:
+            if error.field == setting.key:  # another setting's default may not go with this value
                 raise click.BadParameter(str(error), context, option) from None
         return text
 
-    default = "none" if setting.default in (None, ()) else setting.default
+    default = "none" if setting.default is None else setting.default
     return click.option(
         name,
         setting.flag,
         *([setting.alias] if setting.alias else []),
         callback=check,
-        metavar=setting.kind.upper(),
+        metavar="VALUE",
         help=f"{setting.description}  [{setting.interval}; default: {default}]",
-    )
-
-
-def _file_option(name: str, setting: Setting) -> Callable[..., Any]:
-    return click.option(
-        name + FILE_SUFFIX,
-        f"{setting.flag}-file",
-        help=f"File whose only line is {name}, so that it shows in no list of processes.",
     )

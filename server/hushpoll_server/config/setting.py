@@ -1,230 +1,121 @@
-"""What one setting may be: its type, interval, default and description, said once.
-
-`Settings` is a table of these. Checks, the configuration file, environment, flags, help texts and
-the documented table are all read from it.
-"""
+"""One setting as its users see it: names, interval, default, and the words of its refusal."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, replace
-from dataclasses import fields as dataclass_fields
-from typing import Any, Final, Literal
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 from hushpoll_protocols.errors import InvalidParameter
 
-METADATA: Final = "setting"
 MASK: Final = "***"
 
-Kind = Literal["whole", "number", "text", "choice", "switch", "texts"]
-Bound = int | float | str | None
 
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
-_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_KINDS: Final[Mapping[str, str]] = {
-    "whole": "a whole number",
-    "number": "a number",
-    "text": "text",
-    "choice": "one of the choices",
-    "switch": "true or false",
-    "texts": "a list of texts",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One row of the table of settings.
+    """One field of `Settings` as users see it.
 
     Parameters
     ----------
     name : str
-        Its name in a configuration file; upper case in the mapping given to ``create_app``.
-    kind : str
-        ``whole``, ``number``, ``text``, ``choice``, ``switch`` or ``texts``.
+        Its name in a configuration file.
+    field : FieldInfo
+        As pydantic knows it.
+
+    Attributes
+    ----------
+    key, variable, flag, alias
+        Its names in a mapping, in the environment and on the command line.
     default : Any
         Value where nothing is given; None if it may be absent.
     description : str
         What it does, with its unit.
-    least, most : int, float, str or None
-        Closed interval of a number. A name stands for the value of that setting. Of a text,
-        `least` is the fewest characters.
-    choices : sequence of str
-        What a ``choice`` may be.
+    interval : str
+        What is allowed, in words.
     secret : bool
         Whether it is masked where it is shown, and can be read from a file of its own.
-    alias : str or None
-        Another name of its flag.
+    bound : str or None
+        The setting that is its upper bound.
     """
 
-    name: str = ""
-    kind: Kind
-    default: Any
-    description: str
-    least: Bound = None
-    most: Bound = None
-    choices: Sequence[str] = ()
-    secret: bool = False
-    alias: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The name in upper case."""
-        return self.name.upper()
-
-    @property
-    def variable(self) -> str:
-        """The environment variable, ``HUSHPOLL_<KEY>``."""
-        return f"HUSHPOLL_{self.key}"
-
-    @property
-    def flag(self) -> str:
-        """The command line's flag, ``--name-with-dashes``."""
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def depends(self) -> bool:
-        """Whether its interval follows from another setting."""
-        return isinstance(self.least, str) or isinstance(self.most, str)
-
-    @property
-    def interval(self) -> str:
-        """What is allowed, in words."""
-        match self.kind:
-            case "whole" | "number":
-                kind = "whole number" if self.kind == "whole" else "number"
-                return f"{kind} in [{self.least}, {self.most}]"
-            case "choice":
-                return " or ".join(self.choices)
-            case "text" if self.least is not None:
-                return f"text of at least {self.least} characters"
-            case kind:
-                return _KINDS[kind]
+    def __init__(self, name: str, field: FieldInfo) -> None:
+        extra: Any = field.json_schema_extra or {}
+        self.name, self.key = name, name.upper()
+        self.variable = f"HUSHPOLL_{self.key}"
+        self.flag = "--" + name.replace("_", "-")
+        self.alias: str | None = extra.get("alias")
+        self.secret: bool = extra.get("secret", False)
+        self.bound: str | None = extra.get("most")
+        self.default: Any = field.default
+        self.description = field.description or ""
+        # Text on the command line is the value itself; of other types it is a JSON value.
+        self._textual = False
+        self._least: Any = None
+        self._most: Any = self.bound
+        shortest = 1
+        for limit in field.metadata:
+            self._least = getattr(limit, "ge", self._least)
+            self._most = getattr(limit, "le", self._most)
+            shortest = getattr(limit, "min_length", shortest)
+        if field.annotation in (int, float):
+            self._wanted = "a whole number" if field.annotation is int else "a number"
+            self.interval = f"{self._wanted[2:]} in [{self._least}, {self._most}]"
+        elif field.annotation is bool:
+            self.interval = self._wanted = "true or false"
+        else:
+            self._textual = True
+            self.interval = "text" if shortest == 1 else f"text of at least {shortest} characters"
+            self._wanted = "text"
+            if get_origin(field.annotation) is Literal:
+                choices = get_args(field.annotation)
+                self.interval, self._wanted = " or ".join(choices), f"one of {', '.join(choices)}"
 
     def parse(self, text: str) -> Any:
-        """Return the value that a text of the environment or the command line stands for.
-
-        Raises
-        ------
-        InvalidParameter
-            It is of another kind.
-        """
+        """Return the value that a text of the environment or the command line stands for."""
         if not text and self.default is None:
             return None
-        match self.kind:
-            case "whole" if _WHOLE.fullmatch(text):
-                return int(text)
-            case "number" if _NUMBER.fullmatch(text):
-                return float(text)
-            case "switch" if text in ("true", "false"):
-                return text == "true"
-            case "texts":
-                return tuple(part for part in (one.strip() for one in text.split(",")) if part)
-            case "text" | "choice":
-                return text
-        raise self.refused(text)
+        if self._textual:
+            return text
+        try:
+            return json.loads(text if text.strip() == text else "")
+        except ValueError:
+            raise self.refused(text) from None
 
-    def checked(self, value: Any, values: Mapping[str, Any]) -> Any:
-        """Return a value as it is kept, or refuse it.
+    def refused(self, value: Any, values: Mapping[str, Any] | None = None) -> InvalidParameter:
+        """Return the refusal of a value; a secret one is not shown.
 
         Parameters
         ----------
         value : Any
-            As a configuration file or a program gives it.
-        values : mapping
-            The other settings' values, for bounds that name one.
-
-        Raises
-        ------
-        InvalidParameter
-            It is of another kind or outside its interval.
+            What was given.
+        values : mapping or None
+            All settings, one of which may be the upper bound; None for a text of another type.
         """
-        if value is None and self.default is None:
-            return None
-        match self.kind:
-            case "whole" | "number":
-                kinds = int if self.kind == "whole" else int | float
-                least, most = self._bound(self.least, values), self._bound(self.most, values)
-                if (
-                    isinstance(value, bool)
-                    or not isinstance(value, kinds)
-                    or not least <= value <= most
-                ):
-                    raise self.refused(value, f"[{least}, {most}]")
-            case "text":
-                least = self._bound(self.least, values) or 1
-                if not isinstance(value, str) or len(value) < least or "\0" in value:
-                    raise self.refused(value)
-            case "choice" if value not in self.choices:
-                raise self.refused(value)
-            case "switch" if not isinstance(value, bool):
-                raise self.refused(value)
-            case "texts":
-                if not isinstance(value, list | tuple) or not all(
-                    isinstance(one, str) and one for one in value
-                ):
-                    raise self.refused(value)
-                return tuple(value)
-        return value
-
-    def refused(self, value: Any, interval: str | None = None) -> InvalidParameter:
-        """Return the refusal of a value; a secret one is not shown."""
         shown = MASK if self.secret else repr(value)
-        detail = f"outside {interval}" if interval else f"which is not {self.interval}"
-        remedy = (
-            f"give one of {', '.join(self.choices)}"
-            if self.kind == "choice"
-            else f"give {_KINDS[self.kind]}{' inside it' if interval else ''}"
-        )
+        detail, remedy = f"which is not {self.interval}", f"give {self._wanted}"
+        if self._least is not None and values is not None:
+            most = self._most if self.bound is None else values[self.bound]
+            detail, remedy = f"outside [{self._least}, {most}]", remedy + " inside it"
         return InvalidParameter(f"{self.key} is {shown}, {detail}; {remedy}", field=self.key)
 
-    def _bound(self, bound: Bound, values: Mapping[str, Any]) -> Any:
-        return values[bound] if isinstance(bound, str) else bound
 
+def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParameter:
+    """Return the refusal of a key that is none, with the one that was probably meant.
 
-def whole(default: int | None, least: Bound, most: Bound, description: str, **more: Any) -> Any:
-    """Declare a whole number in the closed interval [`least`, `most`]."""
-    return _declared("whole", default, description, least=least, most=most, **more)
-
-
-def number(default: float | None, least: Bound, most: Bound, description: str, **more: Any) -> Any:
-    """Declare a number in the closed interval [`least`, `most`]."""
-    return _declared("number", default, description, least=least, most=most, **more)
-
-
-def text(default: str | None, description: str, **more: Any) -> Any:
-    """Declare a text; with None as its default it may be absent."""
-    return _declared("text", default, description, **more)
-
-
-def choice(default: str | None, choices: Sequence[str], description: str, **more: Any) -> Any:
-    """Declare a text out of `choices`."""
-    return _declared("choice", default, description, choices=tuple(choices), **more)
-
-
-def switch(default: bool, description: str, **more: Any) -> Any:
-    """Declare something that is on or off."""
-    return _declared("switch", default, description, **more)
-
-
-def texts(default: tuple[str, ...], description: str, **more: Any) -> Any:
-    """Declare a list of texts: an array in a file, separated by commas elsewhere."""
-    return _declared("texts", default, description, **more)
-
-
-def table_of(settings: type[Any]) -> dict[str, Setting]:
-    """Return the settings that a dataclass declares, by name, in order."""
-    return {
-        one.name: replace(one.metadata[METADATA], name=one.name)
-        for one in _fields(settings)
-        if METADATA in one.metadata
-    }
-
-
-def _fields(settings: type[Any]) -> Sequence[Field[Any]]:
-    return dataclass_fields(settings)
-
-
-def _declared(kind: Kind, default: Any, description: str, **more: Any) -> Any:
-    setting = Setting(kind=kind, default=default, description=description, **more)
-    return field(default=default, metadata={METADATA: setting})
+    Parameters
+    ----------
+    key : str
+        As it was given.
+    known : iterable of str
+        Keys in the same spelling.
+    where : str
+        Where it was given, such as ``" in hushpoll.toml"``.
+    """
+    names = list(known)
+    close = difflib.get_close_matches(key, names, n=1)
+    remedy = f"did you mean {close[0]!r}? " if close else f"known keys are {', '.join(names)}; "
+    return InvalidParameter(
+        f"unknown configuration key {key!r}{where}; {remedy}correct or remove it", field=key
+    )

@@ -1,213 +1,271 @@
 """The table of settings: one frozen configuration, checked once and passed whole.
 
-To add a setting, add one line to `Settings`. Its check, its key in a configuration file, its
-variable, its flag and its row in docs/operate.md follow from that line.
+To add a setting, add one field to `Settings`. Its check, its key in a configuration file, its
+variable, its flag and its row in docs/operate.md follow from that field.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
 
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.config.setting import Setting, choice, number, switch, table_of, text, whole
-from hushpoll_server.logs import LEVELS
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
+
+from hushpoll_server.config.setting import Setting, unknown_key
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 
 # Flask's own key, accepted so that tests can use the framework's switch.
 FLASK_KEYS = frozenset({"TESTING"})
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Configuration of the collection server; each setting is described where it is declared.
+class Settings(BaseModel):
+    """Configuration of the server; each setting is described where it is declared.
 
     The keys of the mapping given to ``create_app`` are these names in upper case. The clock, a
-    source of the current time (UTC), is given by programs alone.
+    source of the current time (UTC), is given by programs alone. In ``json_schema_extra`` stand
+    ``secret`` (masked where it is shown, and can be read from a file of its own), ``alias``
+    (another flag) and ``most`` (the setting that is the upper bound of this one).
+
+    Raises
+    ------
+    InvalidParameter
+        Unknown name, or a value of another type or outside its interval.
     """
 
-    clock: Clock = field(default_factory=SystemClock)
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False
+    )
+
+    clock: SkipValidation[Clock] = Field(default_factory=SystemClock)
 
     # database
-    database_url: str = text(
+    database_url: Text = Field(
         "sqlite:///hushpoll.sqlite",
-        "SQLAlchemy URL of the database that keeps everything.",
-        secret=True,
+        description="SQLAlchemy URL of the database that keeps everything.",
+        json_schema_extra={"secret": True},
     )
-    pool_size: int = whole(
+    pool_size: int = Field(
         36,
-        1,
-        1000,
-        "Database connections kept open. Where a command sets threads alone, threads + 4.",
+        ge=1,
+        le=1000,
+        description="Database connections kept open. Where a command sets threads alone, "
+        "threads + 4.",
     )
 
     # listening
-    host: str = text("127.0.0.1", "Address to listen on.")
-    port: int = whole(8000, 0, 65_535, "Port to listen on; 0 takes a free one.")
-    threads: int = whole(
-        32, 1, 500, "Requests of analysts, administrators and pages worked on at a time."
+    host: Text = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    threads: int = Field(
+        32,
+        ge=1,
+        le=500,
+        description="Requests of analysts, administrators and pages worked on at a time.",
     )
-    queue_requests: int = whole(
+    queue_requests: int = Field(
         256,
-        0,
-        100_000,
-        "Such requests that may wait for a thread; past it 503 with Retry-After. Reports do not "
-        "wait for threads.",
+        ge=0,
+        le=100_000,
+        description="Such requests that may wait for a thread; past it 503 with Retry-After. "
+        "Reports do not wait for threads.",
     )
-    workers: int = whole(1, 1, 64, "Processes that take reports; more than 1 on PostgreSQL alone.")
-    admin_token_file: str | None = text(
+    workers: int = Field(
+        1, ge=1, le=64, description="Processes that take reports; more than 1 on PostgreSQL alone."
+    )
+    admin_token_file: Text | None = Field(
         None,
-        "File, readable by its owner only, into which the first start writes the admin token; "
-        "without it the token is printed on standard error, which may be kept.",
+        description="File, readable by its owner only, into which the first start writes the "
+        "admin token; without it the token is printed on standard error, which may be kept.",
     )
 
     # requests
-    request_seconds: float = number(
+    request_seconds: float = Field(
         20.0,
-        0.1,
-        3600,
-        "Seconds for a request's head to arrive, and from its first byte for its body, which has a "
-        "second more for each 64 KiB. Past it 408.",
+        ge=0.1,
+        le=3600,
+        description="Seconds for a request's head to arrive, and from its first byte for its "
+        "body, which has a second more for each 64 KiB. Past it 408.",
     )
-    max_body_bytes: int = whole(
-        10 * 2**20, 1024, 2**30, "Largest request body, in bytes; above it 413."
+    max_body_bytes: int = Field(
+        10 * 2**20, ge=1024, le=2**30, description="Largest request body, in bytes; above it 413."
     )
-    max_json_bytes: int = whole(
-        2**20, 256, "max_body_bytes", "Largest body of one JSON report, in bytes."
+    max_json_bytes: int = Field(
+        2**20,
+        ge=256,
+        description="Largest body of one JSON report, in bytes.",
+        json_schema_extra={"most": "max_body_bytes"},
     )
-    max_bulk_reports: int = whole(10_000, 1, "queue_reports", "Most reports in one bulk upload.")
-    max_manifest_bytes: int = whole(
-        2 * 2**20, 1024, 2**30, "Largest manifest that can be published, in bytes."
+    max_bulk_reports: int = Field(
+        10_000,
+        ge=1,
+        description="Most reports in one bulk upload.",
+        json_schema_extra={"most": "queue_reports"},
     )
-    max_tokens: int = whole(10_000, 1, 10**6, "Most respondent tokens issued by one request.")
+    max_manifest_bytes: int = Field(
+        2 * 2**20,
+        ge=1024,
+        le=2**30,
+        description="Largest manifest that can be published, in bytes.",
+    )
+    max_tokens: int = Field(
+        10_000, ge=1, le=10**6, description="Most respondent tokens issued by one request."
+    )
 
     # access
-    rate_limit_submit: int = whole(
+    rate_limit_submit: int = Field(
         6000,
-        0,
-        10**9,
-        "Uploads (single reports or batches) a minute from one address, and with one bearer "
-        "token; past it 429 with Retry-After. 0: no limit.",
+        ge=0,
+        le=10**9,
+        description="Uploads (single reports or batches) a minute from one address, and with "
+        "one bearer token; past it 429 with Retry-After. 0: no limit.",
     )
-    rate_limit_read: int = whole(
+    rate_limit_read: int = Field(
         6000,
-        0,
-        10**9,
-        "All other requests a minute from one address, and with one bearer token. 0: no limit.",
+        ge=0,
+        le=10**9,
+        description="All other requests a minute from one address, and with one bearer token. "
+        "0: no limit.",
     )
-    rate_limit_url: str | None = text(
+    rate_limit_url: Text | None = Field(
         None,
-        "Redis server (redis://host:6379/0) that counts requests for all processes; without it "
-        "each process that takes requests counts its own.",
-        secret=True,
+        description="Redis server (redis://host:6379/0) that counts requests for all processes; "
+        "without it each process that takes requests counts its own.",
+        json_schema_extra={"secret": True},
     )
-    trusted_proxies: int = whole(
+    trusted_proxies: int = Field(
         0,
-        0,
-        10,
-        "Proxies in front of the server that append to X-Forwarded-For; with 0 the header is not "
-        "read.",
+        ge=0,
+        le=10,
+        description="Proxies in front of the server that append to X-Forwarded-For; with 0 the "
+        "header is not read.",
     )
-    behind_tls: bool = switch(
+    behind_tls: bool = Field(
         False,
-        "Whether browsers reach the server over TLS alone; they are then told to keep to that for "
-        "a year (Strict-Transport-Security).",
+        description="Whether browsers reach the server over TLS alone; they are then told to "
+        "keep to that for a year (Strict-Transport-Security).",
     )
 
     # commits
-    group_commit_reports: int = whole(
-        100, 1, 10_000, "Most reports of one commit, unless a batch has more."
+    group_commit_reports: int = Field(
+        100, ge=1, le=10_000, description="Most reports of one commit, unless a batch has more."
     )
-    queue_reports: int = whole(
-        50_000, 1, 10**7, "Reports that may wait for their commit; past it 503 with Retry-After."
+    queue_reports: int = Field(
+        50_000,
+        ge=1,
+        le=10**7,
+        description="Reports that may wait for their commit; past it 503 with Retry-After.",
     )
 
     # surveys
-    close_grace_seconds: int = whole(
+    close_grace_seconds: int = Field(
         86_400,
-        0,
-        31_536_000,
-        "Seconds after closing during which reports of offline devices are still taken.",
-        alias="--close-grace",
+        ge=0,
+        le=31_536_000,
+        description="Seconds after closing during which reports of offline devices are still "
+        "taken.",
+        json_schema_extra={"alias": "--close-grace"},
     )
-    seal_at: int = whole(
+    seal_at: int = Field(
         10_000,
-        1,
-        10**7,
-        "Reports in the inbox of one survey version at which it is sealed once none has arrived "
-        "for a second. While they arrive one by one, it is sealed at ten times as many; in bulk "
-        "(at least max_bulk_reports in a second) at as many on SQLite, at a hundred times as many "
-        "on PostgreSQL; or at 64 MB of records. Never below the survey's own minimum batch.",
+        ge=1,
+        le=10**7,
+        description="Reports in the inbox of one survey version at which it is sealed once none "
+        "has arrived for a second. While they arrive one by one, it is sealed at ten times as "
+        "many; in bulk (at least max_bulk_reports in a second) at as many on SQLite, at a "
+        "hundred times as many on PostgreSQL; or at 64 MB of records. Never below the survey's "
+        "own minimum batch.",
     )
-    seal_idle_seconds: float = number(
+    seal_idle_seconds: float = Field(
         60.0,
-        1e-3,
-        86_400,
-        "Quiet time after which every inbox that holds at least its minimum batch is sealed, in "
-        "seconds.",
+        ge=1e-3,
+        le=86_400,
+        description="Quiet time after which every inbox that holds at least its minimum batch "
+        "is sealed, in seconds.",
     )
-    sealing: str = choice(
-        "server",
-        ("server", "worker"),
-        "Which process seals: the server itself, or hushpoll worker alone.",
+    sealing: Literal["server", "worker"] = Field(
+        "server", description="Which process seals: the server itself, or hushpoll worker alone."
     )
 
     # jobs
-    job_threads: int = whole(1, 1, 64, "Jobs that one worker runs at a time.")
-    job_lease_seconds: int = whole(
+    job_threads: int = Field(1, ge=1, le=64, description="Jobs that one worker runs at a time.")
+    job_lease_seconds: int = Field(
         30,
-        3,
-        3600,
-        "Seconds after which the job of a worker that was not heard of is given to another.",
+        ge=3,
+        le=3600,
+        description="Seconds after which the job of a worker that was not heard of is given to "
+        "another.",
     )
-    jobs_per_token: int = whole(
-        20, 1, 100_000, "Jobs of one token that may wait or run; past it 429 with Retry-After."
+    jobs_per_token: int = Field(
+        20,
+        ge=1,
+        le=100_000,
+        description="Jobs of one token that may wait or run; past it 429 with Retry-After.",
     )
-    jobs_running_per_token: int = whole(
-        2, 1, 1000, "Jobs of one token that run at a time, over all workers; the others wait."
+    jobs_running_per_token: int = Field(
+        2,
+        ge=1,
+        le=1000,
+        description="Jobs of one token that run at a time, over all workers; the others wait.",
     )
-    job_seconds: int = whole(
-        3600, 1, 31_536_000, "Seconds after which a job that still runs is ended."
+    job_seconds: int = Field(
+        3600, ge=1, le=31_536_000, description="Seconds after which a job that still runs is ended."
     )
-    job_max_trees: int = whole(
-        10_000, 1, 10**6, "Most trees (n_estimators) of a model that a job trains."
+    job_max_trees: int = Field(
+        10_000,
+        ge=1,
+        le=10**6,
+        description="Most trees (n_estimators) of a model that a job trains.",
     )
-    job_max_leaves: int = whole(
-        4096, 2, 131_072, "Most leaves of a tree (num_leaves) of a model that a job trains."
+    job_max_leaves: int = Field(
+        4096,
+        ge=2,
+        le=131_072,
+        description="Most leaves of a tree (num_leaves) of a model that a job trains.",
     )
-    job_max_bins: int = whole(
-        1024, 2, 65_535, "Most bins of a feature (max_bin) of a model that a job trains."
+    job_max_bins: int = Field(
+        1024,
+        ge=2,
+        le=65_535,
+        description="Most bins of a feature (max_bin) of a model that a job trains.",
     )
-    job_result_days: int = whole(7, 1, 3650, "Days for which a job's result is kept.")
+    job_result_days: int = Field(
+        7, ge=1, le=3650, description="Days for which a job's result is kept."
+    )
 
     # logs
-    log_level: str = choice(
-        "info", LEVELS, "What to log to standard error; never an address or a payload."
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="What to log to standard error; never an address or a payload."
     )
-    log_requests: bool = switch(
+    log_requests: bool = Field(
         False,
-        "Whether to log a line for each request: method, route, status and time. Submissions are "
-        "never logged.",
+        description="Whether to log a line for each request: method, route, status and time. "
+        "Submissions are never logged.",
     )
 
     # metrics
-    metrics_token: str | None = text(
+    metrics_token: Text | None = Field(
         None,
-        "Bearer token of GET /metrics, which is not there without one.",
-        least=16,
-        secret=True,
+        min_length=16,
+        description="Bearer token of GET /metrics, which is not there without one.",
+        json_schema_extra={"secret": True},
     )
 
-    def __post_init__(self) -> None:
-        values = {name: getattr(self, name) for name in SETTINGS}
-        # What bounds others is checked before them.
-        for name, setting in sorted(SETTINGS.items(), key=lambda row: row[1].depends):
-            object.__setattr__(self, name, setting.checked(values[name], values))
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            if name not in SETTINGS:
+                raise unknown_key(name, SETTINGS) from None
+            raise SETTINGS[name].refused(first["input"], _DEFAULTS | values) from None
+        checked = dict(self)
+        for name, setting in SETTINGS.items():
+            if setting.bound is not None and checked[name] > checked[setting.bound]:
+                raise setting.refused(checked[name], checked)
 
     @classmethod
-    def from_mapping(cls, config: Mapping[str, Any] | None) -> Settings:
+    def from_mapping(cls, config: Mapping[str, Any] | None) -> Self:
         """Read a mapping with upper-case keys.
 
         Raises
@@ -222,26 +280,14 @@ class Settings:
                 raise unknown_key(key, known)
         return cls(**{known[key]: value for key, value in given.items()})
 
+    def changed(self, **values: Any) -> Self:
+        """Return the same settings but for these values, checked again."""
+        return type(self)(**{**dict(self), **values})
 
-SETTINGS: Final[Mapping[str, Setting]] = table_of(Settings)
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    name: Setting(name, field) for name, field in Settings.model_fields.items() if name != "clock"
+}
 """Every setting by its name, in the order of declaration."""
 
-
-def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParameter:
-    """Return the refusal of a key that is none, with the one that was probably meant.
-
-    Parameters
-    ----------
-    key : str
-        As it was given.
-    known : iterable of str
-        Keys in the same spelling.
-    where : str
-        Where it was given, such as ``" in hushpoll.toml"``.
-    """
-    names = list(known)
-    close = difflib.get_close_matches(key, names, n=1)
-    remedy = f"did you mean {close[0]!r}? " if close else f"known keys are {', '.join(names)}; "
-    return InvalidParameter(
-        f"unknown configuration key {key!r}{where}; {remedy}correct or remove it", field=key
-    )
+_DEFAULTS: Final = {name: setting.default for name, setting in SETTINGS.items()}

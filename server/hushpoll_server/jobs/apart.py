@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
@@ -135,8 +134,8 @@ def main() -> None:
     os.dup2(2, 1)
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_the_worker, name="hushpoll-worker-gone", daemon=True).start()
-    settings = replace(
-        Settings(**order["settings"]), clock=FixedClock(order["now"]), pool_size=POOL_SIZE
+    settings = Settings(**order["settings"]).changed(
+        clock=FixedClock(order["now"]), pool_size=POOL_SIZE
     )
     logs.to_stderr(settings.log_level)
     try:

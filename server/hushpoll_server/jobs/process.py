@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import sys
@@ -52,7 +51,7 @@ class WorkerProcess:
             signal.signal(number, self._stop)
         seals = self._settings.sealing == "worker"
         # This process may seal by itself where a job needs sealed reports.
-        services = Services(dataclasses.replace(self._settings, sealing="server"))
+        services = Services(self._settings.changed(sealing="server"))
         try:
             unfinished = self._work(services, seals=seals)
         finally:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from hushpoll_server import logs
-from hushpoll_server.config.settings import SETTINGS, Settings
+from hushpoll_server.config.settings import Settings
 
 ORPHANED: Final = 70
 
@@ -46,7 +46,7 @@ class Given:
     @classmethod
     def of(cls, settings: Settings, *, listener: int, web_socket: str, lock: int | None) -> Given:
         """Return it for these settings."""
-        values = {name: getattr(settings, name) for name in SETTINGS}
+        values = settings.model_dump(exclude={"clock"})
         return cls(values, listener, web_socket, lock)
 
     def line(self) -> bytes:

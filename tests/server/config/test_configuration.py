@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from click.testing import CliRunner
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.cli.serve import serve
 from hushpoll_server.config.configuration import OTHER_VARIABLES, load, masked
-from hushpoll_server.config.setting import choice, number, switch, table_of, text, texts, whole
 from hushpoll_server.config.settings import SETTINGS, Settings
 
 ROOT = Path(__file__).parents[3]
@@ -209,27 +207,40 @@ def test_a_flag_that_cannot_be_is_a_usage_error_and_the_rest_a_refusal(tmp_path)
     )
 
 
-def test_every_kind_of_setting_reads_texts_and_checks_values():
-    @dataclass(frozen=True)
-    class Some:
-        size: int | None = whole(None, 1, 3, "A size.")
-        share: float = number(0.5, 0, 1, "A share.")
-        mode: str = choice("a", ("a", "b"), "A mode.")
-        name: str | None = text(None, "A name.")
-        on: bool = switch(False, "Something.")
-        hosts: tuple[str, ...] = texts((), "Hosts.")
+def test_every_kind_of_setting_reads_a_text_and_refuses_another_value():
+    good = {
+        "port": ("3", 3, 70_000),
+        "request_seconds": ("0.25", 0.25, 0.01),
+        "sealing": ("worker", "worker", "nobody"),
+        "host": ("x", "x", ""),
+        "behind_tls": ("true", True, 1),
+        "metrics_token": ("", None, "short"),
+    }
+    for name, (text, expected, refused) in good.items():
+        value = SETTINGS[name].parse(text)
+        assert getattr(Settings(**{name: value}), name) == expected
+        with pytest.raises(InvalidParameter, match=name.upper()):
+            Settings(**{name: refused})
+    for name, text in {"port": "x", "request_seconds": "", "behind_tls": "yes"}.items():
+        with pytest.raises(InvalidParameter, match=name.upper()):
+            SETTINGS[name].parse(text)
 
-    table = table_of(Some)
-    good = {"size": ("3", 3), "share": ("0.25", 0.25), "mode": ("b", "b"), "name": ("x", "x"),
-            "on": ("true", True), "hosts": ("a, b,", ("a", "b"))}  # fmt: skip
-    for name, (given, expected) in good.items():
-        assert table[name].checked(table[name].parse(given), {}) == expected
-    assert table["size"].parse("") is None
-    assert table["hosts"].checked(["a"], {}) == ("a",)
-    for name, value in {"size": 4, "share": 1.5, "mode": "c", "name": "", "on": 1,
-                        "hosts": "ab"}.items():  # fmt: skip
-        with pytest.raises(InvalidParameter, match=name.upper()):
-            table[name].checked(value, {})
-    for name, given in {"size": "x", "share": "", "on": "yes"}.items():
-        with pytest.raises(InvalidParameter, match=name.upper()):
-            table[name].parse(given)
+
+def test_a_bound_that_is_another_setting_is_checked_with_its_value():
+    assert Settings(max_json_bytes=2048, max_body_bytes=2048).max_json_bytes == 2048
+    with pytest.raises(InvalidParameter, match=r"MAX_JSON_BYTES is 2049, outside \[256, 2048\]"):
+        Settings(max_json_bytes=2049, max_body_bytes=2048)
+    with pytest.raises(InvalidParameter, match=r"MAX_JSON_BYTES is 5, outside \[256, 10485760\]"):
+        Settings(max_json_bytes=5)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(InvalidParameter, match="'prot'; did you mean 'port'"):
+        Settings(prot=5)
+
+
+def test_changed_settings_are_checked_again():
+    settings = Settings(port=5)
+    assert (settings.changed(threads=7).port, settings.changed(threads=7).threads) == (5, 7)
+    with pytest.raises(InvalidParameter, match="THREADS is 0"):
+        settings.changed(threads=0)
