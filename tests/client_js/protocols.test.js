@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { secureBits } from "../../client/hushpoll_client_js/src/bits.js";
@@ -9,18 +10,19 @@ import { support, SUPPORTS } from "../../client/hushpoll_client_js/src/inspectio
 import { create, PROTOCOLS } from "../../client/hushpoll_client_js/src/registry.js";
 import { replayBits } from "../../client/hushpoll_client_js/src/replay.js";
 
-const PARAMETERS = { OLH: { g: 4 }, SS: { omega: 2 }, THE: { theta: "0.6774" } };
-const Q = 2 ** 64;
+const { thresholds: RESOLVED } = JSON.parse(readFileSync(new URL("../vectors/thresholds.json", import.meta.url), "utf8"));
 
-const oracleOf = (name, epsilon = "1") => create(name, 5, parseDecimal(epsilon, "epsilon"), PARAMETERS[name] ?? {});
+/** An oracle over five values, with the parameters that Python has chosen at epsilon 1. */
+function oracleOf(name, epsilon = "1") {
+  const { parameters } = RESOLVED.find((vector) => vector.protocol === name && vector.k === 5 && vector.epsilon === "1");
+  return create(name, 5, parseDecimal(epsilon, "epsilon"), parameters);
+}
 
-/** Chance that the support holds the truth, and another value, from the thresholds. */
-function law({ name, k, thresholds, parameters }) {
-  const [P, R] = [Number(thresholds.P) / Q, Number(thresholds.R) / Q];
-  if (name === "GRR") return [1 - (k - 1) * R, R];
-  if (name === "SS") return [P, (P * (parameters.omega - 1) + (1 - P) * parameters.omega) / (k - 1)];
-  const g = parameters.g ?? 2;
-  return name.endsWith("LH") ? [1 - (g - 1) * R, 1 / g] : [P, R];
+/** Chances that the support holds the truth, and another value: they follow from p, the ratio and the support's size. */
+function law(oracle) {
+  const { ratio, truth, supportSize } = REVEALED[oracle.name](oracle);
+  const [odds, p] = [ratio, truth].map(([numerator, denominator]) => Number(numerator) / Number(denominator));
+  return [p, supportSize ? (supportSize - p) / (oracle.k - 1) : p / (p + odds * (1 - p))];
 }
 
 test("the tables of protocols agree", () => {

@@ -40,7 +40,7 @@ const GROUPS = {
     same(oracle.recordSize, vector.record_size);
     const { bestGuess, largestPosterior } = disclosure(oracle);
     same([bestGuess, largestPosterior], [vector.best_guess, vector.largest_posterior]);
-    checkRealizedEpsilon(REVEALED[oracle.name](oracle)[0], vector.realized_epsilon);
+    checkRealizedEpsilon(REVEALED[oracle.name](oracle).ratio, vector.realized_epsilon);
   },
   "protection.levels": ({ parts, questions, survey }) => {
     const units = parts.map((part) => parseDecimal(part, "epsilon"));
@@ -56,9 +56,9 @@ const GROUPS = {
   },
   "protection.questions": (vector) => {
     const oracle = oracleOf(vector);
-    const { bestGuess, truth } = disclosure(oracle);
+    const revealed = disclosure(oracle);
     const { words, limit, changes } = protectionOfQuestion(parseDecimal(vector.epsilon, "epsilon"));
-    const said = [words, truthSentence(oracle, truth), limit, ...changes.map(({ range }) => range), guessSentence(oracle, bestGuess)];
+    const said = [words, truthSentence(oracle.k, revealed), limit, ...changes.map(({ range }) => range), guessSentence(oracle.k, revealed)];
     same(said, vector.sentences);
   },
   "protection.previews": async ({ published, preview: expected }) => {

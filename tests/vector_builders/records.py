@@ -10,15 +10,14 @@ from hushpoll_protocols import PROTOCOLS, FrequencyOracle, MalformedRecord, Repl
 from vector_builders.document import Group, hex64, write
 from vector_builders.words import MASK, stream, take
 
-CASES = (
-    ("GRR", (2, 5, 74, 256, 257, 65536)),
-    ("BLH", (2, 74, 65536)),
-    ("OLH", (2, 5, 74, 65536)),
-    ("RAPPOR", (2, 7, 8, 9, 41)),
-    ("OUE", (2, 7, 8, 9, 41)),
-    ("SS", (2, 5, 8, 9, 41, 74)),
-    ("THE", (2, 7, 8, 9, 41)),
-)
+# Domain sizes; of a protocol that is not named, those at which packed bits change.
+SIZES = {
+    "GRR": (2, 5, 74, 256, 257, 65536),
+    "BLH": (2, 74, 65536),
+    "OLH": (2, 5, 74, 65536),
+    "SS": (2, 5, 8, 9, 41, 74),
+}
+PACKED = (2, 7, 8, 9, 41)
 EPSILONS = ("0.5", "1", "4")
 
 
@@ -52,8 +51,8 @@ def build(folder: Path) -> None:
         },
     )
     seed = 100
-    for name, sizes in CASES:
-        for k in sizes:
+    for name in PROTOCOLS:
+        for k in SIZES.get(name, PACKED):
             for epsilon in EPSILONS:
                 oracle = create(name, k=k, epsilon=epsilon)
                 seed += 1

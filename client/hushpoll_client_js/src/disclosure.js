@@ -25,18 +25,24 @@ export const REVEALED = {
  * @property {string} truth Chance that the record is, or supports, the true answer; the same for every answer.
  * @property {string} largestPosterior Largest probability that any possible record can give to any answer, from the
  *   same prior.
+ * @property {number | undefined} supportSize Number of answers that every record supports; undefined where it varies.
+ * @property {boolean | undefined} hashed Whether a record has a hash; `bestGuess` is then that of the most revealing hash.
  */
 
 /**
- * The chances of an oracle, as decimal strings rounded up to 12 places: they never understate.
+ * What a record of an oracle reveals; the chances are decimal strings rounded up to 12 places, so they never understate.
  *
  * @param {import("./protocol.js").FrequencyOracle} oracle
  * @returns {Disclosure}
  */
 export function disclosure(oracle) {
-  const [[inside, outside], smallest, bestGuess, truth] = REVEALED[oracle.name](oracle);
-  const support = BigInt(smallest);
+  const { ratio, truth, bestGuess, supportSize, hashed } = REVEALED[oracle.name](oracle);
+  const [inside, outside] = ratio;
+  // The smallest support that is not empty.
+  const support = BigInt(supportSize ?? 1);
   return {
+    supportSize,
+    hashed,
     bestGuess: chance(bestGuess),
     truth: chance(truth),
     largestPosterior: chance([inside, inside * support + outside * (BigInt(oracle.k) - support)]),
@@ -48,7 +54,7 @@ const ONE = 10n ** 12n;
 
 /** @param {Rational} value */
 function chance([numerator, denominator]) {
-  // Rounded to 40 places before it is rounded up, so that a value meant to be exact at the 12th stays exact.
+  // It is rounded to 40 places before it is rounded up, so that a value that is exact at 12 places stays as it is.
   const trimmed = (2n * numerator * ONE * GUARD + denominator) / (2n * denominator);
   const units = (trimmed + GUARD - 1n) / GUARD;
   return units < ONE ? `0.${String(units).padStart(12, "0")}` : "1.000000000000";

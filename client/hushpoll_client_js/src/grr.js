@@ -58,5 +58,5 @@ export function grrSupport({ k }, record) {
 /** @type {import("./protocol.js").Revealed} */
 export function grrRevealed({ k, thresholds: { R } }) {
   const truth = Q - BigInt(k - 1) * R;
-  return [[truth, R], 1, [truth, Q], [truth, Q]];
+  return { ratio: [truth, R], truth: [truth, Q], bestGuess: [truth, Q], supportSize: 1 };
 }

@@ -44,5 +44,10 @@ export function hashingSupport({ k, parameters: { g = 2 } }, record) {
 export function hashingRevealed({ k, parameters: { g = 2 }, thresholds: { R } }) {
   const truth = Q - BigInt(g - 1) * R;
   const reached = BigInt(Math.min(g, k));
-  return [[truth, R], 1, [reached * truth + (BigInt(g) - reached) * R, Q * BigInt(k)], [truth, Q]];
+  return {
+    ratio: [truth, R],
+    truth: [truth, Q],
+    bestGuess: [reached * truth + (BigInt(g) - reached) * R, Q * BigInt(k)],
+    hashed: true,
+  };
 }

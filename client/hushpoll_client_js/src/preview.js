@@ -73,17 +73,17 @@ export function preview(published, answers) {
     ),
     perturbed: attributes.flatMap(({ name, question, oracle, k, units, epsilon = "" }) => {
       if (!oracle) return [];
-      const { bestGuess, truth } = disclosure(oracle);
+      const revealed = disclosure(oracle);
       return {
         name,
         question,
         protocol: oracle.name,
         k,
         epsilon,
-        bestGuess,
+        bestGuess: revealed.bestGuess,
         protection: protectionOfQuestion(units),
-        truth: truthSentence(oracle, truth),
-        guess: guessSentence(oracle, bestGuess),
+        truth: truthSentence(k, revealed),
+        guess: guessSentence(k, revealed),
       };
     }),
     protection: ofAll(published),

@@ -6,8 +6,8 @@
  * at most e^epsilon.
  *
  * A protocol's module holds three functions: its law, which is all that a device needs; the support of a record; and
- * what a record reveals. The two latter are reached through `inspection.js` and `disclosure.js`, so that who only
- * answers does not load them.
+ * what a record reveals. `inspection.js` and `disclosure.js` have the tables of the latter two, so that a page that
+ * only answers does not load them. No other file names a protocol.
  */
 
 /** @typedef {import("./bits.js").Bits} Bits */
@@ -38,13 +38,20 @@
  */
 
 /**
- * The exact likelihood ratio of values inside and outside the support; the size of the smallest support that is not
- * empty; the chance of a right best guess from a record, under a uniform prior; and p, the chance that the support
- * contains the true value.
+ * What a record reveals, exactly.
  *
+ * @typedef {object} Revelation
+ * @property {Rational} ratio Likelihood of values inside the support over that of values outside.
+ * @property {Rational} truth p: the chance that the support contains the true value.
+ * @property {Rational} bestGuess Chance of a right best guess from a record, under a uniform prior.
+ * @property {number} [supportSize] Size of every support; left out where it varies.
+ * @property {boolean} [hashed] Whether a record has a hash, so that the best guess is an upper bound over all hashes.
+ */
+
+/**
  * @callback Revealed
  * @param {FrequencyOracle} oracle
- * @returns {[ratio: Rational, smallestSupport: number, bestGuess: Rational, truth: Rational]}
+ * @returns {Revelation}
  */
 
 /** Number of values of a word: every threshold is out of Q. */

@@ -55,8 +55,6 @@ const SURVEY_WORDS = [
   "Your answers are hardly protected: treat them as if they were sent as they are.",
 ];
 const MILLION = 1_000_000n;
-// A hash puts several answers into one group; how much a record reveals depends on the groups.
-const HASHED = ["BLH", "OLH"];
 
 /**
  * How well the answer to a question is protected, by its own epsilon.
@@ -112,24 +110,25 @@ export const smallBatchSentence = (minimumBatch) =>
 /**
  * How often what is sent is, or points at, the true answer: exact for every answer.
  *
- * @param {import("./protocol.js").FrequencyOracle} oracle
- * @param {string} truth The chance, as `disclosure` gives it.
+ * @param {number} k
+ * @param {import("./disclosure.js").Disclosure} disclosure
  */
-export const truthSentence = ({ name, k, parameters }, truth) =>
-  name === "GRR" || parameters.omega === 1
+export const truthSentence = (k, { truth, supportSize }) =>
+  supportSize === 1
     ? `What is sent is your true answer with a chance of ${high(thousandths(truth))}.`
-    : `What is sent points at ${parameters.omega ?? "some, all or none"} of the ${k} answers, and with a chance of ` +
+    : `What is sent points at ${supportSize ?? "some, all or none"} of the ${k} answers, and with a chance of ` +
       `${high(thousandths(truth))} your true answer is among them.`;
 
 /**
  * How often the best guess is right under its assumption, a uniform prior.
  *
- * @param {import("./protocol.js").FrequencyOracle} oracle
- * @param {string} bestGuess The chance, as `disclosure` gives it.
+ * @param {number} k
+ * @param {import("./disclosure.js").Disclosure} disclosure
  */
-export function guessSentence({ name, k }, bestGuess) {
+export function guessSentence(k, { bestGuess, hashed }) {
   const chance = high(thousandths(bestGuess));
-  const right = HASHED.includes(name) ? `at most ${chance}, whatever hash is drawn` : chance;
+  // A hash puts several answers into one group, and how much a record reveals depends on the groups.
+  const right = hashed ? `at most ${chance}, whatever hash is drawn` : chance;
   return (
     `If the ${k} answers were equally likely beforehand, the best guess from what is sent would be right with a chance ` +
     `of ${right}; without it, ${high(Math.ceil(1000 / k))}.`

@@ -54,5 +54,5 @@ export function ssSupport({ k, parameters: { omega } }, record) {
 /** @type {import("./protocol.js").Revealed} */
 export function ssRevealed({ k, parameters: { omega }, thresholds: { P } }) {
   const w = BigInt(omega);
-  return [[P * (BigInt(k) - w), (Q - P) * w], omega, [P, Q * w], [P, Q]];
+  return { ratio: [P * (BigInt(k) - w), (Q - P) * w], truth: [P, Q], bestGuess: [P, Q * w], supportSize: omega };
 }

@@ -47,12 +47,11 @@ export function unaryRevealed({ k, thresholds: { P, R } }) {
     if (bit === "1") unset = (unset * (Q - R)) / Q;
   }
   const some = (Q << PLACES) - unset * (Q - R);
-  return [
-    [P * (Q - R), R * (Q - P)],
-    1,
-    [P * some + R * (Q - P) * unset, (BigInt(k) * Q * R) << PLACES],
-    [P, Q],
-  ];
+  return {
+    ratio: [P * (Q - R), R * (Q - P)],
+    truth: [P, Q],
+    bestGuess: [P * some + R * (Q - P) * unset, (BigInt(k) * Q * R) << PLACES],
+  };
 }
 
 /**
