@@ -51,8 +51,8 @@ def test_intervals_cover_the_average_models_fairness(
             "EOD": recall[1] - recall[0],
             "OAD": accuracy[1] - accuracy[0],
         }
-        for name, one in found.metrics.items():
-            covered[name] += one.lower <= truth[name] <= one.upper
+        for name, value in truth.items():
+            covered[name] += found.metrics[name].lower <= value <= found.metrics[name].upper
     for name, hits in covered.items():
         print(name, hits / surveys)
         # three standard errors; the population of 40,000 is itself a sample

@@ -126,9 +126,10 @@ def test_an_audit_finds_what_the_true_groups_and_labels_say(
         "EOD": recall[1] - recall[0],
         "OAD": np.subtract(*[(guess == income)[gender == group].mean() for group in (1, 0)]),
     }
-    for name, one in found.metrics.items():
-        assert isinstance(one, Interval)
-        assert abs(one.value - expected[name]) < 4 * one.standard_error, name
+    for name, value in expected.items():
+        metric = found.metrics[name]
+        assert isinstance(metric, Interval)
+        assert abs(metric.value - value) < 4 * metric.standard_error, name
     assert found.setting.startswith("as deployed on LDP records")
 
 
