@@ -1,4 +1,4 @@
-"""Where randomness comes from: 64-bit little-endian words, an argument and never global state."""
+"""Sources of random 64-bit words: the operating system's for devices, given words for tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SecureBits:
 
 
 class ReplayBits:
-    """Given words, for vectors and tests. Not private: whoever has the words has the answer.
+    """Words that are given, for vectors and tests. Not private: the words reveal the answer.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The privacy parameter: one parser, one interval, exact decimals.
+"""Reading and writing the privacy parameter epsilon as an exact decimal in [1e-6, 64].
 
 Epsilon is a :class:`decimal.Decimal` from the manifest to the threshold, never a binary float: a
 float has no exact decimal meaning that a manifest, a ledger and a browser could agree on.

@@ -1,4 +1,4 @@
-"""The exceptions of the whole distribution, rooted in its lowest package.
+"""The exceptions that all hushpoll packages raise on purpose.
 
 Messages name the field, the value, the allowed interval and the remedy. The one thing never put
 into a message is a respondent's answer: an exception travels into logs and crash reports of the

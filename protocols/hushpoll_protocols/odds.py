@@ -1,4 +1,4 @@
-"""How far records can move a belief: bounds that follow from epsilon alone, for every prior.
+"""Bounds on how far records can change a belief; they follow from epsilon and hold for any prior.
 
 For any two answers, Pr[z | a] <= e^epsilon * Pr[z | b]. The same then holds for any two mixtures of
 answers, so whatever is asked about a respondent, and whatever was known before, a record changes

@@ -1,4 +1,4 @@
-"""What every protocol is: a frozen frequency oracle whose law device and estimator share.
+"""The interface of every protocol: one immutable object that device and estimator share.
 
 All protocols are *pure* in the sense of Wang et al. (USENIX Security 2017, Definition 3.2): a
 record z has a support set S(z), with p = Pr[v in S(z) | v] and q = Pr[v' in S(z) | v] for v' != v.

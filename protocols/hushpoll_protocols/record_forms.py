@@ -1,7 +1,7 @@
 """The two forms that records have, codes and bits: their sizes, and which bytes are well formed.
 
 A protocol says which form its records have; the checks of one record and of an array of records
-follow from that, as do the records of somebody who sends anything well formed.
+follow from that, and so do records that are drawn evenly from all well-formed ones.
 """
 
 from __future__ import annotations

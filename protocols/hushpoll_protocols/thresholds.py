@@ -1,4 +1,4 @@
-"""Integer thresholds out of 2^64, rounded exactly.
+"""Computing the integer thresholds out of 2^64 that devices compare words with, rounded exactly.
 
 A device compares a 64-bit word with a threshold, so its probabilities are rationals with
 denominator 2^64 and the law that runs is the law that is proved. Each threshold is the floor or the

@@ -36,12 +36,12 @@ def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
     InvalidParameter
         Not one-dimensional, empty, or not finite.
     """
-    given = _checked(frequency)
+    estimates = _checked(frequency)
     # Moving all by one constant moves theta with them, and keeps large common offsets from
     # swallowing the differences in the running sum.
-    centred = given - given.max()
+    centred = estimates - estimates.max()
     descending = np.sort(centred)[::-1]
-    ranks = np.arange(1, len(given) + 1)
+    ranks = np.arange(1, len(estimates) + 1)
     thetas = (np.cumsum(descending) - 1) / ranks
     kept = int(np.flatnonzero(descending > thetas)[-1])
     projected: npt.NDArray[np.float64] = np.maximum(centred - thetas[kept], 0)
@@ -72,34 +72,34 @@ def norm_sub(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
     InvalidParameter
         Not one-dimensional, empty, or not finite.
     """
-    given = _checked(frequency)
-    positive = given > 0
+    estimates = _checked(frequency)
+    positive = estimates > 0
     if not positive.any():
-        return project_simplex(given)
+        return project_simplex(estimates)
     # Each round starts from the given estimates, so that shifts do not accumulate rounding.
     while True:
-        base = given[positive]
+        base = estimates[positive]
         centred = base - base.max()
         shifted = centred + (1 - centred.sum()) / len(base)
         if (shifted > 0).all():
             break
         positive[np.flatnonzero(positive)[shifted <= 0]] = False
-    result = np.zeros_like(given)
+    result = np.zeros_like(estimates)
     result[positive] = shifted
     return result
 
 
 def _checked(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    given = np.array(frequency, dtype=np.float64)
-    if given.ndim != 1 or not given.size:
+    estimates = np.array(frequency, dtype=np.float64)
+    if estimates.ndim != 1 or not estimates.size:
         raise InvalidParameter(
-            f"frequency has shape {given.shape}; give one estimate per value, shape (k,)",
+            f"frequency has shape {estimates.shape}; give one estimate per value, shape (k,)",
             field="frequency",
         )
-    finite = np.isfinite(given)
+    finite = np.isfinite(estimates)
     if not finite.all():
         at = int((~finite).argmax())
         raise InvalidParameter(
-            f"frequency[{at}] is {given[at]}; give finite estimates", field="frequency"
+            f"frequency[{at}] is {estimates[at]}; give finite estimates", field="frequency"
         )
-    return given
+    return estimates

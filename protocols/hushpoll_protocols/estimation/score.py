@@ -75,8 +75,8 @@ def score_limits(
         # the discriminant without cancellation
         inside = rows * spread + square * (np.square(c1) / 4 - c0 * c2)
         half = quantile * np.sqrt(np.maximum(inside, 0.0))
-        found: Array = (rows * value + square * c1 / 2 + sign * half) / (rows - square * c2)
-        return found
+        bound: Array = (rows * value + square * c1 / 2 + sign * half) / (rows - square * c2)
+        return bound
 
     def limit(sign: int) -> Array:
         if third is None:
@@ -86,8 +86,8 @@ def score_limits(
         def excess(quantile: Array) -> Array:
             at = np.clip(root(quantile, sign), least, 1.0)
             skewness = _skewness(c0 + c1 * at + c2 * np.square(at), moment(at), n)
-            found: Array = quantile - corrected_quantile(z, -sign * skewness)
-            return found
+            surplus: Array = quantile - corrected_quantile(z, -sign * skewness)
+            return surplus
 
         low, high = np.zeros(np.shape(value)), np.full(np.shape(value), z + 1.0)
         while (short := (excess(high) < 0) & (high < LARGEST_QUANTILE)).any():
@@ -114,12 +114,12 @@ def corrected_quantile(z: float, skewness: Array) -> Array:
     # As a function of z the expansion has its top at -3/g where g < 0, and is of no use beyond.
     top = np.where(skewness < 0, 3.0 / np.maximum(-skewness, 1e-300), np.inf)
     used = np.minimum(z, top)
-    found: Array = np.maximum(used + skewness * (np.square(used) - 1) / 6, 0.0)
-    return found
+    corrected: Array = np.maximum(used + skewness * (np.square(used) - 1) / 6, 0.0)
+    return corrected
 
 
 def _skewness(variance: Array, third: Array, n: int) -> Array:
     known = variance > 0
     safe = np.where(known, variance, 1.0)
-    found: Array = np.where(known, third / (safe * np.sqrt(safe)) / np.sqrt(n), 0.0)
-    return found
+    skewness: Array = np.where(known, third / (safe * np.sqrt(safe)) / np.sqrt(n), 0.0)
+    return skewness

@@ -114,12 +114,12 @@ class WeightLaw:
 
     @property
     def base(self) -> float:
-        """Return E/V, the share of the excess of a category that nobody gave."""
+        """Return E/V, the share of the excess that a category of frequency 0 takes."""
         return self.elsewhere / self.excess if self.varies else 0.0
 
     @property
     def slope(self) -> float:
-        """Return (M - E)/V, by how much more the share is of a category that everybody gave."""
+        """Return (M - E)/V, by how much that share is larger for a category of frequency 1."""
         return (self.at_match - self.elsewhere) / self.excess if self.varies else 0.0
 
     def frequencies(self, debiased: Array) -> Array:
@@ -130,8 +130,8 @@ class WeightLaw:
         debiased : f64[..., k]
             Means of D over the records.
         """
-        found: Array = debiased - self.excess_shares(debiased) * self.mean_excess(debiased)
-        return found
+        estimates: Array = debiased - self.excess_shares(debiased) * self.mean_excess(debiased)
+        return estimates
 
     def excess_shares(self, debiased: Array) -> Array:
         """Return c, f64[..., k], at the estimates; it sums to 1, or to 0 where T is 0.
@@ -148,20 +148,20 @@ class WeightLaw:
         # Records that say nothing, such as hashes that all collide: every category is like another.
         enough = under > DEGENERATE
         frequency = (debiased - self.base * excess) / np.where(enough, under, 1.0)
-        found: Array = np.where(enough, self.shares_at(frequency), 1.0 / self.k)
-        return found
+        shares: Array = np.where(enough, self.shares_at(frequency), 1.0 / self.k)
+        return shares
 
     def shares_at(self, frequency: Array) -> Array:
         """Return c, f64[...], of categories of these frequencies."""
-        found: Array = self.base + self.slope * frequency
-        return found
+        shares: Array = self.base + self.slope * frequency
+        return shares
 
     def mean_excess(self, debiased: Array) -> Array:
         """Return the mean of T, f64[..., 1]; 0 where all supports have one size."""
         if not self.varies:
             return np.zeros((*debiased.shape[:-1], 1))
-        found: Array = debiased.sum(axis=-1, keepdims=True) - 1.0
-        return found
+        excess: Array = debiased.sum(axis=-1, keepdims=True) - 1.0
+        return excess
 
     def spread(self, share: Array, size: int = 1) -> Spread:
         """Return the moments of the weight of a category, or of a set of them.
@@ -215,11 +215,11 @@ class WeightLaw:
             See :meth:`variance_coefficients`.
         """
         share = size * self.base + self.slope * frequency
-        found = self.spread(share, size)
+        spread = self.spread(share, size)
         f, g = frequency, 1.0 - frequency
         third: Array = (
-            f * (found.third_at_match + 3 * g * found.at_match + g**3)
-            + g * (found.third_elsewhere - 3 * f * found.elsewhere - f**3)
+            f * (spread.third_at_match + 3 * g * spread.at_match + g**3)
+            + g * (spread.third_elsewhere - 3 * f * spread.elsewhere - f**3)
         )  # fmt: skip
         return third
 

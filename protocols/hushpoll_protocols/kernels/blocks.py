@@ -1,4 +1,4 @@
-"""Rows cut into blocks, and blocks run on threads."""
+"""Cutting the rows of an array into blocks, and running the blocks on threads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(jobs: Iterable[Callable[[], None]]) -> None:
     if first is None:
         return
     second = next(pending, None)
-    import numba  # slow to import; whoever has jobs to run has compiled them with it
+    import numba  # slow to import, but the jobs were compiled with it already
 
     configured: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined] # set at run time
     threads = min(configured, _MOST_THREADS)

@@ -1,4 +1,4 @@
-"""The one place that calls numba's decorator."""
+"""Compiling a function with numba; no other module calls numba's decorator."""
 
 from __future__ import annotations
 

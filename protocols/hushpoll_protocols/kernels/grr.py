@@ -1,4 +1,4 @@
-"""Array side of generalized randomized response."""
+"""Many records of generalized randomized response at once: perturb, indicators, counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a protocol's kernel module offers: functions of one block of rows, already checked."""
+"""The functions that a protocol's kernel module has; each works on one block of checked rows."""
 
 from __future__ import annotations
 

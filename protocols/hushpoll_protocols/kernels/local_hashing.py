@@ -1,4 +1,4 @@
-"""Array side of local hashing, BLH and OLH."""
+"""Many records of local hashing (BLH and OLH) at once: perturb, indicators, counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Array side of subset selection."""
+"""Perturbing many values at once by subset selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Array side of unary encoding: RAPPOR, OUE and THE."""
+"""Perturbing many values at once by unary encoding (RAPPOR, OUE and THE)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for kernels: drawn in bulk from a numpy Generator, in the scalar side's order."""
+"""Drawing many 64-bit words from a numpy Generator, in the order that single draws have."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class GeneratorBits:
     ----------
     rng : numpy.random.Generator
         Where words come from.
-    given : iterable of int
-        Words in [0, 2^64) already drawn, handed out first.
+    first : iterable of int
+        Words in [0, 2^64) that were drawn already; they are handed out first.
     """
 
-    __slots__ = ("_given", "_rng")
+    __slots__ = ("_first", "_rng")
 
-    def __init__(self, rng: np.random.Generator, given: Iterable[int] = ()) -> None:
+    def __init__(self, rng: np.random.Generator, first: Iterable[int] = ()) -> None:
         self._rng = rng
-        self._given = list(given)
+        self._first = list(first)
 
     def word(self) -> int:
         """Return the next word."""
@@ -41,7 +41,7 @@ class GeneratorBits:
 
     def words(self, count: int) -> Sequence[int]:
         """Return the next `count` words."""
-        taken, self._given = self._given[:count], self._given[count:]
+        taken, self._first = self._first[:count], self._first[count:]
         missing = count - len(taken)
         if missing:
             taken += draw(self._rng, 1, missing)[0].tolist()

@@ -41,8 +41,8 @@ class THE(UnaryEncoding):
     @classmethod
     def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
         """Build from a checked (k, epsilon) and optionally theta, 4 places in (0.5, 1)."""
-        given = parameters.get("theta")
-        theta = optimal_threshold(epsilon) if given is None else _parse_theta(given)
+        stated = parameters.get("theta")
+        theta = optimal_threshold(epsilon) if stated is None else _parse_theta(stated)
         with localcontext(EXACT):
             of_truth, of_others = epsilon * (theta - 1) / 2, -epsilon * theta / 2
         keep = floor_in_exp(lambda e: Q * (1 - e / 2), of_truth)

@@ -1,6 +1,6 @@
 """The learner's parameters as a command line gives them: ``name=value``, or files of JSON.
 
-Names and bounds are checked by whoever trains, on this machine or on a server.
+The program that trains checks names and bounds, on this machine or on a server.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from hushpoll_protocols.errors import InvalidParameter
 
 
 def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` texts and paths of JSON files; later ones win. Nothing is checked.
+    """Read ``name=value`` texts and paths of JSON files; later ones win.
+
+    Names and values are not checked.
 
     Raises
     ------
     InvalidParameter
         If a file cannot be read, or is not a JSON object.
     """
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and not Path(text).is_file():
-            given[name.strip()] = _number(value.strip())
+            parameters[name.strip()] = _number(value.strip())
         else:
-            given.update(_from_file(Path(text)))
-    return given
+            parameters.update(_from_file(Path(text)))
+    return parameters
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -90,10 +90,10 @@ def json_text(document: object) -> str:
 
     Characters that :func:`hushpoll_shared.spelling.text.printable` would replace are escaped.
     """
-    found = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    if found.isascii():
-        return found
-    return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in found)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    if text.isascii():
+        return text
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in text)
 
 
 def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:
@@ -194,7 +194,7 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
 
 @contextmanager
 def waiting(description: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error that somebody else works, and for how long.
+    """Show on standard error that a server works on a request, and for how long.
 
     Nothing is drawn where standard error is no terminal.
 

@@ -1,4 +1,4 @@
-"""Time as an argument: UTC, to the second, in one spelling."""
+"""Clocks to pass as arguments, and reading and writing times in UTC to the second."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that moves only when told, for tests and replays.
+    """A clock that stands still until `advance` moves it, for tests and replays.
 
     Parameters
     ----------

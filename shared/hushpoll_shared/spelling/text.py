@@ -1,4 +1,4 @@
-"""What a name and a line of text may look like, so that every device compares the same bytes.
+"""Checks of names and texts, so that every device compares the same bytes; texts for terminals.
 
 The rules are closed lists of code points, not Unicode classes that grow with the library's version:
 a manifest that one implementation accepts, all accept.
@@ -27,7 +27,7 @@ _FORBIDDEN: Final = re.compile(
 )
 
 
-# What Python calls printable and nobody sees: fillers, joiners and selectors of variants.
+# Characters that Python calls printable but that show nothing: fillers, joiners, variants.
 _INVISIBLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
@@ -57,7 +57,7 @@ def made_printable(document: object) -> object:
         case dict():
             return {printable(key): made_printable(value) for key, value in document.items()}
         case list() | tuple():
-            return [made_printable(one) for one in document]
+            return [made_printable(item) for item in document]
         case _:
             return document
 

@@ -173,7 +173,7 @@ class Attribute:
                     field=self.name,
                 )
             return self.k - 1
-        given = type(answer).__name__
+        kind = type(answer).__name__
         if type(answer) is int and abs(answer) <= LARGEST_INTEGER:
             answer = str(answer)
         code = self._codes.get(answer) if isinstance(answer, str) else None
@@ -181,7 +181,7 @@ class Attribute:
             code = self._codes.get(normalized(answer)) if isinstance(answer, str) else None
         if code is None:
             raise InvalidParameter(
-                f"the answer to {self.name} (of type {given}) is not in the "
+                f"the answer to {self.name} (of type {kind}) is not in the "
                 f"survey; answer with one of {_listed(self.domain)}",
                 field=self.name,
             )

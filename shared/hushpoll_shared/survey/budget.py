@@ -104,21 +104,21 @@ class Split:
                 field="split",
             )
         if self.kind == "weights":
-            given = dict(self.weights)
-            for name in given.keys() - sizes.keys():
+            weights = dict(self.weights)
+            for name in weights.keys() - sizes.keys():
                 raise InvalidParameter(
                     f"split.weights names {show(name)}, which is not a perturbed attribute; "
                     f"the perturbed attributes are {', '.join(sizes)}: remove it",
                     field=f"split.weights[{name[:80]}]",
                 )
             for name in sizes:
-                if name not in given:
+                if name not in weights:
                     raise InvalidParameter(
                         f"split.weights gives {name} no weight; "
                         "every perturbed attribute needs one: add it",
                         field=f"split.weights[{name}]",
                     )
-            parts = {name: Fraction(given[name]) for name in sizes}
+            parts = {name: Fraction(weights[name]) for name in sizes}
         elif self.kind == "k-based":
             parts = {name: Fraction(k) for name, k in sizes.items()}
         else:

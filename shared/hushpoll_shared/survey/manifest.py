@@ -61,12 +61,12 @@ class Manifest(Terms):
         super().__post_init__()
         if self.protocol is not None:
             check_protocol(self.protocol, field="protocol")
-        for one in self.attributes:
-            if one.perturbed and one.protocol is None and self.protocol is None:
+        for attribute in self.attributes:
+            if attribute.perturbed and attribute.protocol is None and self.protocol is None:
                 raise InvalidParameter(
-                    f"{one.name} is sensitive and names no protocol, and the survey names none "
-                    "either; give the attribute or the survey a protocol, such as OUE",
-                    field=f"attributes[{one.name}].protocol",
+                    f"{attribute.name} is sensitive and names no protocol, and the survey names "
+                    "none either; give the attribute or the survey a protocol, such as OUE",
+                    field=f"attributes[{attribute.name}].protocol",
                 )
         if self.population is not None:
             if not isinstance(self.population, Mapping):
@@ -113,17 +113,18 @@ class Manifest(Terms):
             version=value["version"],
             title=cast("str", normalized(value["title"])),
             epsilon=value["epsilon"],
-            split=Split.parse(_given(value, "split", "uniform")),
+            split=Split.parse(_stated_or(value, "split", "uniform")),
             attributes=tuple(
-                read_attribute(one, position=position) for position, one in enumerate(attributes)
+                read_attribute(attribute, position=position)
+                for position, attribute in enumerate(attributes)
             ),
             description=cast("str | None", normalized(value.get("description"))),
             opens=value.get("opens"),
             closes=value.get("closes"),
             protected=read_protected(_normalized_groups(value.get("protected"))),
-            submission=_given(value, "submission", "open"),
-            minimum_batch=_given(value, "minimum_batch", DEFAULT_BATCH),
-            release=_given(value, "release", DAILY),
+            submission=_stated_or(value, "submission", "open"),
+            minimum_batch=_stated_or(value, "minimum_batch", DEFAULT_BATCH),
+            release=_stated_or(value, "release", DAILY),
             protocol=value.get("protocol"),
             population=value.get("population"),
         )
@@ -145,7 +146,9 @@ class Manifest(Terms):
         InvalidParameter
             If a part falls under 1e-6, naming the attribute.
         """
-        sizes = {one.name: one.k for one in self.attributes if one.perturbed}
+        sizes = {
+            attribute.name: attribute.k for attribute in self.attributes if attribute.perturbed
+        }
         return split_budget(self.epsilon, sizes, self.published_split())
 
     def published_split(self) -> Split:
@@ -165,12 +168,12 @@ class Manifest(Terms):
 
     def perturbed(self) -> dict[str, tuple[str, int]]:
         """Return the protocol and the domain size of every perturbed attribute."""
-        found = {}
-        for one in self.attributes:
-            protocol = one.protocol or self.protocol
-            if one.perturbed and protocol is not None:
-                found[one.name] = (protocol, one.k)
-        return found
+        perturbed = {}
+        for attribute in self.attributes:
+            protocol = attribute.protocol or self.protocol
+            if attribute.perturbed and protocol is not None:
+                perturbed[attribute.name] = (protocol, attribute.k)
+        return perturbed
 
     def resolve(self) -> Published:
         """Resolve the budget and the protocols' parameters into the form that is published.
@@ -184,24 +187,24 @@ class Manifest(Terms):
         split = self.published_split()
         budget = replace(self, split=split).budget()
         attributes = []
-        for one in self.attributes:
-            protocol = (one.protocol or self.protocol) if one.perturbed else None
+        for attribute in self.attributes:
+            protocol = (attribute.protocol or self.protocol) if attribute.perturbed else None
             oracle = None
             if protocol is not None:
                 try:
-                    oracle = create(protocol, k=one.k, epsilon=budget[one.name])
+                    oracle = create(protocol, k=attribute.k, epsilon=budget[attribute.name])
                 except InvalidParameter as error:
-                    path = f"attributes[{one.name}].{error.field}"
-                    raise InvalidParameter(f"{one.name}: {error}", field=path) from None
+                    path = f"attributes[{attribute.name}].{error.field}"
+                    raise InvalidParameter(f"{attribute.name}: {error}", field=path) from None
             attributes.append(
                 PublishedAttribute(
-                    name=one.name,
-                    role=one.role,
-                    categories=one.categories,
-                    missing=one.missing,
-                    question=one.question,
+                    name=attribute.name,
+                    role=attribute.role,
+                    categories=attribute.categories,
+                    missing=attribute.missing,
+                    question=attribute.question,
                     protocol=protocol,
-                    positive=one.positive,
+                    positive=attribute.positive,
                     oracle=oracle,
                 )
             )
@@ -252,9 +255,9 @@ def load_manifest(path: str | Path) -> Manifest:
     )
 
 
-def _given(value: Mapping[str, Any], key: str, default: Any) -> Any:
-    given = value.get(key)
-    return default if given is None else given
+def _stated_or(value: Mapping[str, Any], key: str, default: Any) -> Any:
+    stated = value.get(key)
+    return default if stated is None else stated
 
 
 def _normalized_groups(value: object) -> object:

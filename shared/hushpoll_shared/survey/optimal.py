@@ -56,11 +56,11 @@ def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -
     split_budget(epsilon, sizes, "uniform")
     least = max(1, -(-Fraction(EPSILON_MIN) * UNITS // Fraction(epsilon)))
     search = _Search(epsilon, attributes, int(least))
-    found = min(
+    best = min(
         (search.improve(_in_units(Split(kind), sizes, int(least))) for kind in _STARTS),
         key=search.total,
     )
-    return Split("weights", tuple(sorted((name, Decimal(units)) for name, units in found.items())))
+    return Split("weights", tuple(sorted((name, Decimal(units)) for name, units in best.items())))
 
 
 def objective(
@@ -133,11 +133,11 @@ class _Search:
 
 
 def _best_exchange(losses: Mapping[str, int], gains: Mapping[str, int]) -> tuple[str, ...]:
-    """Return who gives and who takes for the largest fall; nobody if nothing falls."""
+    """Return the giving and the taking attribute of the largest fall; () if nothing falls."""
     # Two candidates on either side: one attribute cannot give to itself.
     givers = nsmallest(2, losses, key=losses.__getitem__)
     takers = nlargest(2, gains, key=gains.__getitem__)
-    pairs = [(one, two) for one in givers for two in takers if one != two]
+    pairs = [(giver, taker) for giver in givers for taker in takers if giver != taker]
     best = max(pairs, key=lambda pair: gains[pair[1]] - losses[pair[0]], default=())
     return best if best and gains[best[1]] > losses[best[0]] else ()
 
@@ -153,6 +153,6 @@ def _in_units(split: Split, sizes: Mapping[str, int], least: int) -> dict[str, i
     exact = {name: share * free for name, share in split.shares(sizes).items()}
     units = {name: least + int(part) for name, part in exact.items()}
     rest = UNITS - sum(units.values())
-    for name in sorted(exact, key=lambda one: exact[one] % 1, reverse=True)[:rest]:
+    for name in sorted(exact, key=lambda name: exact[name] % 1, reverse=True)[:rest]:
         units[name] += 1
     return units

@@ -1,4 +1,4 @@
-"""The groups that a fairness report compares."""
+"""The two groups of respondents that a fairness report compares, as a survey declares them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Protected:
             If the attribute is not declared or is the target, or a group is empty, repeats a
             category, names an unknown one, or shares one with the other group.
         """
-        named = {one.name: one for one in attributes}
+        named = {declared.name: declared for declared in attributes}
         attribute = named.get(self.attribute)
         if attribute is None:
             raise InvalidParameter(

@@ -115,7 +115,7 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
     """
     budget = published.budget
     total = total_epsilon(budget.values())
-    found: list[tuple[str | None, Level, str, str]] = [
+    levels: list[tuple[str | None, Level, str, str]] = [
         (
             None,
             total_level(total),
@@ -124,7 +124,7 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
             "is hardly any; lower epsilon, or ask less",
         )
     ]
-    found += [
+    levels += [
         (
             name,
             question_level(epsilon),
@@ -135,7 +135,7 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
         for name, epsilon in budget.items()
     ]
     return tuple(
-        WeakProtection(name, level, f"{given}, and respondents are told so: {rule}")
-        for name, level, given, rule in found
+        WeakProtection(name, level, f"{fact}, and respondents are told so: {rule}")
+        for name, level, fact, rule in levels
         if level >= Level.WEAK
     )

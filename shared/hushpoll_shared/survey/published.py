@@ -1,4 +1,4 @@
-"""The resolved survey: what is hashed, served, pinned, and checked by every device.
+"""The published survey: hashed by the server, pinned and checked by every device.
 
 A device trusts none of it. It recomputes every threshold from (protocol, k, epsilon, g, omega,
 theta), adds up the epsilons, divides the total by the split itself, and refuses the manifest if
@@ -88,12 +88,12 @@ class Published(Terms):
         try:
             document = parse_json(value) if isinstance(value, bytes | str) else value
             published = cls._read(document)
-            given = canonical_json(document)
+            spelling = canonical_json(document)
         except InvalidParameter as error:
             raise ManifestRefused(
                 f"the published manifest is refused: {error}", field=error.field
             ) from None
-        if given != published.canonical:
+        if spelling != published.canonical:
             field = _difference(document, published.to_dict())
             raise ManifestRefused(
                 f"the published manifest is refused: {field} is not in its one published form; "
@@ -133,8 +133,8 @@ class Published(Terms):
             epsilon=parse_epsilon(check_canonical(document["epsilon"], field="epsilon")),
             split=Split.parse(document["split"], canonical=True),
             attributes=tuple(
-                _read_attribute(one, f"attributes[{position}]")
-                for position, one in enumerate(attributes)
+                _read_attribute(attribute, f"attributes[{position}]")
+                for position, attribute in enumerate(attributes)
             ),
             description=document.get("description"),
             opens=document.get("opens"),
@@ -157,7 +157,7 @@ class Published(Terms):
                 f"{format_epsilon(self.epsilon)}; do not answer this survey",
                 field="epsilon",
             )
-        sizes = {one.name: one.k for one in self.perturbed}
+        sizes = {attribute.name: attribute.k for attribute in self.perturbed}
         for name, part in split_budget(self.epsilon, sizes, self.split).items():
             if self.budget[name] != part:
                 raise InvalidParameter(
@@ -170,22 +170,28 @@ class Published(Terms):
     @property
     def perturbed(self) -> tuple[PublishedAttribute, ...]:
         """The attributes that leave a device only through a protocol, in record order."""
-        return tuple(one for one in self.attributes if one.oracle is not None)
+        return tuple(attribute for attribute in self.attributes if attribute.oracle is not None)
 
     @property
     def clear(self) -> tuple[PublishedAttribute, ...]:
         """The attributes that leave a device as they are answered, in record order."""
-        return tuple(one for one in self.attributes if one.oracle is None)
+        return tuple(attribute for attribute in self.attributes if attribute.oracle is None)
 
     @property
     def target(self) -> PublishedAttribute | None:
         """The attribute that is predicted, if there is one."""
-        return next((one for one in self.attributes if one.role == "target"), None)
+        return next(
+            (attribute for attribute in self.attributes if attribute.role == "target"), None
+        )
 
     @property
     def budget(self) -> dict[str, Decimal]:
         """Epsilon of every perturbed attribute, in record order."""
-        return {one.name: one.oracle.epsilon for one in self.attributes if one.oracle is not None}
+        return {
+            attribute.name: attribute.oracle.epsilon
+            for attribute in self.attributes
+            if attribute.oracle is not None
+        }
 
     def attribute(self, name: str) -> PublishedAttribute:
         """Return the attribute of this name.
@@ -195,12 +201,12 @@ class Published(Terms):
         InvalidParameter
             If the survey has none.
         """
-        for one in self.attributes:
-            if one.name == name:
-                return one
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
         raise InvalidParameter(
             f"{show(name)} is no attribute of {self.name}; "
-            f"its attributes are {', '.join(one.name for one in self.attributes)}",
+            f"its attributes are {', '.join(attribute.name for attribute in self.attributes)}",
             field="attribute",
         )
 
@@ -302,13 +308,13 @@ def _with_oracle(
     return replace(declared, oracle=oracle)
 
 
-def _difference(given: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+def _difference(document: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     """Name the first top-level field in which two documents differ."""
     return next(
         (
             key
-            for key in sorted({*given, *published})
-            if key not in given or key not in published or given[key] != published[key]
+            for key in sorted({*document, *published})
+            if key not in document or key not in published or document[key] != published[key]
         ),
         "manifest",
     )

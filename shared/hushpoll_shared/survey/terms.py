@@ -1,4 +1,4 @@
-"""What a draft and a published survey have in common, checked in one place."""
+"""The fields that a draft and a published survey have in common, and their checks."""
 
 from __future__ import annotations
 
@@ -99,7 +99,13 @@ class Terms:
         self._check_period()
         self._check_attributes()
         if self.split.kind != OPTIMAL:
-            self.split.shares({one.name: one.k for one in self.attributes if one.perturbed})
+            self.split.shares(
+                {
+                    attribute.name: attribute.k
+                    for attribute in self.attributes
+                    if attribute.perturbed
+                }
+            )
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -140,21 +146,21 @@ class Terms:
                 field="attributes",
             )
         seen: set[str] = set()
-        for one in self.attributes:
-            if one.name in seen:
+        for attribute in self.attributes:
+            if attribute.name in seen:
                 raise InvalidParameter(
-                    f"attributes has two entries named {one.name}; names differ: rename one",
-                    field=f"attributes[{one.name}].name",
+                    f"attributes has two entries named {attribute.name}; names differ: rename one",
+                    field=f"attributes[{attribute.name}].name",
                 )
-            seen.add(one.name)
-        targets = [one.name for one in self.attributes if one.role == "target"]
+            seen.add(attribute.name)
+        targets = [attribute.name for attribute in self.attributes if attribute.role == "target"]
         if len(targets) > 1:
             raise InvalidParameter(
                 f"attributes has {len(targets)} targets, {', '.join(targets)}; "
                 "a survey has at most one: give the others another role",
                 field=f"attributes[{targets[1]}].role",
             )
-        if not any(one.perturbed for one in self.attributes):
+        if not any(attribute.perturbed for attribute in self.attributes):
             raise InvalidParameter(
                 f"no attribute is perturbed, so epsilon {format_epsilon(self.epsilon)} would "
                 "protect nothing; make at least one attribute sensitive",
@@ -170,7 +176,7 @@ class Terms:
             "split": self.split.to_json(),
             "submission": self.submission,
             "minimum_batch": self.minimum_batch,
-            "attributes": [one.to_dict() for one in self.attributes],
+            "attributes": [attribute.to_dict() for attribute in self.attributes],
         }
         for key in ("description", "opens", "closes"):
             value = getattr(self, key)

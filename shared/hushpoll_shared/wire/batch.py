@@ -1,4 +1,4 @@
-"""The record codec for many rows at once (extra ``kernels``), driven by the same field table.
+"""Encoding, checking and packing many records at once as arrays (extra ``kernels``).
 
 n records are one uint8[n, L] array: decoding is slicing, with no per-row Python.
 """
@@ -140,7 +140,7 @@ def encode_many(
             field="codes",
         )
     columns = {field.name: _checked_codes(field, codes[field.name]) for field in layout.fields}
-    lengths = {len(one) for one in columns.values()}
+    lengths = {len(array) for array in columns.values()}
     if len(lengths) != 1:
         raise InvalidParameter(
             f"the arrays of codes have the lengths {sorted(lengths)}; "
@@ -149,12 +149,12 @@ def encode_many(
         )
     records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
     for field in layout.fields:
-        one = columns[field.name]
+        array = columns[field.name]
         if field.oracle is None:
-            little = one.astype("<u2" if field.size == 2 else "u1")
+            little = array.astype("<u2" if field.size == 2 else "u1")
             part = little.view(np.uint8).reshape(-1, field.size)
         else:
-            part = perturb(field.oracle, one, rng)
+            part = perturb(field.oracle, array, rng)
         records[:, field.offset : field.end] = part
     return records
 
@@ -193,11 +193,11 @@ def malformed_many(
     for position, field in enumerate(layout.fields):
         part = records[:, field.offset : field.end]
         if field.oracle is None:
-            found = np.where(_codes(field, part) >= field.k, out_of_range, np.uint8(0))
+            marks = np.where(_codes(field, part) >= field.k, out_of_range, np.uint8(0))
         else:
-            found = malformed(field.oracle, part)
-        first = (reasons == 0) & (found != 0)
-        reasons[first] = found[first]
+            marks = malformed(field.oracle, part)
+        first = (reasons == 0) & (marks != 0)
+        reasons[first] = marks[first]
         culprit[first] = position
     bad = reasons != 0
     rows = [
@@ -273,10 +273,10 @@ def unpack_rows(
 
 
 def _codes(field: Field, part: NDArray[np.uint8]) -> NDArray[np.int64]:
-    found = part[:, 0].astype(np.int64)
+    values = part[:, 0].astype(np.int64)
     if field.size == 2:
-        found |= part[:, 1].astype(np.int64) << 8
-    return found
+        values |= part[:, 1].astype(np.int64) << 8
+    return values
 
 
 def _checked(layout: Layout, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -289,18 +289,18 @@ def _checked(layout: Layout, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return records
 
 
-def _checked_codes(field: Field, given: ArrayLike) -> NDArray[np.int64]:
-    found = np.asarray(given)
-    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+def _checked_codes(field: Field, values: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise InvalidParameter(
-            f"the codes of {field.name} are {found.dtype}{list(found.shape)}; "
+            f"the codes of {field.name} are {array.dtype}{list(array.shape)}; "
             "give a one-dimensional array of integers",
             field=field.name,
         )
-    if found.size and not (found.min() >= 0 and found.max() < field.k):
+    if array.size and not (array.min() >= 0 and array.max() < field.k):
         raise InvalidParameter(
             f"a code of {field.name} is outside [0, {field.k - 1}]; "
             "code answers with the survey's published manifest",
             field=field.name,
         )
-    return found.astype(np.int64)
+    return array.astype(np.int64)

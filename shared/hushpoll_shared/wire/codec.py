@@ -1,8 +1,8 @@
-"""The record: one fixed-width row per respondent, attributes in manifest order.
+"""Encoding one respondent's answers as a record, a row of fixed width, and checking records.
 
-A perturbed attribute is its protocol's record; one in clear is its code, little-endian, in 1 byte
-up to 256 categories and 2 beyond. The field table built here is the only place that knows offsets;
-the array side and the wire read it.
+The part of a perturbed attribute is its protocol's record. The part of an attribute in clear is
+its code, little-endian: 1 byte for up to 256 categories, 2 for more. The field table that is built
+here is the only place that knows offsets; the array side and the wire read it.
 
 An answer, a code or a clear byte never appears in a message or a repr.
 """
@@ -73,9 +73,15 @@ class Layout:
         """Lay the attributes out one after the other."""
         fields: list[Field] = []
         offset = 0
-        for one in attributes:
-            size = (1 if one.k <= 256 else 2) if one.oracle is None else one.oracle.record_size
-            fields.append(Field(one.name, offset, size, one.k, one.oracle, one))
+        for attribute in attributes:
+            size = (
+                (1 if attribute.k <= 256 else 2)
+                if attribute.oracle is None
+                else attribute.oracle.record_size
+            )
+            fields.append(
+                Field(attribute.name, offset, size, attribute.k, attribute.oracle, attribute)
+            )
             offset += size
         return cls(tuple(fields))
 
@@ -96,14 +102,14 @@ class Layout:
         InvalidParameter
             If the survey has no such attribute.
         """
-        found = self._by_name.get(name)
-        if found is None:
+        field = self._by_name.get(name)
+        if field is None:
             raise InvalidParameter(
                 f"{show(name)} is no attribute of this survey; "
                 f"its attributes are {', '.join(self._by_name)}",
                 field="attribute",
             )
-        return found
+        return field
 
     def code_answers(self, answers: Mapping[str, str | int | None]) -> Codes:
         """Turn answers into codes, before anything is randomised.

@@ -1,4 +1,4 @@
-"""One table of what can go wrong between client and server (RFC 9457), read in both directions.
+"""The table of errors between server and client (RFC 9457): problem documents and exceptions.
 
 The server turns a code or an exception into a problem+json document; the client turns the document
 into an exception. Neither side keeps a list of its own.

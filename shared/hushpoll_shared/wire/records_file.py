@@ -1,4 +1,4 @@
-"""The file of records that an analyst exports: it carries its own published manifest.
+"""Reading and writing the file of records that an analyst exports, with its manifest inside.
 
 Layout: ``HREC``, version byte 1, digest (32 bytes), length of the manifest (u32, little-endian),
 the canonical manifest, then n rows of L bytes. No ids, and no order that means anything.

@@ -1,4 +1,4 @@
-"""What travels: one report as JSON, many as bytes, and the file of records that is exported.
+"""Reports as they travel: one as JSON, many as the bytes of a bulk upload.
 
 All integers are little-endian; base64url is unpadded and in its one spelling, so that a report has
 exactly one JSON form.
