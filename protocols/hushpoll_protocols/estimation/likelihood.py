@@ -25,11 +25,10 @@ except ImportError as error:
 
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.kernels import indicators, support_counts
-from hushpoll_protocols.kernels.blocks import read_only, run, spans
+from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.oracle import FrequencyOracle
 
-_CELLS_PER_BLOCK = 1 << 21
 _MOST_BLOCKS = 64
 """Each block has k sums of its own, added in order: the result does not depend on the threads."""
 
@@ -140,7 +139,7 @@ class _Likelihood:
     def multipliers(self, frequency: Floats) -> tuple[Floats, float]:
         """Return m, shape (k,), and L(frequency)."""
         groups = len(self._supports)
-        rows_each = max(_CELLS_PER_BLOCK // self.k, -(-groups // _MOST_BLOCKS))
+        rows_each = max(CELLS_PER_BLOCK // self.k, -(-groups // _MOST_BLOCKS))
         blocks = list(spans(groups, rows_each))
         sums = np.zeros((len(blocks), self.k + 2))
         prior = read_only(frequency)

@@ -26,7 +26,7 @@ except ImportError as error:
 if importlib.util.find_spec("numba") is None:
     raise MissingExtra("kernels", "the array side of the protocols")
 
-from hushpoll_protocols.kernels.blocks import read_only, run, spans
+from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans
 from hushpoll_protocols.kernels.checks import checked_records, checked_values, mark_malformed
 from hushpoll_protocols.kernels.interface import MALFORMED_REASONS, Kernel
 from hushpoll_protocols.kernels.words import WORDS_PER_BLOCK, GeneratorBits, draw
@@ -38,9 +38,6 @@ __all__ = [
     "perturb",
     "support_counts",
 ]
-
-_CELLS_PER_BLOCK = 1 << 21
-"""Rows times categories of one block: about a millisecond of work, which hides a thread's start."""
 
 
 def perturb(
@@ -129,7 +126,7 @@ def indicators(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.N
         _refuse_malformed(oracle, held, rows.start)
         kernel.indicators(oracle, held, supported[rows])
 
-    run(partial(block, rows) for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.k))
+    run(partial(block, rows) for rows in spans(len(rows_of), CELLS_PER_BLOCK // oracle.k))
     return supported
 
 
@@ -170,7 +167,7 @@ def support_counts(
         with adding:
             np.add(total, counts, out=total)
 
-    run(partial(block, rows) for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.k))
+    run(partial(block, rows) for rows in spans(len(rows_of), CELLS_PER_BLOCK // oracle.k))
     return total
 
 
@@ -200,7 +197,7 @@ def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.ND
     """
     rows_of = checked_records(oracle, records)
     reasons = np.zeros(len(rows_of), np.uint8)
-    for rows in spans(len(rows_of), _CELLS_PER_BLOCK // oracle.record_size):
+    for rows in spans(len(rows_of), CELLS_PER_BLOCK // oracle.record_size):
         mark_malformed(oracle.form, rows_of[rows], reasons[rows])
     return reasons
 

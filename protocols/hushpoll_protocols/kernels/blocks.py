@@ -10,6 +10,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+CELLS_PER_BLOCK = 1 << 21
+"""Rows times categories of one block: about a millisecond of work, which hides a thread's start."""
+
 _MOST_THREADS = 16
 """Past this, counting waits for memory, and the blocks in flight would take more of it."""
 

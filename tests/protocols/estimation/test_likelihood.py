@@ -117,7 +117,7 @@ def test_repeated_records_only_weigh_more(name):
 def test_threads_and_blocks_do_not_change_the_result(monkeypatch):
     oracle, _, records = survey("RAPPOR", 70, "1", 3000)
     whole = maximum_likelihood(oracle, records)
-    monkeypatch.setattr("hushpoll_protocols.estimation.likelihood._CELLS_PER_BLOCK", 70)
+    monkeypatch.setattr("hushpoll_protocols.estimation.likelihood.CELLS_PER_BLOCK", 70)
     assert maximum_likelihood(oracle, records) == pytest.approx(whole, abs=1e-4)
 
 
