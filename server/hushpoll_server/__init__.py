@@ -39,8 +39,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
         The database cannot keep the server's promises, or has an unknown schema version.
     """
     from hushpoll_server.config.settings import Settings
-    from hushpoll_server.http.application import build
     from hushpoll_server.services.services import Services
+    from hushpoll_server.web_application import build
 
     settings = Settings.from_mapping(config)
     return build(settings, Services(settings), testing=bool((config or {}).get("TESTING")))

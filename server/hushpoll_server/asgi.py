@@ -14,9 +14,9 @@ from flask import Flask
 from werkzeug.test import run_wsgi_app
 
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.http.application import build
 from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.services.services import Services
+from hushpoll_server.web_application import build
 
 
 class Whole(IngestApplication):

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
     use_after_free,
 )
 
-from hushpoll_server.http.openapi_file import as_text, generated
+from hushpoll_server.openapi_file import as_text, generated
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 # Per operation, of valid and of invalid arguments; schemathesis run by hand may take more.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+
+import hushpoll_server
 
 WITHOUT_FLASK = """
 import sys
@@ -36,3 +40,27 @@ def test_a_server_starts_without_what_only_counting_and_training_need():
     assert "hushpoll_server.processes.serving" in loaded
     slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
     assert loaded & slow == set()
+
+
+def test_views_use_no_store_that_services_hold(site):
+    """Guards: a view that wrote respondents' tokens into the store by itself."""
+    held = {
+        name
+        for name, part in vars(site.services).items()
+        if type(part).__module__.startswith("hushpoll_server.store")
+    }
+    assert {"tokens", "reports", "segments", "database"} <= held
+    package = Path(hushpoll_server.__file__).parent
+    views = [*(package / "http").rglob("*.py"), *(package / "pages").rglob("*.py")]
+    used = {
+        (path.name, node.attr)
+        for path in views
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in held and _is_services(node.value)
+    }
+    assert used == set()
+
+
+def _is_services(node):
+    """Whether an expression is ``services()``, or a variable that holds it."""
+    return ast.unparse(node) in ("services()", "services", "parts")

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
+from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import invalid_answer
 from hushpoll_server.http.current import services
-from hushpoll_server.ingest.compression import TooLarge, expand
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 

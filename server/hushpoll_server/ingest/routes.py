@@ -18,8 +18,8 @@ from hushpoll_server.answering import (
     too_large,
     unsupported_type,
 )
+from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
-from hushpoll_server.ingest.compression import TooLarge, expand
 from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request

@@ -8,12 +8,12 @@ from typing import Final
 
 import waitress
 
-from hushpoll_server.http.application import build
 from hushpoll_server.processes import children
 from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_server.services.results.counting import prepare
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.lock import adopt
+from hushpoll_server.web_application import build
 
 # A body was read as a whole by the ingest process and is held here once more.
 BACKLOG: Final = 1024

@@ -15,7 +15,7 @@ from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.services.surveys.access import IssuedToken, hash_token, respondent_tokens
+from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_shared.spelling.clock import format_timestamp
 
@@ -48,9 +48,7 @@ def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentToke
             f"count is {body.count}, outside [1, {parts.settings.max_tokens}]; ask several times",
             field="count",
         )
-    tokens = respondent_tokens(body.count)
-    parts.tokens.add_respondents(row.survey_id, [hash_token(token) for token in tokens])
-    return json_answer({"tokens": tokens}, 201)
+    return json_answer({"tokens": parts.access.issue_to_respondents(row, body.count)}, 201)
 
 
 @api.post(

@@ -17,6 +17,7 @@ from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
+from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_server.store.tables.tokens import ApiTokenRow, TokenStore
 from hushpoll_shared.spelling.clock import Clock
 from hushpoll_shared.spelling.text import show
@@ -126,6 +127,15 @@ class Access:
         row, token = self._new(scopes, label, expires_in)
         self._store.add(row)
         return IssuedToken(token, row.id, row.expires_at)
+
+    def issue_to_respondents(self, row: VersionRow, count: int) -> list[str]:
+        """Return `count` new single-use tokens of 256 random bits for a survey; keep their hashes.
+
+        Each is worth one report to any version of the survey.
+        """
+        tokens = [secrets.token_urlsafe(32) for _ in range(count)]
+        self._store.add_respondents(row.survey_id, [hash_token(token) for token in tokens])
+        return tokens
 
     def first_admin(self) -> str | None:
         """Issue an admin token if the database holds no token at all, that is at first start."""
@@ -314,11 +324,6 @@ def bearer_token(authorization: str | None) -> str | None:
 def hash_token(secret: str) -> bytes:
     """Return the SHA-256 of a random token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
-
-
-def respondent_tokens(count: int) -> list[str]:
-    """Return `count` new single-use tokens of 256 random bits."""
-    return [secrets.token_urlsafe(32) for _ in range(count)]
 
 
 def respondent_hash(authorization: str | None) -> bytes | None:

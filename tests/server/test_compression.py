@@ -10,8 +10,8 @@ import zlib
 import pytest
 import zstandard
 
+from hushpoll_server.compression import CODINGS, ZSTD_WINDOW, TooLarge, expand
 from hushpoll_server.errors import Refused
-from hushpoll_server.ingest.compression import CODINGS, ZSTD_WINDOW, TooLarge, expand
 from hushpoll_shared.wire import reports as wire
 
 MIB = 2**20

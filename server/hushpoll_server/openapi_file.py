@@ -1,4 +1,4 @@
-"""The API's document as a file: ``python -m hushpoll_server.http.openapi_file FILE``.
+"""The API's document as a file: ``python -m hushpoll_server.openapi_file FILE``.
 
 A running server gives the same at ``/api/v1/openapi.json``.
 """
@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hushpoll_server import create_app
-from hushpoll_server.http.application import documented
 from hushpoll_server.http.current import EXTENSION
+from hushpoll_server.web_application import documented
 
 
 def generated() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The Flask application: blueprints, problems, request ids and headers."""
+"""The Flask application of the web process: every blueprint of `http` and the hosted pages."""
 
 from __future__ import annotations
 
