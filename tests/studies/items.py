@@ -29,7 +29,7 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.evaluation.fairness import Estimate, Limits, fairness_report
+from hushpoll_training.evaluation.fairness import Bounds, GroupEstimate, fairness_report
 from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
 from hushpoll_training.evaluation.fairness.partition import Partition
 from studies.earlier_rule import ENOUGH, earlier_metric
@@ -110,8 +110,8 @@ def bootstrap_item(*, surveys: int, seed: int) -> Item:
             seed=int(rng.integers(2**31)),
         )
         spd = report.comparisons[0].metrics["SPD"]
-        assert isinstance(spd, Estimate)
-        shown = spd.bootstrap if isinstance(spd.bootstrap, Limits) else spd.closed_form
+        assert isinstance(spd, GroupEstimate)
+        shown = spd.bootstrap if isinstance(spd.bootstrap, Bounds) else spd.closed_form
         covered += lower[0] <= true <= upper[0], shown.lower <= true <= shown.upper
     before, now = (covered / surveys).tolist()
     return Item(

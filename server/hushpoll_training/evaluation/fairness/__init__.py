@@ -5,7 +5,7 @@ The audit from randomised records alone, which sees no group at all, is
 """
 
 from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_training.evaluation.fairness.estimates import Estimate, Limits, Spread
+from hushpoll_training.evaluation.fairness.estimates import Bounds, GroupEstimate, Spread
 from hushpoll_training.evaluation.fairness.partition import (
     Partition,
     partition_by,
@@ -20,12 +20,12 @@ from hushpoll_training.evaluation.fairness.report import (
 )
 
 __all__ = [
+    "Bounds",
     "Comparison",
-    "Estimate",
     "FairnessReport",
     "Group",
     "GroupCounts",
-    "Limits",
+    "GroupEstimate",
     "Partition",
     "Spread",
     "fairness_report",

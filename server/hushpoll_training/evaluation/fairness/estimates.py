@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from hushpoll_analysis.auditing.report import Withheld
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Bounds:
     """An interval; `upper` is infinite where the data bounds nothing."""
 
     lower: float
@@ -22,23 +22,23 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class GroupEstimate:
     """A rate of a group, or a comparison of two groups.
 
     Attributes
     ----------
     value, standard_error : float
         The delta method's error.
-    closed_form : Limits
+    closed_form : Bounds
         See :mod:`hushpoll_analysis.metrics.intervals`.
-    bootstrap : Limits or Withheld
+    bootstrap : Bounds or Withheld
         See :mod:`hushpoll_training.evaluation.fairness.bootstrap`.
     """
 
     value: float
     standard_error: float
-    closed_form: Limits
-    bootstrap: Limits | Withheld
+    closed_form: Bounds
+    bootstrap: Bounds | Withheld
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON."""
@@ -58,14 +58,14 @@ class Spread:
     ----------
     value : float
         max - min or min / max.
-    limits : Limits
+    limits : Bounds
         Simultaneous over all pairs of groups, hence conservative.
     lowest, highest : str
         The two groups.
     """
 
     value: float
-    limits: Limits
+    limits: Bounds
     lowest: str
     highest: str
 
@@ -78,8 +78,6 @@ class Spread:
             "highest": self.highest,
         }
 
-
-Finding: TypeAlias = Estimate | Withheld
 
 UNVARIED = Withheld(
     "undefined",

@@ -23,9 +23,8 @@ from hushpoll_training.evaluation.fairness.estimates import (
     NOT_RESAMPLED,
     ONE_CONSTANT,
     UNVARIED,
-    Estimate,
-    Finding,
-    Limits,
+    Bounds,
+    GroupEstimate,
 )
 from hushpoll_training.evaluation.fairness.partition import Partition
 
@@ -59,21 +58,21 @@ class Measured:
                     self._boot[metric.name] = bca(filled, drawn, compared, confidence)
         self._resampled = bool(resamples)
 
-    def rate(self, rate: Rate, place: int) -> Finding:
+    def rate(self, rate: Rate, place: int) -> GroupEstimate | Withheld:
         """Return a group's rate."""
         short = self._too_small(rate, place)
         if short is not None:
             return short
         lower, upper = self._limits(rate, place, self._confidence)
         value = float(self._counts.rate(rate)[place])
-        return Estimate(
+        return GroupEstimate(
             value,
             self._error(rate, place),
-            Limits(float(lower), float(upper)),
+            Bounds(float(lower), float(upper)),
             self._bootstrap(rate.name, place),
         )
 
-    def metric(self, metric: GroupMetric, place: int) -> Finding:
+    def metric(self, metric: GroupMetric, place: int) -> GroupEstimate | Withheld:
         """Return a comparison of a group with the reference."""
         against = self._reference
         for rate in metric.rates:
@@ -87,14 +86,14 @@ class Measured:
                 "undefined",
                 f"no {rate.row} of {self._names[against]} {rate.hit}, so {rate.name}1 is 0",
             )
-        bootstrap: Limits | Withheld = self._bootstrap(metric.name, place)
+        bootstrap: Bounds | Withheld = self._bootstrap(metric.name, place)
         if self._resampled and metric.is_largest:
             bootstrap = NOT_REGULAR
         elif self._resampled and any(self._constant(rate, place) for rate in metric.rates):
             bootstrap = ONE_CONSTANT
-        return Estimate(value, error, limits, bootstrap)
+        return GroupEstimate(value, error, limits, bootstrap)
 
-    def _compare(self, metric: GroupMetric, place: int) -> tuple[float, float, Limits]:
+    def _compare(self, metric: GroupMetric, place: int) -> tuple[float, float, Bounds]:
         """Return value, standard error and limits of a metric; the value is nan if undefined."""
         against, level = self._reference, level_of_each(metric, self._confidence)
         low, high = (
@@ -103,7 +102,7 @@ class Measured:
         )
         value = float(combined(metric, low, high))
         if np.isnan(value):
-            return value, np.nan, Limits(np.nan, np.nan)
+            return value, np.nan, Bounds(np.nan, np.nan)
         errors, limits = [], []
         for rate, zero, one in zip(metric.rates, low, high, strict=True):
             at = self._limits(rate, place, level), self._limits(rate, against, level)
@@ -124,11 +123,11 @@ class Measured:
         hits, rows = self._counts.hits(rate)[place], self._counts.rows(rate)[place]
         return rate_limits(hits, rows, normal_quantile(confidence))
 
-    def _bootstrap(self, name: str, place: int) -> Limits | Withheld:
+    def _bootstrap(self, name: str, place: int) -> Bounds | Withheld:
         if name not in self._boot:
             return NOT_RESAMPLED
         lower, upper = (float(limits[place]) for limits in self._boot[name])
-        return UNVARIED if np.isnan(lower) else Limits(lower, upper)
+        return UNVARIED if np.isnan(lower) else Bounds(lower, upper)
 
     def _constant(self, rate: Rate, place: int) -> bool:
         """Return whether a compared group has no row, or only rows, that count as hits."""
@@ -162,5 +161,5 @@ def _metric_of(metric: GroupMetric, reference: int) -> Statistic:
     return compared
 
 
-def _as_limits(limits: tuple[Array, Array]) -> Limits:
-    return Limits(float(limits[0]), float(limits[1]))
+def _as_limits(limits: tuple[Array, Array]) -> Bounds:
+    return Bounds(float(limits[0]), float(limits[1]))

@@ -13,7 +13,7 @@ from hushpoll_analysis.estimates.reading import how_to_read
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
-from hushpoll_training.evaluation.fairness.estimates import Finding, Spread
+from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread
 from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition
 from hushpoll_training.evaluation.fairness.spreads import spreads
@@ -29,7 +29,7 @@ class Group:
     name: str
     n: int
     positives: int
-    rates: Mapping[str, Finding]
+    rates: Mapping[str, GroupEstimate | Withheld]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group as JSON."""
@@ -42,7 +42,7 @@ class Comparison:
     """Every group metric of a group (as group 0) against the reference (as group 1)."""
 
     group: str
-    metrics: Mapping[str, Finding]
+    metrics: Mapping[str, GroupEstimate | Withheld]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON."""

@@ -13,7 +13,7 @@ from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.metrics.intervals import level_of_each, spread_limits
 from hushpoll_shared.group_metrics import METRICS, GroupMetric, Rate
-from hushpoll_training.evaluation.fairness.estimates import Limits, Spread
+from hushpoll_training.evaluation.fairness.estimates import Bounds, Spread
 
 
 def spreads(
@@ -55,7 +55,7 @@ def _spread(
             return part
         parts.append(part)
     widest = max(parts, key=lambda part: part.value)
-    limits = Limits(
+    limits = Bounds(
         max(part.limits.lower for part in parts), max(part.limits.upper for part in parts)
     )
     return Spread(widest.value, limits, widest.lowest, widest.highest)
@@ -82,7 +82,7 @@ def _of_rate(
     least, most = float(value.min()), float(value.max())
     return Spread(
         least / most if ratio else most - least,
-        Limits(*spread_limits(hits, rows, confidence, ratio=ratio)),
+        Bounds(*spread_limits(hits, rows, confidence, ratio=ratio)),
         names[large[int(value.argmin())]],
         names[large[int(value.argmax())]],
     )

@@ -12,8 +12,8 @@ from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.evaluation.fairness import (
-    Estimate,
-    Limits,
+    Bounds,
+    GroupEstimate,
     Spread,
     fairness_report,
     partition_by,
@@ -212,7 +212,7 @@ def test_nobody_predicted_positive_is_a_reason_and_not_a_number():
     metrics = found.comparisons[0].metrics
     assert metrics["DI"].code == "undefined"
     assert "predicted positive" in metrics["DI"].reason
-    assert isinstance(metrics["SPD"], Estimate)
+    assert isinstance(metrics["SPD"], GroupEstimate)
     assert metrics["SPD"].value == 0
     assert metrics["SPD"].closed_form.lower < 0 < metrics["SPD"].closed_form.upper
     assert found.spreads["demographic_parity_ratio"].code == "undefined"
@@ -227,7 +227,7 @@ def test_one_group_has_nothing_to_be_compared_with():
 
 
 def test_limits_without_a_bound_are_null_in_json():
-    assert Limits(0.5, math.inf).to_dict() == {"lower": 0.5, "upper": None}
+    assert Bounds(0.5, math.inf).to_dict() == {"lower": 0.5, "upper": None}
 
 
 @pytest.mark.parametrize(
