@@ -5,6 +5,7 @@ import logging
 import os
 import sqlite3
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -17,6 +18,7 @@ from hushpoll_client import (
     SurveyClient,
     randomize,
 )
+from hushpoll_client.device.device import DeviceFile, device_file
 from hushpoll_client.device.outbox import Claimed
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.manifest import Manifest
@@ -24,6 +26,7 @@ from hushpoll_shared.survey.manifest import Manifest
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
 CONFIG = ClientConfig(raise_faults=True, exit_patience=0)
+FILES: WeakKeyDictionary[SurveyClient, DeviceFile] = WeakKeyDictionary()
 
 
 def version(draft, number: int) -> Published:
@@ -43,16 +46,18 @@ def make(server, path, fake_time):
         options = {"config": CONFIG, "pacing": fake_time.pacing(), "storage": path} | options
         made = SurveyClient(server.url, SURVEY, published=published, **options)
         made.give_consent()
+        file = Path(options["storage"])
+        FILES[made] = device_file(file, options["config"], options["pacing"])
         return made
 
     return client
 
 
 def step(client) -> float | None:
-    return client._device._delivery.step()
+    return FILES[client].delivery.step()
 
 
-def test_what_waits_is_sent_as_it_was_stored(make, server, steps, published, answers):
+def test_what_waits_is_sent_as_it_was_stored(make, server, steps, published, answers, path):
     server.play(steps.respond(201, ACCEPTED))
     client = make(published)
     report = client.randomize(answers)
@@ -62,7 +67,7 @@ def test_what_waits_is_sent_as_it_was_stored(make, server, steps, published, ans
         f"/api/v1/surveys/{SURVEY}/reports",
         report.to_json().encode(),
     )
-    assert Ledger.open(client._device._path).entries()[0].state == "accepted"
+    assert Ledger.open(path).entries()[0].state == "accepted"
     assert client.flush() is True
     assert len(server.seen) == 1
 
@@ -244,13 +249,13 @@ def test_two_senders_never_send_the_same_report(make, server, steps, published, 
     server.play(steps.respond(201, ACCEPTED))
     client, other = make(published), make(published)
     client.randomize(answers)
-    claimed = client._device._outbox.claim()
+    claimed = FILES[client].outbox.claim()
     assert isinstance(claimed, Claimed)
-    assert 0 < other._device._outbox.claim() <= 0.05
+    assert 0 < FILES[other].outbox.claim() <= 0.05
     assert claimed.report not in repr(claimed)
     assert other.flush(0.2) is False
     assert server.seen == []
-    client._device._outbox.release(claimed)
+    FILES[client].outbox.release(claimed)
     assert other.flush() is True
 
 
@@ -258,7 +263,7 @@ def test_a_dead_senders_claim_runs_out(make, server, steps, published, answers, 
     server.play(steps.respond(201, ACCEPTED))
     client = make(published)
     client.randomize(answers)
-    client._device._outbox.claim()
+    FILES[client].outbox.claim()
     fake_time.moment += CONFIG.connect_timeout + CONFIG.exchange_timeout + 30 + 0.1
     assert client.flush(0) is True
     assert len(server.seen) == 1
@@ -271,7 +276,7 @@ def test_a_clock_that_was_set_back_does_not_hold_a_claim(
     client = make(published)
     client.randomize(answers)
     fake_time.moment += 10_000_000
-    client._device._outbox.claim()
+    FILES[client].outbox.claim()
     fake_time.moment -= 10_000_000
     assert client.flush(0) is True
 
@@ -294,17 +299,18 @@ def test_a_claim_is_on_the_disk_before_anything_is_sent(
         steps.respond(201, ACCEPTED)(handler)
 
     monkeypatch.setattr("hushpoll_client.device.database.os.fsync", noticed)
-    durable = client._device._file.durable._opened()
-    durable.set_trace_callback(lambda text: order.append(text.split()[0]))
+    with FILES[client].durable.reading() as connection:
+        connection.set_trace_callback(lambda text: order.append(text.split()[0]))
+    order.clear()
     server.play(answered)
     assert step(client) == 0.0
     # What follows deletes the report that was taken.
     assert order[:6] == ["BEGIN", "SELECT", "UPDATE", "COMMIT", "ledger.sqlite-wal", "sent"]
-    modes = [
-        one._opened().execute(f"PRAGMA {name}").fetchone()[0]
-        for one in (client._device._file.quick, client._device._file.durable)
-        for name in ("journal_mode", "synchronous")
-    ]
+    modes = []
+    for database in (FILES[client].quick, FILES[client].durable):
+        with database.reading() as connection:
+            for name in ("journal_mode", "synchronous"):
+                modes += connection.execute(f"PRAGMA {name}").fetchone()
     assert modes == ["wal", 1, "wal", 1]
 
 
