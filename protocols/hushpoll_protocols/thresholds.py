@@ -65,8 +65,6 @@ EXACT = own_context(80)
 Q = 1 << 64
 """Number of values of a word: every threshold is out of Q."""
 
-WORD_BITS = 64
-
 
 def enclose_exp(x: Decimal, digits: int) -> tuple[Fraction, Fraction]:
     """Enclose e^x between two rationals.

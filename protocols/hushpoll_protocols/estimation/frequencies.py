@@ -36,16 +36,13 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
 from hushpoll_protocols.oracle import FrequencyOracle
-
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "estimation") from error
 
 Estimator: TypeAlias = Literal["weighted", "raw"]
 ESTIMATORS: tuple[Estimator, ...] = ("weighted", "raw")

@@ -15,14 +15,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
+import numpy as np
+import numpy.typing as npt
 
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "maximum likelihood") from error
-
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans

@@ -6,13 +6,10 @@ that the analyst takes by name and never part of the estimator.
 
 from __future__ import annotations
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+import numpy as np
+import numpy.typing as npt
 
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "projection") from error
+from hushpoll_protocols.errors import InvalidParameter
 
 
 def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:

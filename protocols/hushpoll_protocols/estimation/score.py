@@ -19,13 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hushpoll_protocols.errors import MissingExtra
-
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "score intervals") from error
+import numpy as np
+import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+import numpy as np
+import numpy.typing as npt
 
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "shrinkage") from error
+from hushpoll_protocols.errors import InvalidParameter
 
 _STEPS = 200
 """Points of the grid, equally spaced in the logarithm."""

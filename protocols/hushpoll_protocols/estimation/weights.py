@@ -39,14 +39,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hushpoll_protocols.errors import MissingExtra
-from hushpoll_protocols.oracle import FrequencyOracle
+import numpy as np
+import numpy.typing as npt
 
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise MissingExtra("kernels", "weights") from error
+from hushpoll_protocols.oracle import FrequencyOracle
 
 Array = npt.NDArray[np.float64]
 
