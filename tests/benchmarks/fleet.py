@@ -17,12 +17,12 @@ from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import Figure, against, announced
 from hushpoll_client import randomize
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import Conduct
+from hushpoll_fleet.behaviour.plan import FleetPlan
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_fleet.population.coded_respondents import Roster
 from hushpoll_fleet.population.population import Population
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account
-from hushpoll_fleet.sending.blocks import blocks
+from hushpoll_fleet.sending.bulk import blocks
 from hushpoll_fleet.sending.wire import WireOptions, play
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.survey.manifest import Manifest
@@ -66,11 +66,13 @@ def bulk(data: Path, scale: float) -> list[Figure]:
         def play_all(
             published: Any = published, population: Any = population, n: int = users
         ) -> int:
-            roster = Roster(published.attributes, population.sample(n, np.random.default_rng(1)))
-            conduct = Conduct()
+            respondents = SimulatedRespondents(
+                published.attributes, population.sample(n, np.random.default_rng(1))
+            )
+            plan = FleetPlan()
             return sum(
                 len(block.records)
-                for block in blocks(published, roster, conduct.roles(n), conduct=conduct, seed=1)
+                for block in blocks(published, respondents, plan.assignments(n), plan=plan, seed=1)
             )
 
         with announced(f"a fleet of {users:,} in bulk, {protocol}"):

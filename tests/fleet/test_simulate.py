@@ -15,7 +15,7 @@ import pytest
 
 from hushpoll_client import ClientConfig, randomize
 from hushpoll_fleet.sending.account import Account
-from hushpoll_fleet.sending.blocks import block_size
+from hushpoll_fleet.sending.bulk import block_size
 from hushpoll_fleet.sending.wire import SeededBits, WireOptions, play
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest

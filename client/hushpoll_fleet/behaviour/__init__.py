@@ -1,1 +1,1 @@
-"""How simulated respondents behave: when they arrive, and which of them misbehave or poison."""
+"""How simulated respondents behave: when they arrive, and which misbehave or send fake reports."""

@@ -1,20 +1,151 @@
-"""The conduct of a fleet: who arrives when and behaves how, all of it drawn from one seed."""
+"""The plan of a fleet: when each simulated respondent arrives and how it behaves.
+
+Respondents arrive all at once, as a Poisson process, or by the hour of the day. Most behave as they
+should, and given shares of them do not. One seed repeats all draws.
+"""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from hushpoll_client import Published
-from hushpoll_fleet.behaviour.arrivals import Arrivals, arrival_times
-from hushpoll_fleet.behaviour.shares import Behaviour, assign
 from hushpoll_protocols.errors import InvalidParameter
+
+LONGEST_SECONDS: Final = 86_400.0
+# In the daily cycle, arrivals at the quietest moment over those at the busiest.
+_QUIETEST: Final = 0.05
+
+
+class Arrivals(StrEnum):
+    """A pattern of arrivals."""
+
+    AT_ONCE = "at-once"
+    POISSON = "poisson"
+    DAILY = "daily"
+
+
+def arrival_times(
+    pattern: Arrivals, count: int, *, seconds: float, rng: random.Random
+) -> list[float]:
+    """Return when each of ``count`` respondents arrives.
+
+    Given their number, the arrivals of a Poisson process are independent draws from its intensity:
+    flat for ``poisson``, and for ``daily`` one cosine over the whole duration, which stands for a
+    day that begins and ends at its quietest moment.
+
+    Parameters
+    ----------
+    pattern : Arrivals
+        The pattern.
+    count : int
+        Respondents.
+    seconds : float
+        Duration, in [0, 86400]; unused by ``at-once``.
+    rng : random.Random
+        Source of the draws.
+
+    Returns
+    -------
+    list of float
+        Seconds from the start, ascending.
+
+    Raises
+    ------
+    InvalidParameter
+        If `seconds` is outside its interval, or 0 for a pattern that takes time.
+    """
+    if pattern is Arrivals.AT_ONCE:
+        return [0.0] * count
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise InvalidParameter(
+            f"duration is {seconds:g} s; arrivals by {pattern} take more than 0 and at most "
+            f"{LONGEST_SECONDS:g} s",
+            field="duration",
+        )
+    draw = rng.random if pattern is Arrivals.POISSON else lambda: _daily(rng)
+    return sorted(seconds * draw() for _ in range(count))
+
+
+def _daily(rng: random.Random) -> float:
+    while True:  # rejection: half of the draws are kept
+        moment = rng.random()
+        intensity = _QUIETEST + (1 - _QUIETEST) * (1 - math.cos(2 * math.pi * moment)) / 2
+        if rng.random() < intensity:
+            return moment
+
+
+class Behaviour(StrEnum):
+    """What one respondent does.
+
+    ``replay`` sends its report a second time; ``wrong-version`` sends it under the digest of a
+    version that does not exist; ``offline`` keeps it for a while; ``poison-maximal`` sends a record
+    made to support one category, ``poison-random`` any well-formed record.
+    """
+
+    HONEST = "honest"
+    REPLAY = "replay"
+    WRONG_VERSION = "wrong-version"
+    OFFLINE = "offline"
+    POISON_MAXIMAL = "poison-maximal"
+    POISON_RANDOM = "poison-random"
+
+
+MISBEHAVIOURS = tuple(kind for kind in Behaviour if kind is not Behaviour.HONEST)
+POISONERS = frozenset({Behaviour.POISON_MAXIMAL, Behaviour.POISON_RANDOM})
+
+
+def parse_shares(texts: Iterable[str]) -> dict[Behaviour, float]:
+    """Read ``NAME=SHARE`` for each misbehaviour.
+
+    Raises
+    ------
+    InvalidParameter
+        Unknown name, a name twice, a share outside (0, 1], or shares of more than 1 together.
+    """
+    shares: dict[Behaviour, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            behaviour = Behaviour(name)
+            share = float(value)
+        except ValueError:
+            behaviour, share = Behaviour.HONEST, math.nan
+        if behaviour not in MISBEHAVIOURS or not 0 < share <= 1:
+            raise InvalidParameter(
+                f"misbehave is {text!r}; give NAME=SHARE with a name out of "
+                f"{', '.join(MISBEHAVIOURS)} and a share in (0, 1]",
+                field="misbehave",
+            )
+        if behaviour in shares:
+            raise InvalidParameter(f"misbehave names {name!r} twice", field="misbehave")
+        shares[behaviour] = share
+    if math.fsum(shares.values()) > 1:
+        raise InvalidParameter(
+            f"misbehave gives shares of {math.fsum(shares.values()):g} together; they must leave "
+            "the honest a share of 0 or more",
+            field="misbehave",
+        )
+    return shares
+
+
+def assign(shares: Mapping[Behaviour, float], count: int, rng: random.Random) -> list[Behaviour]:
+    """Return the behaviour of each respondent: each share to the nearest whole number, shuffled."""
+    behaviours: list[Behaviour] = []
+    for behaviour, share in shares.items():
+        behaviours += [behaviour] * min(round(share * count), count - len(behaviours))
+    behaviours += [Behaviour.HONEST] * (count - len(behaviours))
+    rng.shuffle(behaviours)
+    return behaviours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conduct:
-    """What respondents do beside answering.
+class FleetPlan:
+    """When the respondents of a fleet arrive, and which of them misbehave.
 
     Attributes
     ----------
@@ -23,14 +154,14 @@ class Conduct:
     duration : float
         Seconds over which they arrive, in [0, 86400].
     shares : mapping of Behaviour to float
-        Misbehaving shares, in (0, 1], at most 1 together.
+        Share of respondents per misbehaviour, in (0, 1], at most 1 together.
     offline_seconds : float
         How long an offline respondent keeps its report, in [0, 86400].
     targets : mapping of str to int
-        What maximal poisoners push, per perturbed attribute; of one that is not named, its first
-        category.
+        Code of the category that maximal poisoners push, per perturbed attribute; 0 where an
+        attribute is not named.
     seed : int or None
-        Of all draws; None draws anew each time.
+        Seed of all draws; None draws anew each time.
     """
 
     arrivals: Arrivals = Arrivals.AT_ONCE
@@ -47,22 +178,22 @@ class Conduct:
                 field="offline_seconds",
             )
 
-    def roles(self, count: int) -> list[Role]:
-        """Return what each of so many respondents does, in the order of their arrival."""
+    def assignments(self, count: int) -> list[Assignment]:
+        """Return what each of ``count`` respondents does, in the order of their arrival."""
         if self.arrivals is Arrivals.AT_ONCE and not self.shares:
-            return [Role(0.0, Behaviour.HONEST)] * count  # frozen, so all may share it
+            return [Assignment(0.0, Behaviour.HONEST)] * count
         times = arrival_times(
             self.arrivals, count, seconds=self.duration, rng=self.stream("arrivals")
         )
         behaviours = assign(self.shares, count, self.stream("behaviours"))
-        return [Role(*one) for one in zip(times, behaviours, strict=True)]
+        return list(map(Assignment, times, behaviours))
 
     def aims(self, published: Published) -> dict[str, int]:
-        """Return what maximal poisoners push, for every perturbed attribute of a survey."""
+        """Return the code that maximal poisoners push, per perturbed attribute."""
         return {
-            one.name: self.targets.get(one.name, 0)
-            for one in published.attributes
-            if one.oracle is not None
+            attribute.name: self.targets.get(attribute.name, 0)
+            for attribute in published.attributes
+            if attribute.oracle is not None
         }
 
     def stream(self, purpose: str, number: int = 0) -> random.Random:
@@ -73,8 +204,8 @@ class Conduct:
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
-    """One respondent's part.
+class Assignment:
+    """What one simulated respondent does.
 
     Attributes
     ----------

@@ -1,20 +1,24 @@
-"""Records that a poisoner sends instead of a randomised answer, to move an estimate.
+"""The reports of misbehaving respondents: fake records that move an estimate, and unknown versions.
 
 Nobody can be kept from sending a well-formed record that was never randomised: this is what local
 differential privacy costs an honest survey (Cheu, Smith and Ullman, "Manipulation Attacks in Local
 Differential Privacy", S&P 2021; Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential
-Privacy Protocols", USENIX Security 2021). The fleet plays them so that their effect can be seen.
+Privacy Protocols", USENIX Security 2021). The fleet sends such reports so that their effect can be
+seen.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
-from hushpoll_client import Published
-from hushpoll_fleet.behaviour.shares import Behaviour
+from hushpoll_client import Published, Report
+from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.wire.reports import new_report_id
 
 
 def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
@@ -32,7 +36,7 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
     InvalidParameter
         Unknown attribute or category, or an attribute that is not perturbed.
     """
-    perturbed = {one.name: one for one in published.attributes if one.oracle is not None}
+    perturbed = {entry.name: entry for entry in published.attributes if entry.oracle is not None}
     targets = {}
     for text in texts:
         name, _, category = text.partition("=")
@@ -84,3 +88,25 @@ def poisoned(
 
 def _clear_size(attribute: PublishedAttribute) -> int:
     return 1 if attribute.k <= 256 else 2
+
+
+def other_digest(digest: str) -> str:
+    """Return the digest of a version that nobody has published."""
+    return hashlib.sha256(f"no version of {digest}".encode()).hexdigest()
+
+
+def misversioned(report: Report) -> Report:
+    """Return a report under the digest of no version."""
+    return replace(report, digest=other_digest(report.digest))
+
+
+def poisoned_report(
+    published: Published,
+    behaviour: Behaviour,
+    answers: Mapping[str, str | int | None],
+    targets: Mapping[str, int],
+    rng: random.Random,
+) -> Report:
+    """Return the report of one poisoner, with an id like any other."""
+    record = poisoned(published, behaviour, answers, targets=targets, rng=rng)
+    return Report(published.digest, new_report_id(), record)

@@ -15,14 +15,11 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst as hasty
 from hushpoll_client.cli.options import needed
 from hushpoll_client.device.consent import check_pin
-from hushpoll_fleet.behaviour.arrivals import Arrivals
-from hushpoll_fleet.behaviour.plan import Conduct
+from hushpoll_fleet.behaviour.plan import Arrivals, FleetPlan, parse_shares
 from hushpoll_fleet.behaviour.poisoning import targets_of
-from hushpoll_fleet.behaviour.shares import parse_shares
 from hushpoll_fleet.cli.simulate_options import Chosen, simulate_options
-from hushpoll_fleet.population.coded_respondents import Roster
 from hushpoll_fleet.population.respondents import from_file, from_function, from_population
-from hushpoll_fleet.population.truth import marginals
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
 from hushpoll_fleet.sending.account import Account
 from hushpoll_fleet.sending.bulk import play_bulk
 from hushpoll_fleet.sending.cluster import Part, play_on_cluster
@@ -53,19 +50,19 @@ def simulate(ctx: click.Context, /, **given: Any) -> None:
     chosen = Chosen(**given)
     chosen.check()
     manifest = load_manifest(chosen.manifest_file)
-    roster = _roster(chosen, manifest)
-    account = Account(len(roster))
+    respondents = _respondents(chosen, manifest)
+    account = Account(len(respondents))
     published = manifest.resolve()
-    conduct = _conduct(chosen, published)
+    plan = _plan(chosen, published)
     if chosen.seed is not None and (chosen.bulk or chosen.seeded_noise) and not chosen.dry_run:
         click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
     if chosen.to_file is not None:
-        with progress("respondents", len(roster)) as advance:
+        with progress("respondents", len(respondents)) as advance:
             written = write_reports(
                 chosen.to_file,
                 published,
-                roster,
-                conduct=conduct,
+                respondents,
+                plan=plan,
                 noise_seed=chosen.noise_seed,
                 bulk=chosen.bulk,
                 progress=advance,
@@ -74,7 +71,7 @@ def simulate(ctx: click.Context, /, **given: Any) -> None:
         emit(facts, f"{written} reports are in {chosen.to_file}", as_json=chosen.as_json)
         return
     if chosen.url is None or chosen.dry_run:
-        words = f"{len(roster)} respondents are ready; nothing sent"
+        words = f"{len(respondents)} respondents are ready; nothing sent"
         emit(account.to_dict(), words, as_json=chosen.as_json)
         return
     # A wrong address shows within seconds; only a simulation that has begun waits like a device.
@@ -83,11 +80,13 @@ def simulate(ctx: click.Context, /, **given: Any) -> None:
     with AnalystClient(chosen.url, chosen.token) as analyst:
         # A batch is refused by a token survey, so it needs no tokens minted for it.
         tokens = (
-            None if chosen.bulk else _tokens(analyst, published, len(roster), chosen.token_file)
+            None
+            if chosen.bulk
+            else _tokens(analyst, published, len(respondents), chosen.token_file)
         )
         before = _before(analyst, published, chosen)
         with _reported(account, analyst, published, before, as_json=chosen.as_json) as agrees:
-            _play(chosen, analyst, published, roster, conduct, tokens, account)
+            _play(chosen, analyst, published, respondents, plan, tokens, account)
     if not account.complete or not agrees():
         ctx.exit(1)
 
@@ -96,23 +95,21 @@ def _play(
     chosen: Chosen,
     analyst: AnalystClient,
     published: Published,
-    roster: Roster,
-    conduct: Conduct,
+    respondents: SimulatedRespondents,
+    plan: FleetPlan,
     tokens: Iterator[str] | None,
     account: Account,
 ) -> None:
-    options = WireOptions(
-        concurrency=chosen.concurrency, noise_seed=chosen.noise_seed, conduct=conduct
-    )
+    options = WireOptions(concurrency=chosen.concurrency, noise_seed=chosen.noise_seed, plan=plan)
     url = needed(chosen.url)
-    with progress("respondents", len(roster)) as advance:
+    with progress("respondents", len(respondents)) as advance:
         if chosen.dask is not None:
             whole = Part(
                 url,
                 chosen.token,
                 published.canonical,
-                roster,
-                conduct.roles(len(roster)),
+                respondents,
+                plan.assignments(len(respondents)),
                 options,
                 list(tokens) if tokens is not None else None,
                 chosen.bulk,
@@ -122,17 +119,17 @@ def _play(
             play_bulk(
                 analyst,
                 published,
-                roster,
+                respondents,
                 account,
                 seed=chosen.noise_seed,
-                conduct=conduct,
+                plan=plan,
                 progress=advance,
             )
         else:
             play(
                 url,
                 published,
-                roster.answers(),
+                respondents.answers(),
                 account,
                 options=options,
                 tokens=tokens,
@@ -140,24 +137,24 @@ def _play(
             )
 
 
-def _roster(chosen: Chosen, manifest: Manifest) -> Roster:
+def _respondents(chosen: Chosen, manifest: Manifest) -> SimulatedRespondents:
     population = None
     if chosen.data is not None:
-        roster = from_file(chosen.data, manifest, chosen.ignore, chosen.bad_rows)
+        respondents = from_file(chosen.data, manifest, chosen.ignore, chosen.bad_rows)
     elif chosen.answers_from is not None:
-        roster = from_function(manifest, chosen.answers_from, chosen.count, chosen.seed)
+        respondents = from_function(manifest, chosen.answers_from, chosen.count, chosen.seed)
     else:
-        population, roster = from_population(manifest, chosen.count, chosen.seed)
+        population, respondents = from_population(manifest, chosen.count, chosen.seed)
     if chosen.write_answers is not None:
-        roster.write_csv(chosen.write_answers)
+        respondents.write_csv(chosen.write_answers)
     if chosen.write_truth is not None:
-        truth = marginals(roster, population)
+        truth = marginals(respondents, population)
         chosen.write_truth.write_text(json.dumps(truth, indent=2) + "\n")
-    return roster
+    return respondents
 
 
-def _conduct(chosen: Chosen, published: Published) -> Conduct:
-    return Conduct(
+def _plan(chosen: Chosen, published: Published) -> FleetPlan:
+    return FleetPlan(
         arrivals=Arrivals(chosen.arrivals),
         duration=chosen.duration,
         shares=parse_shares(chosen.misbehave),

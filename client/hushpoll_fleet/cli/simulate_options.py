@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from hushpoll_client.cli.options import needed, optional_url_option, token_option
-from hushpoll_fleet.behaviour.arrivals import LONGEST_SECONDS, Arrivals
-from hushpoll_fleet.behaviour.shares import MISBEHAVIOURS
+from hushpoll_fleet.behaviour.plan import LONGEST_SECONDS, MISBEHAVIOURS, Arrivals
 from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY
 from hushpoll_shared.cli.terminal import json_option
 
@@ -101,7 +100,7 @@ _OPTIONS = (
     click.option(
         "--seed",
         type=click.IntRange(min=0),
-        help="Makes the draw, the conduct, and --bulk, repeatable.",
+        help="Makes the draw, the behaviour, and --bulk, repeatable.",
     ),
     click.option(
         "--seeded-noise",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.csv_cells import escaped, unescaped
 from hushpoll_shared.spelling.text import show
@@ -80,7 +80,7 @@ class BadRows(InvalidParameter):
 
 def read_respondents(
     path: Path, attributes: Sequence[Attribute], *, ignored: Iterable[str] = ()
-) -> Roster:
+) -> SimulatedRespondents:
     """Read and check a CSV file with a header (UTF-8, comma-separated).
 
     Parameters
@@ -95,7 +95,7 @@ def read_respondents(
 
     Returns
     -------
-    Roster
+    SimulatedRespondents
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _read(
     reader: Any,
     attributes: Sequence[Attribute],
     ignored: frozenset[str],
-) -> Roster:
+) -> SimulatedRespondents:
     header = next(reader, None)
     if header is None:
         raise InvalidParameter(
@@ -169,7 +169,7 @@ def _read(
         rows.append(tuple(codes))
     if bad:
         raise BadRows(path, bad)
-    return Roster.of_rows(attributes, rows)
+    return SimulatedRespondents.of_rows(attributes, rows)
 
 
 def _columns(

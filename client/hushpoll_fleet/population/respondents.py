@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hushpoll_client import InvalidParameter
-from hushpoll_fleet.population.coded_respondents import Roster
 from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.manifest import Manifest
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 def from_file(
     data: Path, manifest: Manifest, ignored: tuple[str, ...], bad_rows: Path | None
-) -> Roster:
+) -> SimulatedRespondents:
     """Read a CSV, writing its bad values to a file of their own if there are any."""
     try:
-        roster = read_respondents(data, manifest.attributes, ignored=ignored)
+        respondents = read_respondents(data, manifest.attributes, ignored=ignored)
     except BadRows as error:
         if bad_rows is not None:
             with bad_rows.open("w", encoding="utf-8", newline="") as stream:
@@ -39,14 +39,16 @@ def from_file(
                 )
         # Its lines are a list to work through, and are kept apart.
         raise click.ClickException(str(error)) from None
-    if not len(roster):
+    if not len(respondents):
         raise InvalidParameter(
             f"{data} has a header and no rows; give one row per respondent", field="data"
         )
-    return roster
+    return respondents
 
 
-def from_population(manifest: Manifest, count: int, seed: int | None) -> tuple[Population, Roster]:
+def from_population(
+    manifest: Manifest, count: int, seed: int | None
+) -> tuple[Population, SimulatedRespondents]:
     """Draw from the population that the manifest describes."""
     try:
         import numpy as np
@@ -56,10 +58,12 @@ def from_population(manifest: Manifest, count: int, seed: int | None) -> tuple[P
 
     rng = np.random.default_rng(None if seed is None else [seed, 0])
     population = Population.from_manifest(manifest)
-    return population, Roster(manifest.attributes, population.sample(count, rng))
+    return population, SimulatedRespondents(manifest.attributes, population.sample(count, rng))
 
 
-def from_function(manifest: Manifest, target: str, count: int, seed: int | None) -> Roster:
+def from_function(
+    manifest: Manifest, target: str, count: int, seed: int | None
+) -> SimulatedRespondents:
     """Ask a function for each respondent's answers.
 
     Parameters
@@ -95,7 +99,7 @@ def from_function(manifest: Manifest, target: str, count: int, seed: int | None)
         rows.append(
             tuple(attribute.code(given.get(attribute.name)) for attribute in manifest.attributes)
         )
-    return Roster.of_rows(manifest.attributes, rows)
+    return SimulatedRespondents.of_rows(manifest.attributes, rows)
 
 
 def _function(target: str) -> Any:

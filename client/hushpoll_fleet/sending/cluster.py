@@ -14,11 +14,10 @@ from typing import Any
 
 from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import Role
-from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.behaviour.plan import Assignment
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account, unwatched
-from hushpoll_fleet.sending.blocks import block_size
-from hushpoll_fleet.sending.bulk import play_bulk
+from hushpoll_fleet.sending.bulk import block_size, play_bulk
 from hushpoll_fleet.sending.wire import WireOptions, play
 from hushpoll_protocols.errors import MissingExtra
 
@@ -35,9 +34,9 @@ class Part:
         Of the server; the token is used in bulk only.
     published : bytes
         The survey's canonical form: its oracles are made anew where it is played.
-    roster : Roster
+    respondents : SimulatedRespondents
         The respondents.
-    roles : sequence of Role
+    assignments : sequence of Assignment
         The part of each.
     options : WireOptions
         How to send; its `first` is the number of the first respondent.
@@ -50,8 +49,8 @@ class Part:
     url: str
     token: str | None
     published: bytes
-    roster: Roster
-    roles: Sequence[Role]
+    respondents: SimulatedRespondents
+    assignments: Sequence[Assignment]
     options: WireOptions
     tokens: Sequence[str] | None
     bulk: bool
@@ -59,26 +58,26 @@ class Part:
     def play(self) -> Account:
         """Play it here."""
         published = Published.from_json(self.published)
-        account = Account(len(self.roster))
+        account = Account(len(self.respondents))
         if self.bulk:
             with AnalystClient(self.url, self.token) as client:
                 return play_bulk(
                     client,
                     published,
-                    self.roster,
+                    self.respondents,
                     account,
                     seed=self.options.noise_seed,
-                    conduct=self.options.conduct,
-                    roles=self.roles,
+                    plan=self.options.plan,
+                    assignments=self.assignments,
                     first=self.options.first,
                 )
         return play(
             self.url,
             published,
-            self.roster.answers(),
+            self.respondents.answers(),
             account,
             options=self.options,
-            roles=self.roles,
+            assignments=self.assignments,
             tokens=iter(self.tokens) if self.tokens is not None else None,
         )
 
@@ -157,18 +156,18 @@ def play_on_cluster(
 def parts(whole: Part, count: int) -> Iterator[Part]:
     """Cut a fleet into about `count` parts, each beginning with a block of its own."""
     size = block_size(Published.from_json(whole.published)) if whole.bulk else 1
-    total = len(whole.roster)
+    total = len(whole.respondents)
     step = max(1, -(-total // (count * size))) * size
     tokens = iter(whole.tokens) if whole.tokens is not None else None
     for start in range(0, total, step):
         columns: dict[str, Any] = {
-            name: column[start : start + step] for name, column in whole.roster.columns.items()
+            name: column[start : start + step] for name, column in whole.respondents.columns.items()
         }
-        roster = Roster(whole.roster.attributes, columns)
+        respondents = SimulatedRespondents(whole.respondents.attributes, columns)
         yield replace(
             whole,
-            roster=roster,
-            roles=whole.roles[start : start + step],
+            respondents=respondents,
+            assignments=whole.assignments[start : start + step],
             options=replace(whole.options, first=whole.options.first + start),
-            tokens=list(islice(tokens, len(roster))) if tokens is not None else None,
+            tokens=list(islice(tokens, len(respondents))) if tokens is not None else None,
         )

@@ -8,12 +8,11 @@ from typing import Final
 
 from hushpoll_client import InvalidParameter, Published, TransportError, randomize
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.misbehaviour import poisoned_report
-from hushpoll_fleet.behaviour.plan import Conduct, Role
-from hushpoll_fleet.behaviour.shares import POISONERS, Behaviour
-from hushpoll_fleet.population.coded_respondents import Roster
+from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
+from hushpoll_fleet.behaviour.poisoning import poisoned_report
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account, unwatched
-from hushpoll_fleet.sending.blocks import block_size, blocks
+from hushpoll_fleet.sending.bulk import block_size, blocks
 from hushpoll_fleet.sending.wire import SeededBits
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
@@ -29,9 +28,9 @@ ON_THE_WAY: Final = frozenset({Behaviour.WRONG_VERSION, Behaviour.OFFLINE, Behav
 def write_reports(
     path: Path,
     published: Published,
-    roster: Roster,
+    respondents: SimulatedRespondents,
     *,
-    conduct: Conduct,
+    plan: FleetPlan,
     noise_seed: int | None = None,
     bulk: bool = False,
     progress: Callable[[int], None] = unwatched,
@@ -44,10 +43,10 @@ def write_reports(
         The file; it must not be there yet.
     published : Published
         The survey.
-    roster : Roster
+    respondents : SimulatedRespondents
         The respondents.
-    conduct : Conduct
-        Who is a poisoner; the other misbehaviours need a server.
+    plan : FleetPlan
+        Which respondents poison; the other misbehaviours need a server.
     noise_seed : int or None
         With a seed the noise is repeatable, and protects nobody.
     bulk : bool
@@ -63,21 +62,21 @@ def write_reports(
     Raises
     ------
     InvalidParameter
-        If the conduct has a misbehaviour that needs a server.
+        If the plan has a misbehaviour that only shows at a server.
     OSError
         If the file is there, or cannot be written.
     """
-    for behaviour in ON_THE_WAY & set(conduct.shares):
+    for behaviour in ON_THE_WAY & set(plan.shares):
         raise InvalidParameter(
             f"misbehave names {str(behaviour)!r}, which only a server sees; leave it out where "
             "reports go to a file",
             field="misbehave",
         )
-    roles = conduct.roles(len(roster))
+    assignments = plan.assignments(len(respondents))
     if bulk:
-        rows = _by_kernels(published, roster, roles, conduct, noise_seed)
+        rows = _by_kernels(published, respondents, assignments, plan, noise_seed)
     else:
-        rows = _by_devices(published, roster, roles, conduct, noise_seed)
+        rows = _by_devices(published, respondents, assignments, plan, noise_seed)
     written = 0
     with path.open("xb") as stream:
         stream.write(reports_header(published.digest))
@@ -136,12 +135,12 @@ def upload_reports(
 
 def _by_kernels(
     published: Published,
-    roster: Roster,
-    roles: Sequence[Role],
-    conduct: Conduct,
+    respondents: SimulatedRespondents,
+    assignments: Sequence[Assignment],
+    plan: FleetPlan,
     seed: int | None,
 ) -> Iterator[tuple[bytes, int]]:
-    for block in blocks(published, roster, roles, conduct=conduct, seed=seed):
+    for block in blocks(published, respondents, assignments, plan=plan, seed=seed):
         data = b"".join(
             bytes(one) + bytes(record) for one, record in zip(block.ids, block.records, strict=True)
         )
@@ -150,19 +149,21 @@ def _by_kernels(
 
 def _by_devices(
     published: Published,
-    roster: Roster,
-    roles: Sequence[Role],
-    conduct: Conduct,
+    respondents: SimulatedRespondents,
+    assignments: Sequence[Assignment],
+    plan: FleetPlan,
     seed: int | None,
 ) -> Iterator[tuple[bytes, int]]:
-    for number, (answers, role) in enumerate(zip(roster.answers(), roles, strict=True)):
-        if role.behaviour in POISONERS:
+    for number, (answers, assignment) in enumerate(
+        zip(respondents.answers(), assignments, strict=True)
+    ):
+        if assignment.behaviour in POISONERS:
             report = poisoned_report(
                 published,
-                role.behaviour,
+                assignment.behaviour,
                 answers,
-                conduct.aims(published),
-                conduct.stream("poison", number),
+                plan.aims(published),
+                plan.stream("poison", number),
             )
         elif seed is None:
             report = randomize(published, answers)

@@ -1,27 +1,97 @@
-"""Wire mode: every respondent a real `SurveyClient` over real HTTP, several at a time."""
+"""Wire mode: each simulated respondent is a real `SurveyClient` over real HTTP."""
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from hushpoll_client import ClientConfig, Published, Report, ReportNotSent, SurveyClient, randomize
 from hushpoll_client.delivery.connections import new_session
 from hushpoll_client.delivery.timing import Pacing
-from hushpoll_fleet.behaviour.misbehaviour import misversioned, poisoned_report
-from hushpoll_fleet.behaviour.plan import Conduct, Role
-from hushpoll_fleet.behaviour.shares import POISONERS, Behaviour
+from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
+from hushpoll_fleet.behaviour.poisoning import misversioned, poisoned_report
 from hushpoll_fleet.sending.account import Account, unwatched
-from hushpoll_fleet.sending.agenda import Agenda
 from hushpoll_protocols.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import requests
+
+_T = TypeVar("_T")
+
+# How long a thread sleeps at most before it looks again, since another may add an earlier item.
+_LONGEST_NAP = 0.05
+
+
+class Schedule(Generic[_T]):
+    """The next tasks of a fleet in the order of time, shared by its threads.
+
+    Parameters
+    ----------
+    planned : iterator of (float, item)
+        Due times in seconds from the start, ascending; each item is drawn when it is needed.
+    over : threading.Event
+        Once set, `take` returns None.
+    """
+
+    def __init__(self, planned: Iterator[tuple[float, _T]], over: threading.Event) -> None:
+        self._planned = planned
+        self._over = over
+        self._lock = threading.Lock()
+        self._order = itertools.count()
+        # Due, order, item, and whether it was planned; never without the next planned one.
+        self._waiting: list[tuple[float, int, _T, bool]] = []
+        self._has_planned = False
+        self._busy = 0
+        self._began = time.monotonic()
+
+    def put(self, delay: float, item: _T) -> None:
+        """Add an item that is due in ``delay`` seconds."""
+        with self._lock:
+            due = time.monotonic() - self._began + delay
+            heapq.heappush(self._waiting, (due, next(self._order), item, False))
+
+    def take(self) -> _T | None:
+        """Return the next item once it is due, or None when there is nothing left.
+
+        The thread that takes an item calls `done` afterwards; until then it may add others.
+        """
+        while not self._over.is_set():
+            with self._lock:
+                self._plan()
+                if self._waiting:
+                    wait = self._waiting[0][0] - (time.monotonic() - self._began)
+                    if wait <= 0:
+                        _, _, item, planned = heapq.heappop(self._waiting)
+                        self._has_planned &= not planned
+                        self._busy += 1
+                        return item
+                elif not self._busy:
+                    return None
+                else:
+                    wait = _LONGEST_NAP
+            self._over.wait(min(wait, _LONGEST_NAP))
+        return None
+
+    def done(self) -> None:
+        """Mark an item that was taken as finished."""
+        with self._lock:
+            self._busy -= 1
+
+    def _plan(self) -> None:
+        if self._has_planned:
+            return
+        planned = next(self._planned, None)
+        if planned is not None:
+            heapq.heappush(self._waiting, (planned[0], next(self._order), planned[1], True))
+            self._has_planned = True
+
 
 Answers = Mapping[str, str | int | None]
 LARGEST_CONCURRENCY: Final = 256
@@ -42,8 +112,8 @@ class WireOptions:
         system, as a device does.
     config : ClientConfig
         Timeouts and retries of each respondent.
-    conduct : Conduct
-        Who arrives when, and behaves how.
+    plan : FleetPlan
+        When respondents arrive, and how they behave.
     first : int
         Number of the first respondent, for a fleet played in parts; its noise depends on it.
     """
@@ -51,7 +121,7 @@ class WireOptions:
     concurrency: int = 8
     noise_seed: int | None = None
     config: ClientConfig = _DEVICE
-    conduct: Conduct = field(default_factory=Conduct)
+    plan: FleetPlan = field(default_factory=FleetPlan)
     first: int = 0
 
     def __post_init__(self) -> None:
@@ -86,8 +156,8 @@ class SeededBits:
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
-    """One thing to send: a respondent's answers, or a report that was kept."""
+class _Task:
+    """One respondent's answers to send, or a report that it has kept."""
 
     number: int
     behaviour: Behaviour
@@ -103,7 +173,7 @@ def play(
     account: Account,
     *,
     options: WireOptions,
-    roles: Sequence[Role] | None = None,
+    assignments: Sequence[Assignment] | None = None,
     tokens: Iterator[str] | None = None,
     progress: Callable[[int], None] = unwatched,
 ) -> Account:
@@ -124,8 +194,8 @@ def play(
         Starts with the number of respondents; also right if the simulation is interrupted.
     options : WireOptions
         How to send.
-    roles : sequence of Role or None
-        The part of each respondent, in order of arrival; by default those of the options' conduct.
+    assignments : sequence of Assignment or None
+        When each respondent arrives and how it behaves; by default as the options' plan says.
     tokens : iterator of str or None
         One single-use token per respondent, for a token survey.
     progress : callable
@@ -137,19 +207,20 @@ def play(
         The same object.
     """
     over = threading.Event()
-    parts = options.conduct.roles(account.respondents) if roles is None else roles
-    agenda = Agenda(_planned(respondents, parts, tokens, options.first), over)
-    # Nobody sits out a wait of the client's once the simulation is over.
-    fleet = _Fleet(url, published, account, options, Pacing(sleep=over.wait), agenda, over)
+    if assignments is None:
+        assignments = options.plan.assignments(account.respondents)
+    schedule = Schedule(_planned(respondents, assignments, tokens, options.first), over)
+    # Once the simulation is over, no client goes on waiting for its next attempt.
+    fleet = _Fleet(url, published, account, options, Pacing(sleep=over.wait), schedule, over)
     began = time.monotonic()
     try:
         with ThreadPoolExecutor(options.concurrency, thread_name_prefix="respondent") as pool:
             running = [pool.submit(fleet.work, progress) for _ in range(options.concurrency)]
             try:
-                for one in running:
-                    one.result()
+                for future in running:
+                    future.result()
             finally:
-                # Also on Ctrl-C: each thread ends with the respondent it has.
+                # On Ctrl-C, too, each thread ends after its present respondent.
                 over.set()
     finally:
         account.seconds = time.monotonic() - began
@@ -158,13 +229,15 @@ def play(
 
 def _planned(
     respondents: Iterable[Answers],
-    roles: Sequence[Role],
+    assignments: Sequence[Assignment],
     tokens: Iterator[str] | None,
     first: int,
-) -> Iterator[tuple[float, _Errand]]:
-    for number, (answers, role) in enumerate(zip(respondents, roles, strict=False), start=first):
+) -> Iterator[tuple[float, _Task]]:
+    for number, (answers, assignment) in enumerate(
+        zip(respondents, assignments, strict=False), start=first
+    ):
         token = next(tokens, None) if tokens is not None else None
-        yield role.at, _Errand(number, role.behaviour, answers, token)
+        yield assignment.at, _Task(number, assignment.behaviour, answers, token)
 
 
 class _Fleet:
@@ -177,7 +250,7 @@ class _Fleet:
         account: Account,
         options: WireOptions,
         pacing: Pacing,
-        agenda: Agenda[_Errand],
+        schedule: Schedule[_Task],
         over: threading.Event,
     ) -> None:
         self._url = url
@@ -185,58 +258,58 @@ class _Fleet:
         self._account = account
         self._options = options
         self._pacing = pacing
-        self._agenda = agenda
+        self._schedule = schedule
         self._over = over
         self._lock = threading.Lock()
 
     def work(self, progress: Callable[[int], None]) -> None:
-        """Run errands until there are none left."""
+        """Run tasks until none is left."""
         with new_session() as session:
-            while (errand := self._agenda.take()) is not None:
+            while (task := self._schedule.take()) is not None:
                 try:
-                    if self._run(errand, session):
+                    if self._run(task, session):
                         with self._lock:
                             progress(1)
                 finally:
-                    self._agenda.done()
+                    self._schedule.done()
 
-    def _run(self, errand: _Errand, session: requests.Session) -> bool:
-        """Run one errand; return whether its respondent is done."""
+    def _run(self, task: _Task, session: requests.Session) -> bool:
+        """Run one task; return whether its respondent is done."""
         client = SurveyClient(
             self._url,
             self._published.name,
             published=self._published,
-            token=errand.token,
+            token=task.token,
             config=self._options.config,
             session=session,
             pacing=self._pacing,
         )
-        report = errand.kept or self._report(errand, client)
-        if errand.behaviour is Behaviour.OFFLINE and errand.kept is None:
-            self._agenda.put(self._options.conduct.offline_seconds, replace(errand, kept=report))
+        report = task.kept or self._report(task, client)
+        if task.behaviour is Behaviour.OFFLINE and task.kept is None:
+            self._schedule.put(self._options.plan.offline_seconds, replace(task, kept=report))
             return False
-        arrived = self._send(client, report, errand.behaviour)
-        if arrived and errand.behaviour is Behaviour.REPLAY:
-            self._send(client, report, errand.behaviour, again=True)
+        arrived = self._send(client, report, task.behaviour)
+        if arrived and task.behaviour is Behaviour.REPLAY:
+            self._send(client, report, task.behaviour, again=True)
         return True
 
-    def _report(self, errand: _Errand, client: SurveyClient) -> Report:
-        conduct, seed = self._options.conduct, self._options.noise_seed
-        if errand.behaviour in POISONERS:
-            rng = conduct.stream("poison", errand.number)
+    def _report(self, task: _Task, client: SurveyClient) -> Report:
+        plan, seed = self._options.plan, self._options.noise_seed
+        if task.behaviour in POISONERS:
+            rng = plan.stream("poison", task.number)
             return poisoned_report(
                 self._published,
-                errand.behaviour,
-                errand.answers,
-                conduct.aims(self._published),
+                task.behaviour,
+                task.answers,
+                plan.aims(self._published),
                 rng,
             )
         if seed is None:
-            report = client.randomize(errand.answers)
+            report = client.randomize(task.answers)
         else:
-            bits = SeededBits(seed, errand.number)
-            report = randomize(self._published, errand.answers, bits=bits)
-        return misversioned(report) if errand.behaviour is Behaviour.WRONG_VERSION else report
+            bits = SeededBits(seed, task.number)
+            report = randomize(self._published, task.answers, bits=bits)
+        return misversioned(report) if task.behaviour is Behaviour.WRONG_VERSION else report
 
     def _send(
         self, client: SurveyClient, report: Report, behaviour: Behaviour, *, again: bool = False
@@ -248,9 +321,9 @@ class _Fleet:
             status = client.send(report).status
         except ReportNotSent as error:
             if not error.retryable:
-                given = (error.problem or {}).get("code")
+                problem_code = (error.problem or {}).get("code")
                 status = "rejected"
-                code = given if isinstance(given, str) else f"status-{error.status}"
+                code = problem_code if isinstance(problem_code, str) else f"status-{error.status}"
         with self._lock:
             account.replays += again
             if not again:

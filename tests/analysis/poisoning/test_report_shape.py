@@ -42,8 +42,8 @@ def honest(published, n, rng):
 
 def faked(published, behaviour, n, seed=0):
     """Records of the fleet's own poisoners."""
+    from hushpoll_fleet.behaviour.plan import Behaviour
     from hushpoll_fleet.behaviour.poisoning import poisoned
-    from hushpoll_fleet.behaviour.shares import Behaviour
 
     rng = random.Random(seed)
     return np.array(

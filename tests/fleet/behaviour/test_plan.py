@@ -10,11 +10,16 @@ from itertools import pairwise
 
 import pytest
 
-from hushpoll_fleet.behaviour.arrivals import Arrivals, arrival_times
-from hushpoll_fleet.behaviour.plan import Conduct
+from hushpoll_fleet.behaviour.plan import (
+    Arrivals,
+    Behaviour,
+    FleetPlan,
+    arrival_times,
+    assign,
+    parse_shares,
+)
 from hushpoll_fleet.behaviour.poisoning import poisoned, targets_of
-from hushpoll_fleet.behaviour.shares import Behaviour, assign, parse_shares
-from hushpoll_fleet.sending.agenda import Agenda
+from hushpoll_fleet.sending.wire import Schedule
 from hushpoll_protocols.errors import InvalidParameter
 
 COUNT = 20_000
@@ -85,7 +90,7 @@ def test_wrong_shares_are_refused(texts, words):
 def test_a_seed_gives_the_same_roles_and_another_seed_others():
     shares = {Behaviour.REPLAY: 0.5}
     first, again, other = (
-        Conduct(arrivals=Arrivals.DAILY, duration=9, shares=shares, seed=seed).roles(50)
+        FleetPlan(arrivals=Arrivals.DAILY, duration=9, shares=shares, seed=seed).assignments(50)
         for seed in (4, 4, 5)
     )
     assert first == again
@@ -94,7 +99,7 @@ def test_a_seed_gives_the_same_roles_and_another_seed_others():
 
 def test_how_long_one_is_offline_has_an_interval():
     with pytest.raises(InvalidParameter, match="offline_seconds is -1"):
-        Conduct(offline_seconds=-1)
+        FleetPlan(offline_seconds=-1)
 
 
 def test_a_poisoner_answers_in_clear_as_it_is(manifest):
@@ -105,7 +110,7 @@ def test_a_poisoner_answers_in_clear_as_it_is(manifest):
         published,
         Behaviour.POISON_MAXIMAL,
         answers,
-        targets=Conduct(targets=targets).aims(published),
+        targets=FleetPlan(targets=targets).aims(published),
         rng=random.Random(1),
     )
     layout = published.layout
@@ -126,31 +131,31 @@ def test_what_is_no_perturbed_attribute_is_no_target(manifest):
 
 def test_an_agenda_gives_items_when_they_are_due_and_in_their_order():
     over = threading.Event()
-    agenda = Agenda(iter([(0.0, "a"), (0.0, "b"), (1.5, "d")]), over)
+    schedule = Schedule(iter([(0.0, "a"), (0.0, "b"), (1.5, "d")]), over)
     began = time.monotonic()
-    assert agenda.take() == "a"
-    agenda.put(0.05, "c")
-    agenda.done()
-    assert [agenda.take(), agenda.take()] == ["b", "c"]
-    agenda.done()
+    assert schedule.take() == "a"
+    schedule.put(0.05, "c")
+    schedule.done()
+    assert [schedule.take(), schedule.take()] == ["b", "c"]
+    schedule.done()
     assert time.monotonic() - began >= 0.05
-    assert agenda.take() == "d"
+    assert schedule.take() == "d"
     assert time.monotonic() - began >= 1.5
-    agenda.done()
-    agenda.done()
-    assert agenda.take() is None
+    schedule.done()
+    schedule.done()
+    assert schedule.take() is None
 
 
 def test_an_agenda_waits_for_those_who_may_put_something_in():
-    agenda = Agenda(iter([(0.0, "a")]), threading.Event())
-    agenda.take()
+    schedule = Schedule(iter([(0.0, "a")]), threading.Event())
+    schedule.take()
     found = []
-    thread = threading.Thread(target=lambda: found.append(agenda.take()))
+    thread = threading.Thread(target=lambda: found.append(schedule.take()))
     thread.start()
     time.sleep(0.1)
     assert thread.is_alive()
-    agenda.put(0, "b")
-    agenda.done()
+    schedule.put(0, "b")
+    schedule.done()
     thread.join(60)
     assert found == ["b"]
 
@@ -158,4 +163,4 @@ def test_an_agenda_waits_for_those_who_may_put_something_in():
 def test_an_agenda_that_is_over_gives_nothing():
     over = threading.Event()
     over.set()
-    assert Agenda(iter([(0.0, "a")]), over).take() is None
+    assert Schedule(iter([(0.0, "a")]), over).take() is None

@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from hushpoll_fleet.population.coded_respondents import Roster
 from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import Attribute
 
@@ -18,7 +18,7 @@ ATTRIBUTES = (
 
 @pytest.fixture
 def read(tmp_path):
-    def call(text: str | bytes, **options: object) -> Roster:
+    def call(text: str | bytes, **options: object) -> SimulatedRespondents:
         path = tmp_path / "people.csv"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return read_respondents(path, ATTRIBUTES, **options)
@@ -27,17 +27,17 @@ def read(tmp_path):
 
 
 def test_rows_become_answers_whatever_the_order_of_the_columns(read):
-    roster = read('job,gender,age\n"Care, other",Male,17\nCraft,,90\n')
-    assert len(roster) == 2
-    assert list(roster.answers()) == [
+    respondents = read('job,gender,age\n"Care, other",Male,17\nCraft,,90\n')
+    assert len(respondents) == 2
+    assert list(respondents.answers()) == [
         {"gender": "Male", "age": "17", "job": "Care, other"},
         {"gender": "Not said", "age": "90", "job": "Craft"},
     ]
 
 
 def test_a_byte_order_mark_blank_lines_and_crlf_are_no_trouble(read):
-    roster = read("\ufeffgender,age,job\r\nMale,17,Craft\r\n\r\nFemale,18,Craft\r\n")
-    assert roster.columns == {"gender": (1, 0), "age": (0, 1), "job": (0, 0)}
+    respondents = read("\ufeffgender,age,job\r\nMale,17,Craft\r\n\r\nFemale,18,Craft\r\n")
+    assert respondents.columns == {"gender": (1, 0), "age": (0, 1), "job": (0, 0)}
 
 
 def test_a_column_may_be_left_out_where_missing_is_an_answer(read):
@@ -53,17 +53,19 @@ def test_columns_can_be_ignored(read):
 
 
 def test_what_is_written_is_read_back(read, tmp_path):
-    roster = read('job,gender,age\n"Care, other",Male,17\nCraft,,90\n')
-    roster.write_csv(tmp_path / "again.csv")
+    respondents = read('job,gender,age\n"Care, other",Male,17\nCraft,,90\n')
+    respondents.write_csv(tmp_path / "again.csv")
     again = read_respondents(tmp_path / "again.csv", ATTRIBUTES)
-    assert list(again.answers()) == list(roster.answers())
+    assert list(again.answers()) == list(respondents.answers())
 
 
 def test_answers_that_look_like_formulas_are_written_as_texts_and_read_back(tmp_path):
     answers = ("=1+1", "'=1+1", "-2", "@a", "plain", "'quoted'")
     attributes = (Attribute("-note", "plain", answers),)
     path = tmp_path / "people.csv"
-    Roster.of_rows(attributes, [(code,) for code in range(len(answers))]).write_csv(path)
+    SimulatedRespondents.of_rows(attributes, [(code,) for code in range(len(answers))]).write_csv(
+        path
+    )
     header, *cells = [cell for (cell,) in csv.reader(path.read_text().splitlines())]
     assert header == "'-note"
     assert cells == ["'=1+1", "''=1+1", "'-2", "'@a", "plain", "'quoted'"]

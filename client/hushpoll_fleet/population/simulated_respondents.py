@@ -1,8 +1,9 @@
-"""The respondents of a simulation as codes, from a file or drawn."""
+"""Simulated respondents as codes, and the true shares with which estimates are compared."""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hushpoll_fleet.population.population import Population
+
 
 @dataclass(frozen=True)
-class Roster:
+class SimulatedRespondents:
     """Respondents with their true answers.
 
     Attributes
@@ -72,3 +75,44 @@ class Roster:
             writer = csv.writer(stream)
             writer.writerow([escaped(attribute.name) for attribute in self.attributes])
             writer.writerows(map(escaped, map(str, answers.values())) for answers in self.answers())
+
+
+def marginals(
+    respondents: SimulatedRespondents, population: Population | None
+) -> list[dict[str, Any]]:
+    """Return the true shares of every attribute's categories.
+
+    Parameters
+    ----------
+    respondents : SimulatedRespondents
+        The respondents.
+    population : Population or None
+        What they were drawn from; None for a file.
+
+    Returns
+    -------
+    list of dict
+        Per attribute ``name`` and ``categories``, each with ``category``; ``drawn``, its share of
+        the respondents in [0, 1], or None if there are none; ``population``, its exact share of the
+        population, summed over all combinations of the attributes that it depends on, or None where
+        there is no population or the combinations are too many.
+    """
+    found = []
+    for attribute in respondents.attributes:
+        counts = Counter(map(int, respondents.columns[attribute.name]))
+        joint = population.joint(attribute.name) if population is not None else None
+        exact = [None] * attribute.k if joint is None else joint.tolist()
+        found.append(
+            {
+                "name": attribute.name,
+                "categories": [
+                    {
+                        "category": category,
+                        "drawn": counts[code] / len(respondents) if len(respondents) else None,
+                        "population": exact[code],
+                    }
+                    for code, category in enumerate(attribute.domain)
+                ],
+            }
+        )
+    return found
