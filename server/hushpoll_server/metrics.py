@@ -5,37 +5,17 @@ its route as it is written in the code, and its status. So every number is one o
 the counts of a survey are an analyst's, and given below its minimum batch to nobody else.
 
 Several processes count together in files, if the library finds ``PROMETHEUS_MULTIPROC_DIR`` in the
-environment when it is first imported; `shared_directory` sees to that.
+environment when it is first imported; ``processes.folders`` sees to that.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Final
 
 DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-
-
-@contextmanager
-def shared_directory() -> Iterator[None]:
-    """Let processes that are started by this one count together.
-
-    Must be entered before the library is imported. The directory goes with the process that made
-    it, not with those that it started.
-    """
-    directory = tempfile.mkdtemp(prefix="hushpoll-metrics-")
-    maker = os.getpid()
-    os.environ[DIRECTORY_VARIABLE] = directory
-    try:
-        yield
-    finally:
-        if os.getpid() == maker:
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 def process_ended(pid: int) -> None:
@@ -53,7 +33,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        # Imported here: a server without metrics does not pay for it, and see `shared_directory`.
+        # Imported here: a server without metrics does not pay for it, and see above.
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         registry = self._registry = CollectorRegistry()

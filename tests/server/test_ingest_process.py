@@ -71,28 +71,29 @@ def test_ready_says_that_the_web_process_is_away(serve):
     wait_for("ok")
 
 
-def test_start_removes_the_socket_folders_of_killed_servers_alone(serve, tmp_path, monkeypatch):
+@pytest.mark.parametrize("prefix", ["hushpoll-web-", "hushpoll-metrics-"])
+def test_start_removes_the_folders_of_killed_servers_alone(serve, tmp_path, monkeypatch, prefix):
     """Guards: each kill -9 left a folder in TMPDIR for ever."""
     with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as short:
         monkeypatch.setenv("TMPDIR", short)
         folder = Path(short)
-        kept, target = folder / "hushpoll-web-kept", tmp_path / "target"
+        kept, target = folder / f"{prefix}kept", tmp_path / "target"
         for one in (kept, target):
             one.mkdir()
             (one / "file").touch()
-        link = folder / "hushpoll-web-link"
+        link = folder / f"{prefix}link"
         link.symlink_to(target)
-        first = serve()
-        before = set(folder.glob("hushpoll-web-*"))
+        first = serve("--metrics-token", "x" * 16)
+        before = set(folder.glob(f"{prefix}*"))
         (live,) = before - {kept, link}
         first.process.kill()
         first.wait()
         assert live.exists()
-        second = serve()
-        (new,) = set(folder.glob("hushpoll-web-*")) - {kept, link}
+        second = serve("--metrics-token", "x" * 16)
+        (new,) = set(folder.glob(f"{prefix}*")) - {kept, link}
         assert new != live
         (tmp_path / "other").mkdir()
-        third = Process(tmp_path / "other")
+        third = Process(tmp_path / "other", "--metrics-token", "x" * 16)
         try:
             assert new.exists()
             assert second.request("/api/v1/surveys")[0] == 200
@@ -101,6 +102,6 @@ def test_start_removes_the_socket_folders_of_killed_servers_alone(serve, tmp_pat
             third.wait()
         second.kill(signal.SIGTERM)
         assert second.wait() == 0
-        assert set(folder.glob("hushpoll-web-*")) == {kept, link}
+        assert set(folder.glob(f"{prefix}*")) == {kept, link}
         assert (kept / "file").exists()
         assert (target / "file").exists()

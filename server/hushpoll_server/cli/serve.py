@@ -15,9 +15,9 @@ try:
     from hushpoll_server.config.configuration import Configuration
     from hushpoll_server.config.options import configured
     from hushpoll_server.ingest.rates import check_url
-    from hushpoll_server.metrics import shared_directory
     from hushpoll_server.processes import serving
     from hushpoll_server.processes.children import raise_descriptor_limit
+    from hushpoll_server.processes.folders import metrics_folder
     from hushpoll_server.processes.listening import listen
     from hushpoll_server.processes.token_file import private_file
     from hushpoll_server.store.lock import acquire
@@ -50,7 +50,7 @@ def serve(configuration: Configuration) -> None:
     token_file = settings.admin_token_file
     # The first start happens once, so what can be refused is refused before its token is made.
     with (
-        shared_directory() if settings.metrics_token else nullcontext(),
+        metrics_folder() if settings.metrics_token else nullcontext(),
         acquire(settings.database_url) as lock,
         listen(settings.host, settings.port) as listener,
     ):

@@ -6,14 +6,11 @@ It prepares the database, holds its lock and the listening sockets, and answers 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +19,7 @@ from hushpoll_server import metrics
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.logs import get_logger
 from hushpoll_server.processes.children import Given
+from hushpoll_server.processes.folders import SOCKET_NAME, socket_folder
 from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database, backend_of, parse_url
@@ -39,8 +37,6 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
 SOON_SECONDS: Final = 10.0
 WEB_BACKLOG: Final = 1024
-FOLDER_PREFIX: Final = "hushpoll-web-"
-SOCKET_NAME: Final = "web.sock"
 
 
 class Child:
@@ -158,54 +154,6 @@ def serve(
             asyncio.run(
                 _run([*ingest], [(WEB, given(web_listener.fileno()))], _told(listener, ready))
             )
-
-
-@contextmanager
-def socket_folder() -> Iterator[Path]:
-    """Give a new folder for the web process's socket; remove those of servers that were killed.
-
-    Each server locks its folder as long as it lives, so nobody removes that of another. A folder
-    that is a link, somebody else's, or holds anything but a socket of ours is left alone.
-    """
-    parent = Path(tempfile.gettempdir())
-    with suppress(OSError):  # a folder of temporary files that cannot be listed serves all the same
-        for old in parent.glob(f"{FOLDER_PREFIX}*"):
-            _remove_dead(old)
-    folder, lock = _locked_folder()
-    try:
-        yield folder
-    finally:
-        _emptied(folder, lock)
-        os.close(lock)
-
-
-def _locked_folder() -> tuple[Path, int]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.exists():
-            return folder, lock
-        os.close(lock)  # another start took it for a dead one's before it was locked
-
-
-def _remove_dead(folder: Path) -> None:
-    with suppress(OSError):  # a link, somebody else's, or in use
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            if os.fstat(lock).st_uid == os.geteuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _emptied(folder, lock)
-        finally:
-            os.close(lock)
-
-
-def _emptied(folder: Path, descriptor: int) -> None:
-    """Remove the socket, and the folder if nothing else is in it."""
-    with suppress(FileNotFoundError):
-        os.unlink(SOCKET_NAME, dir_fd=descriptor)
-    with suppress(OSError):
-        folder.rmdir()
 
 
 async def _run(
