@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from hushpoll_analysis.html import style_sheet
 from hushpoll_server.pages.assets import WORKER, assets
 from hushpoll_server.pages.questions import MOST_RADIO_BUTTONS, questions
 from hushpoll_shared.spelling.clock import FixedClock
@@ -105,7 +106,7 @@ def test_files_are_kept_for_ever_under_their_build_alone(site):
         assert "immutable" in answer.headers["Cache-Control"]
         assert ("Service-Worker-Allowed" in answer.headers) == (path == WORKER)
     plain = site.get(f"/page/{build}/style.css", headers={"Accept-Encoding": "identity"})
-    assert plain.data == assets().files["style.css"].body
+    assert plain.data == assets().files["style.css"].body == style_sheet().encode()
     assert site.problem(site.get("/page/0000000000000000/style.css"))[0] == 404
     assert site.problem(site.get(f"/page/{build}/../survey.html"))[0] == 404
 

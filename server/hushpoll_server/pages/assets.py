@@ -1,4 +1,4 @@
-"""The files that a hosted page loads: the browser SDK's modules and the page's own style.
+"""The files that a hosted page loads: the browser SDK's modules, the style sheet and the icon.
 
 They are read once, compressed once, and addressed by a hash of them all, so that browsers may keep
 them for ever and a new release is never mixed with an old one.
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+
+from hushpoll_analysis.html import style_sheet
 
 MEDIA_TYPES: Mapping[str, str] = {
     "js": "text/javascript",
@@ -80,17 +82,18 @@ def assets() -> Assets:
     own = resources.files(__package__) / "assets"
     # Not imported: a folder of JavaScript that is installed beside the packages.
     sdk = resources.files("hushpoll_client_js") / "src"
-    found = {path: body for path, body in [*_files(sdk), *_files(own)] if path not in UNUSED}
-    if ENTRY not in found:
+    files = {path: body for path, body in [*_files(sdk), *_files(own)] if path not in UNUSED}
+    files["style.css"] = style_sheet().encode()
+    if ENTRY not in files:
         raise FileNotFoundError(f"the installation has no {ENTRY} of the browser SDK; reinstall it")
     digest = hashlib.sha256()
-    for path, body in sorted(found.items()):
+    for path, body in sorted(files.items()):
         digest.update(f"{path}\0{len(body)}\0".encode() + body)
     return Assets(
         digest.hexdigest()[:16],
         {
             path: Asset(MEDIA_TYPES[path.rpartition(".")[2]], body, gzip.compress(body, 9, mtime=0))
-            for path, body in sorted(found.items())
+            for path, body in sorted(files.items())
         },
     )
 

@@ -29,8 +29,8 @@ from hushpoll_training.evaluation.fairness import fairness_report, partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST
 from hushpoll_training.learners.parameters import read_parameters
 from hushpoll_training.models.saved import load_model
-from hushpoll_training.reports.fairness_page import fairness_page
 from hushpoll_training.reports.fairness_text import report_text
+from hushpoll_training.reports.pages import fairness_page
 from hushpoll_training.runs.record import versions
 
 _FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -25,7 +25,7 @@ from hushpoll_training.encodings.features import Features
 from hushpoll_training.models.model import Model
 from hushpoll_training.models.model_text import UnsoundText, check_text
 from hushpoll_training.models.model_trial import TrialFailed, try_text
-from hushpoll_training.reports.card_page import card_page
+from hushpoll_training.reports.pages import card_page
 from hushpoll_training.runs.record import versions
 
 FORMAT: Final = 1

@@ -1,11 +1,10 @@
-"""A drawing of estimates with their intervals, as SVG that stands inside a page."""
+"""The layout of a drawing of estimates with their intervals, a row per label on one scale."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 760, 250, 30, 26, 8
 
@@ -31,19 +30,61 @@ class Mark:
     upper: float
 
 
-def forest(title: str, marks: Sequence[Mark], *, fair: float | None = None) -> str:
-    """Draw marks on one scale, a row per label, with a dashed line where all is fair.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a mark is drawn, in pixels."""
 
-    Parameters
+    kind: str
+    x: float
+    low: float
+    high: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The marks of one label."""
+
+    label: str
+    y: float
+    marks: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """What the template ``parts.html`` draws, in pixels.
+
+    Attributes
     ----------
     title : str
-        What is drawn; read aloud in its place, and to be followed by a table of the numbers.
-    marks : sequence of Mark
-        At least one.
-    fair : float, optional
+        What is drawn; read aloud in its place, and followed by a table of the numbers.
+    ticks : tuple of (float, str)
+        Place and number of each line of the scale.
+    fair : float or None
         Place of the dashed line.
+    rows : tuple of Row
+        From the top.
+    height, bottom : float
+        Of the drawing, and of its scale.
+    width, left, top : float
+        The same of every drawing.
     """
-    labels = list(dict.fromkeys(mark.label for mark in marks))
+
+    title: str
+    ticks: tuple[tuple[float, str], ...]
+    fair: float | None
+    rows: tuple[Row, ...]
+    height: float
+    bottom: float
+    width: float = _WIDTH
+    left: float = _LEFT - 12
+    top: float = _TOP
+
+
+def forest(title: str, marks: Sequence[Mark], *, fair: float | None = None) -> Forest | None:
+    """Lay out marks on one scale, with a dashed line at `fair`; None if there is no mark."""
+    if not marks:
+        return None
     ends = [value for mark in marks for value in (mark.lower, mark.upper)]
     ends += [] if fair is None else [fair]
     step = _step(max(ends) - min(ends))
@@ -51,48 +92,33 @@ def forest(title: str, marks: Sequence[Mark], *, fair: float | None = None) -> s
     high = max(math.ceil(max(ends) / step) * step, low + step)
 
     def x(value: float) -> float:
-        return _LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT)
+        return round(_LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT), 1)
 
-    bottom = _TOP + _ROW * len(labels)
-    parts = []
-    for number in range(round((high - low) / step) + 1):
-        at = low + number * step
-        parts.append(
-            f'<line class="axis" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="{_TOP}" y2="{bottom}"/>'
-            f'<text class="tick" x="{x(at):.1f}" y="{bottom + 17}" text-anchor="middle">'
-            f"{round(at, 6):g}</text>"
-        )
-    if fair is not None:
-        parts.append(
-            f'<line class="fair" x1="{x(fair):.1f}" x2="{x(fair):.1f}" y1="{_TOP}" y2="{bottom}"/>'
-        )
-    for place, label in enumerate(labels):
+    rows = []
+    for at, label in enumerate(dict.fromkeys(mark.label for mark in marks)):
         own = [mark for mark in marks if mark.label == label]
-        middle = _TOP + _ROW * (place + 0.5)
-        parts.append(
-            f'<text x="{_LEFT - 12}" y="{middle + 4.5:.1f}" text-anchor="end">'
-            f"{escape(_short(label))}</text>"
+        middle = _TOP + _ROW * (at + 0.5)
+        places = (
+            Place(
+                mark.kind,
+                x(mark.value),
+                x(mark.lower),
+                x(mark.upper),
+                middle + (number - (len(own) - 1) / 2) * 9,
+            )
+            for number, mark in enumerate(own)
         )
-        for at, mark in enumerate(own):
-            y = middle + (at - (len(own) - 1) / 2) * 9
-            parts.append(_drawn(mark, x(mark.value), x(mark.lower), x(mark.upper), y))
-    return (
-        f'<figure><svg role="img" aria-label="{escape(title)}" viewBox="0 0 {_WIDTH} '
-        f'{bottom + 24}" width="{_WIDTH}" height="{bottom + 24}">{"".join(parts)}</svg></figure>'
+        rows.append(Row(label, middle, tuple(places)))
+    bottom = _TOP + _ROW * len(rows)
+    numbers = [low + number * step for number in range(round((high - low) / step) + 1)]
+    return Forest(
+        title,
+        tuple((x(number), f"{round(number, 6):g}") for number in numbers),
+        None if fair is None else x(fair),
+        tuple(rows),
+        bottom + 24,
+        bottom,
     )
-
-
-def _drawn(mark: Mark, x: float, low: float, high: float, y: float) -> str:
-    line = (
-        f'<line class="{mark.kind}" x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-        'stroke-width="2"/>'
-    )
-    # told apart by form as well as by colour
-    if mark.kind == "baseline":
-        return (
-            f'{line}<rect class="baseline" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
-        )
-    return f'{line}<circle class="{mark.kind}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
 
 
 def _step(width: float) -> float:
@@ -100,7 +126,3 @@ def _step(width: float) -> float:
     rough = max(width, 1e-3) / 6
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 36 else label[:35] + "…"

@@ -10,8 +10,8 @@ from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.evaluation.fairness import fairness_report, partition_by
-from hushpoll_training.reports.fairness_page import fairness_page
 from hushpoll_training.reports.fairness_text import report_text
+from hushpoll_training.reports.pages import fairness_page
 
 ADDED = GroupMetric(
     "TPRR", "true positive rate ratio", (RATES["TPR"],), "ratio", "true_positive_rate_ratio"

@@ -6,13 +6,14 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_analysis.html import style_sheet
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_training import run_record, train_collected, train_simulated
 from hushpoll_training.cli.card import card
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.models.saved import save_model
 from hushpoll_training.reports.card import model_card
-from hushpoll_training.reports.card_page import card_page
+from hushpoll_training.reports.pages import card_page
 
 FEW = {"n_estimators": 8, "min_child_samples": 30}
 CLOCK = FixedClock("2026-01-02T03:04:05Z")
@@ -74,6 +75,7 @@ def test_its_limits_say_what_was_tested_and_what_was_not(made):
 
 def test_the_page_stands_alone(made):
     text = card_page(made)
+    assert style_sheet() in text
     for part in ("<script", "src=", "href=", "url(", "@import", "http:", "https:"):
         assert part not in text
     assert '<html lang="en">' in text

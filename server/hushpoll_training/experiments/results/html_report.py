@@ -5,25 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable, Mapping
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from hushpoll_training.experiments.results.curves import Curves, Point
 from hushpoll_training.experiments.results.figures import FAIR, LABELS, PANELS, Drawing
+from hushpoll_training.reports.rendering import render
 from hushpoll_training.runs.cell import BASELINE
 
-_STYLE: Final = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff; }
-img { max-width: 100%; height: auto; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: 0.5rem 0; }
-th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
-pre { background: #f5f5f5; padding: 0.75rem; overflow-x: auto; }
-"""
 _TITLES: Final = {"fairness": "Fairness", "utility": "Utility"}
 
 
@@ -51,41 +41,31 @@ def html_report(
         What it is called.
     """
     settings = {} if description is None else description.get("configuration", {})
-    name = escape(str(settings.get("name", "experiment")))
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        # Whatever a results file holds, the page asks nobody for anything and runs nothing.
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "img-src data:; style-src 'unsafe-inline'\">",
-        f"<title>Experiment {name}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>Experiment {name}</h1>",
-        f"<p>{_summary(curves)}</p>",
+    runs = {"": curves} if beside is None else {"": curves, f", {beside_name}": beside}
+    fair = ", ".join(f"{name} at {value:g}" for name, value in FAIR.items())
+    families = [
+        {
+            "title": title,
+            "image": base64.b64encode(drawings[family].svg).decode(),
+            "fair": fair if family == "fairness" else None,
+            "labels": [LABELS.get(metric, metric) for metric in PANELS[family]],
+            "tables": [
+                {"title": f"{title}{name}", "rows": _rows(run, PANELS[family])}
+                for name, run in runs.items()
+            ],
+        }
+        for family, title in _TITLES.items()
     ]
-    for family, metrics in PANELS.items():
-        parts.append(f"<h2>{_TITLES[family]}</h2>")
-        image = base64.b64encode(drawings[family].svg).decode()
-        parts.append(
-            f'<p><img alt="{_TITLES[family]} by epsilon, one line a protocol; the table below has '
-            f'its numbers" src="data:image/svg+xml;base64,{image}"></p>'
-        )
-        if family == "fairness":
-            fair = ", ".join(f"{name} at {value:g}" for name, value in FAIR.items())
-            parts.append(f"<p>Both groups are treated alike where {fair}.</p>")
-        parts.append(_table(curves, metrics, _TITLES[family]))
-        if beside is not None:
-            parts.append(_table(beside, metrics, f"{_TITLES[family]}, {escape(beside_name)}"))
-    if beside is not None:
-        parts.append(
-            f"<p>Dotted lines, and the second table of each kind, are {escape(beside_name)}: "
-            "results of another run, beside these.</p>"
-        )
-    if description is not None:
-        text = escape(json.dumps(description, indent=2, ensure_ascii=False))
-        parts.append(f"<h2>Configuration</h2><pre>{text}</pre>")
-    parts.append("</body></html>\n")
-    return "\n".join(parts)
+    return render(
+        "experiment.html",
+        f"Experiment {settings.get('name', 'experiment')}",
+        summary=_summary(curves),
+        families=families,
+        beside_name=None if beside is None else beside_name,
+        description=None
+        if description is None
+        else json.dumps(description, indent=2, ensure_ascii=False),
+    )
 
 
 def _summary(curves: Curves) -> str:
@@ -100,32 +80,21 @@ def _summary(curves: Curves) -> str:
     )
 
 
-def _table(curves: Curves, metrics: Iterable[str], title: str) -> str:
-    metrics = tuple(metrics)
-    heads = "".join(f'<th scope="col">{escape(LABELS.get(one, one))}</th>' for one in metrics)
+def _rows(curves: Curves, metrics: Sequence[str]) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield protocol, split, epsilon and the means; the baseline comes first."""
     keys = [
         (BASELINE, "none", math.inf),
         *(
             (protocol, split, epsilon)
-            for split in curves.splits
-            for protocol in curves.protocols
-            for epsilon in curves.epsilons
+            for split, protocol, epsilon in product(
+                curves.splits, curves.protocols, curves.epsilons
+            )
         ),
     ]
-    rows = []
-    for key in keys:
-        points = [curves.points.get((*key, metric)) for metric in metrics]
-        if all(point is None for point in points):
-            continue
-        cells = "".join(f"<td>{_cell(point)}</td>" for point in points)
-        rows.append(
-            f"<tr><td>{escape(key[0])}</td><td>{escape(key[1])}</td><td>{key[2]:g}</td>{cells}</tr>"
-        )
-    return (
-        f'<div class="wide"><table><caption>{title}: mean over seeds ± half its 95 % interval'
-        f'</caption><thead><tr><th scope="col">protocol</th><th scope="col">split</th>'
-        f'<th scope="col">ε</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
+    for protocol, split, epsilon in keys:
+        points = [curves.points.get((protocol, split, epsilon, metric)) for metric in metrics]
+        if any(point is not None for point in points):
+            yield protocol, split, f"{epsilon:g}", [_cell(point) for point in points]
 
 
 def _cell(point: Point | None) -> str:

@@ -118,7 +118,8 @@ def test_the_report_loads_nothing(curves, drawings):
 
 def test_the_report_has_every_mean_and_says_what_is_undefined(curves, drawings):
     text = html_report(curves, drawings, None)
-    rows = re.findall(r"<tr><td>([^<]+)</td><td>([^<]+)</td><td>([^<]+)</td>(.*?)</tr>", text)
+    first = '<th scope="row">([^<]+)</th><td class="text">([^<]+)</td><td>([^<]+)</td>'
+    rows = re.findall(f"<tr>{first}(.*?)</tr>", text)
     assert len(rows) == 2 * (1 + 3 * 2 * 3)
     means = {row[:3]: row[3] for row in rows}
     assert "<td>0.6000 ± 0.0100</td>" in means["OUE", "uniform", "1"]
