@@ -11,7 +11,8 @@ from flask import Flask, Response, g
 from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.http import answers, current, device_operations, headers, models, observing
+from hushpoll_server.http import answers, current, device_operations, headers, observing
+from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import analysis, jobs, origins, surveys, tokens
 from hushpoll_server.http.resources import metrics as metrics_page
@@ -37,7 +38,7 @@ def build(settings: Settings, parts: Services, *, testing: bool = False) -> Flas
         "hushpoll_server",
         info=INFO,
         security_schemes=SECURITY_SCHEMES,
-        validation_error_model=models.ProblemModel,
+        validation_error_model=ProblemModel,
         validation_error_callback=answers.invalid_answer,
         doc_ui=False,
         static_folder=None,
@@ -67,7 +68,7 @@ def documented(app: OpenAPI) -> dict[str, Any]:
 
 
 def _document(app: OpenAPI) -> Response:
-    return answers.json_answer(documented(app))
+    return answers.json_response(documented(app))
 
 
 def _identify() -> None:

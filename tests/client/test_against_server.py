@@ -262,13 +262,13 @@ def test_survey_commands(hushpoll, draft, tmp_path):
     assert code == 0
     assert out.index("education") < out.index("gender") < out.index(digest)
     code, out, _ = hushpoll("survey", "show", "by-command", "--version", "1", "--json")
-    assert json.loads(out)["name"] == "by-command"
+    assert json.loads(out)["survey"] == "by-command"
     code, out, _ = hushpoll("survey", "list")
     assert f"by-command v1  open  0 reports  Work and health  sha256={digest}" in out
     code, out, _ = hushpoll("survey", "close", "by-command", "--grace", "0")
     assert (code, "by-command version 1 is closed" in out) == (0, True)
     code, out, _ = hushpoll("survey", "list", "--json")
-    states = {one["name"]: one["state"] for one in json.loads(out)["surveys"]}
+    states = {one["survey"]: one["state"] for one in json.loads(out)["surveys"]}
     assert states["by-command"] == "closed"
 
 

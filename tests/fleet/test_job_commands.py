@@ -57,7 +57,7 @@ def survey(hushpoll, analyst, draft, manifest_file):
 
 
 def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
-    code, out, err = hushpoll("job", "start", "fold", survey, "--timeout", 1)
+    code, out, err = hushpoll("job", "start", "seal", survey, "--timeout", 1)
     assert (code, out) == (1, "")
     assert "is queued after 1 s; it goes on: see hushpoll job show" in err
     assert "no hushpoll worker runs" in err
@@ -168,7 +168,7 @@ def test_a_refusal_is_the_server_s_own(hushpoll, survey, worker):
     code, _, err = hushpoll("job", "start", "export", survey, "--set", "format=xls")
     assert code == 1
     assert "format" in err
-    code, _, err = hushpoll("job", "start", "fold", survey, "--out", "nowhere/fold.json")
+    code, _, err = hushpoll("job", "start", "seal", survey, "--out", "nowhere/seal.json")
     assert code == 1
     assert "no directory" in err
 
@@ -177,7 +177,7 @@ def test_a_refusal_is_the_server_s_own(hushpoll, survey, worker):
     ("arguments", "code", "words"),
     [
         (["start", "dance", "work"], 2, "'dance' is not one of"),
-        (["start", "fold", "work", "--set", "seed"], 1, "--set is 'seed'; give NAME=VALUE"),
+        (["start", "seal", "work", "--set", "seed"], 1, "--set is 'seed'; give NAME=VALUE"),
         (["show", "0" * 32], 1, "0" * 32),
         (["show", "nothing"], 1, "job_id"),
     ],

@@ -80,7 +80,7 @@ def test_poisoners_push_their_target(hushpoll, analyst, published, manifest_file
     resolved = manifest.resolve()
     gender = next(one for one in resolved.attributes if one.name == "gender")
     rare = gender.code("Prefer not to say")
-    for record in records_of(analyst, published["name"]):
+    for record in records_of(analyst, published["survey"]):
         assert rare in gender.oracle.support(resolved.layout.slice(record, "gender"))
 
 
@@ -111,7 +111,8 @@ def test_a_function_gives_the_answers(
     assert code == 0
     layout = manifest.resolve().layout
     sent = Counter(
-        layout.decode_clear(record)[clear.name] for record in records_of(analyst, published["name"])
+        layout.decode_clear(record)[clear.name]
+        for record in records_of(analyst, published["survey"])
     )
     assert sent == {clear.domain[1]: 110}
     for target, words in {
@@ -233,7 +234,7 @@ def test_locust_puts_load_that_is_counted(real_server, analyst, published):
             [sys.executable, "-m", "locust", "--locustfile", str(file), "--headless",
              "--users", "4", "--spawn-rate", "4", "--run-time", "3s", "--host", real_server.url,
              "--json"],
-            env={**os.environ, "HUSHPOLL_SURVEY": published["name"]},
+            env={**os.environ, "HUSHPOLL_SURVEY": published["survey"]},
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
@@ -242,4 +243,4 @@ def test_locust_puts_load_that_is_counted(real_server, analyst, published):
     assert requests > 0
     assert failures == 0
     # A request that was under way when the time was up is stored, and not in Locust's statistics.
-    assert requests <= analyst.counts(published["name"], 1)["accepted"] <= requests + 4
+    assert requests <= analyst.counts(published["survey"], 1)["accepted"] <= requests + 4

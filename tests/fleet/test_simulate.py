@@ -61,7 +61,7 @@ def test_every_row_of_a_file_becomes_a_report(
     assert account["respondents"] == account["sent"] == account["accepted"] == 150
     assert analyst.find(published["digest"])["reports"] == 150
     layout = manifest.resolve().layout
-    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["name"])]
+    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["survey"])]
     clear = list(sent[0])
     with people.open(newline="") as stream:
         truth = [{name: row[name] for name in clear} for row in csv.DictReader(stream)]
@@ -71,7 +71,7 @@ def test_every_row_of_a_file_becomes_a_report(
 def test_a_closed_survey_rejects_them_all_and_the_command_says_so(
     hushpoll, analyst, published, manifest_file
 ):
-    analyst.close(published["name"], 1)
+    analyst.close(published["survey"], 1)
     code, out, _ = hushpoll("simulate", "--manifest", manifest_file, "--respondents", 5, "--json")
     account = json.loads(out)
     assert code == 1
@@ -89,7 +89,7 @@ def test_bulk_and_wire_agree_in_what_is_in_clear(
     assert "150 sent = 150 accepted + 0 duplicate + 0 rejected + 0 pending" in out
     assert "repeatable, not private" in err
     layout = manifest.resolve().layout
-    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["name"])]
+    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["survey"])]
     with people.open(newline="") as stream:
         truth = [{name: row[name] for name in sent[0]} for row in csv.DictReader(stream)]
     assert sorted(map(str, sent)) == sorted(map(str, truth))
@@ -124,7 +124,7 @@ def test_without_seeded_noise_only_the_draw_is_repeatable(
             "simulate", "--manifest", manifest_file, "--respondents", 100, "--seed", 7
         )
         assert (code, "not private" in err) == (0, False)
-    records = records_of(analyst, published["name"])
+    records = records_of(analyst, published["survey"])
     assert len(records) == 200
     # 34 bytes of which 30 are noise: the same people never give the same records twice.
     assert len(set(rows(records))) == 200
@@ -240,7 +240,7 @@ def test_an_interrupted_simulation_accounts_for_everybody(
         text=True,
     )
     deadline = time.monotonic() + 60
-    while not analyst.counts(published["name"], 1)["accepted"]:
+    while not analyst.counts(published["survey"], 1)["accepted"]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)

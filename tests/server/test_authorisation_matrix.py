@@ -67,7 +67,7 @@ ROUTES = [
         "tokens.issue_respondent_tokens", "POST", "/api/v1/surveys/panel/tokens", "publish", 201,
         {"json": {"count": 1}},
     ),
-    Route("jobs.fold", "POST", f"{VERSION}/jobs/fold", "publish", 202),
+    Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
     # analysts
     Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
     Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),

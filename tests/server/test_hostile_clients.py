@@ -147,12 +147,12 @@ def refusals(server):
         "surveys"
     ]:
         counts = requests.get(
-            f"{analyst.url}/surveys/{one['name']}/versions/{one['version']}/counts",
+            f"{analyst.url}/surveys/{one['survey']}/versions/{one['version']}/counts",
             headers=analyst.headers,
             timeout=30,
         ).json()
-        found |= {(one["name"], reason): n for reason, n in counts["rejected"].items()}
-        found[one["name"], "duplicate"] = counts["duplicate"]
+        found |= {(one["survey"], reason): n for reason, n in counts["rejected"].items()}
+        found[one["survey"], "duplicate"] = counts["duplicate"]
     return found
 
 

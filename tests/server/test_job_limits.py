@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,12 @@ def analyst(site, *scopes):
 
 def ask(site, headers, kind="export", body=None):
     return site.post(f"{VERSION}/jobs/{kind}", json=body or {}, headers=headers)
+
+
+def exports_by(monkeypatch, work):
+    """Let workers do this for an export."""
+    kind = replace(kinds.KINDS["export"], work=work)
+    monkeypatch.setitem(kinds.KINDS, "export", kind)
 
 
 def add(site, headers, kind="export", body=None):
@@ -79,7 +86,7 @@ def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch
     site.fill(site.publish(), 5)
     names = {}
     begun = []
-    work = kinds.WORK["export"]
+    work = kinds.KINDS["export"].work
     runner = Runner(site.services)
 
     def spy(parts, row, parameters):
@@ -88,7 +95,7 @@ def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch
         site.clock.advance(1)
         return work(parts, row, parameters)
 
-    monkeypatch.setitem(kinds.WORK, "export", spy)
+    exports_by(monkeypatch, spy)
     for name, number in (("a", 4), ("b", 2), ("c", 1)):
         headers = analyst(site)
         for _ in range(number):
@@ -134,7 +141,7 @@ def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
 
         return kinds.Result("x", "text/plain", blocks())
 
-    monkeypatch.setitem(kinds.WORK, "export", endless)
+    exports_by(monkeypatch, endless)
     Runner(site.services).run_waiting()
     assert state(site, job) == "cancelled"
     with site.services.database.reading() as connection:
@@ -149,7 +156,7 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
     def endless(_parts, _row, _parameters):
         return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
 
-    monkeypatch.setitem(kinds.WORK, "export", endless)
+    exports_by(monkeypatch, endless)
     Runner(site.services).run_waiting()
     found = site.get(f"/api/v1/jobs/{job}").json
     assert found["error"] == {"code": "job-timed-out", "detail": "it was ended after 1 s"}

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,12 @@ from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
 from hushpoll_shared.wire import reports as wire
 
 VERSION = "/api/v1/surveys/work/versions/1"
+
+
+def exports_by(monkeypatch, work):
+    """Let workers do this for an export."""
+    kind = replace(kinds.KINDS["export"], work=work)
+    monkeypatch.setitem(kinds.KINDS, "export", kind)
 
 
 def add(site, kind, body=None):
@@ -81,9 +88,9 @@ def test_a_seal_is_a_job(make_site):
     site.fill(published, 7)
     answer = site.get(f"{VERSION}/estimates")
     assert site.problem(answer)[:2] == (409, "not-enough-reports")
-    job = add(site, "fold")
+    job = add(site, "seal")
     run(site, job)
-    assert json.loads(fetch(site, job).data) == {"folded": 7, "inbox": 0, "sealed": 7}
+    assert json.loads(fetch(site, job).data) == {"moved": 7, "inbox": 0, "sealed": 7}
     site.fill(published, 3)
     body = site.get(f"{VERSION}/estimates").json
     assert (body["n"], body["pending"]) == (7, 3)
@@ -141,13 +148,13 @@ def test_what_goes_wrong_inside_is_not_told(site, monkeypatch, debug_log):
     def fail(*_):
         raise ValueError("secret 7e1f")
 
-    monkeypatch.setitem(kinds.WORK, "export", fail)
+    exports_by(monkeypatch, fail)
     run(site, job)
     assert look(site, job)["error"]["code"] == "internal"
     assert "7e1f" not in debug_log.text + fetch(site, job).text
 
 
-@pytest.mark.parametrize(("kind", "status"), [("export", 409), ("train", 409), ("fold", 202)])
+@pytest.mark.parametrize(("kind", "status"), [("export", 409), ("train", 409), ("seal", 202)])
 def test_below_the_minimum_batch_nothing_is_begun(site, kind, status):
     published = site.publish(minimum_batch=5)
     site.fill(published, 4)
@@ -185,8 +192,8 @@ def test_of_many_workers_one_runs_a_job(site, monkeypatch):
     site.fill(site.publish(), 5)
     job = add(site, "export")
     runs = []
-    work = kinds.WORK["export"]
-    monkeypatch.setitem(kinds.WORK, "export", lambda *given: (runs.append(1), work(*given))[1])
+    work = kinds.KINDS["export"].work
+    exports_by(monkeypatch, lambda *call: (runs.append(1), work(*call))[1])
     workers = [Runner(site.services) for _ in range(8)]
     threads = [threading.Thread(target=worker.run_waiting) for worker in workers]
     for thread in threads:

@@ -86,7 +86,7 @@ def test_refusals_of_a_full_queue_say_when_to_come_again():
 def test_every_click_of_an_analyst_is_answered(served):
     server, published = served
     fill(server, published, 1)
-    status, _ = ask(server, "POST", f"{VERSION}/jobs/fold", b"{}")
+    status, _ = ask(server, "POST", f"{VERSION}/jobs/seal", b"{}")
     assert status == 202
     once = threading.Event()
     once.set()

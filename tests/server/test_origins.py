@@ -50,14 +50,14 @@ def test_no_page_may_by_default(site):
     ):
         assert crossing(answer) == {}
         assert "Origin" in answer.vary
-    assert site.get("/api/v1/surveys/work/origins").json == {"name": "work", "origins": []}
+    assert site.get("/api/v1/surveys/work/origins").json == {"survey": "work", "origins": []}
     assert site.counts(published)["accepted"] == 0
 
 
 def test_a_page_of_a_named_origin_fetches_and_sends(site, make_report):
     published = site.publish()
     answer = name_origins(site, SHOP, "http://localhost:8080", SHOP)
-    assert answer.json == {"name": "work", "origins": ["http://localhost:8080", SHOP]}
+    assert answer.json == {"survey": "work", "origins": ["http://localhost:8080", SHOP]}
     for path in ("/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"):
         allowed = preflight(site, path, "GET")
         assert allowed.status_code == 200

@@ -115,8 +115,8 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
     for _ in range(2):
         for what in ASKED:
             site.get(f"{VERSION}/{what}")
-        job = run_job(site, "fold")
-        assert job["folded"] is None
+        job = run_job(site, "seal")
+        assert job["moved"] is None
         assert (job["inbox"], job["sealed"]) == (None, first)
         Maintenance(site.services).turn()
         sweep(site)
@@ -303,7 +303,7 @@ def attack(site, published, make_report):
     site.send_batch("work", wire.pack_reports(published.digest, own))
     for what in ASKED:
         site.get(f"{VERSION}/{what}")
-    run_job(site, "fold")
+    run_job(site, "seal")
     Maintenance(site.services).turn()
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
@@ -334,7 +334,7 @@ def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
     assert first[:2] == (10, True)
     for _ in range(3):
         site.fill(published, 5)
-        run_job(site, "fold")
+        run_job(site, "seal")
         later = sorted(segments(site).values())
         assert later[0] == first or later[1] == first
         assert len(later) == 2  # what is not released is shuffled together
@@ -350,10 +350,10 @@ def test_releases_of_full_segments_hold_every_report_once(site, make_report, mon
     sent = Counter()
     for size in (5, 11, 23, 3, 40):
         sent += Counter(report.record for report in site.fill(published, size))
-        run_job(site, "fold")
+        run_job(site, "seal")
         site.fill(published, 3)
         before = exported(site) if len(sent) > 5 else None
-        run_job(site, "fold")
+        run_job(site, "seal")
         if before is not None:
             assert exported(site) == before
         midnight(site)
@@ -368,7 +368,7 @@ def test_check_of_counts_looks_at_the_release_too(make_site):
     site.fill(published, 20)
     midnight(site)
     site.fill(published, 5)
-    run_job(site, "fold")
+    run_job(site, "seal")
     settings = site.services.settings
     assert [same for _, same in check_counts(settings, repair=False)] == [True]
     with site.services.database.writing() as connection:

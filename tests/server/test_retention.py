@@ -43,7 +43,7 @@ def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
     answer = delete(site)
     assert answer.status_code == 200
     assert answer.json == {
-        "name": "work",
+        "survey": "work",
         "version": 1,
         "deleted": 41,
         "deleted_at": "2026-03-01T12:00:00Z",

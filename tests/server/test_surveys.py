@@ -14,7 +14,7 @@ def test_publishing_answers_with_the_published_form_and_its_digest(site, make_dr
     assert answer.status_code == 201
     assert answer.headers["Location"] == "/api/v1/surveys/work/versions/1"
     published = Published.from_json(answer.json["manifest"])
-    assert (answer.json["name"], answer.json["version"]) == ("work", 1)
+    assert (answer.json["survey"], answer.json["version"]) == ("work", 1)
     assert answer.json["digest"] == published.digest
 
 
@@ -175,7 +175,7 @@ def test_the_list_shows_states_to_all_and_counts_to_readers(site):
     site.publish(name="later", opens="2026-03-02T00:00:00Z")
     site.fill(published, 4)
     public = site.get("/api/v1/surveys", headers={}).json["surveys"]
-    assert [(one["name"], one["state"]) for one in public] == [
+    assert [(one["survey"], one["state"]) for one in public] == [
         ("later", "scheduled"),
         ("work", "open"),
     ]
@@ -189,7 +189,7 @@ def test_closing_says_until_when_reports_are_taken_and_is_done_once(make_site):
     path = "/api/v1/surveys/work/versions/1/close"
     first = site.post(path).json
     assert first == {
-        "name": "work",
+        "survey": "work",
         "version": 1,
         "state": "closing",
         "closed_at": "2026-03-01T12:00:00Z",

@@ -88,8 +88,7 @@ class JobCalls(Calls):
         Parameters
         ----------
         kind : str
-            ``fold`` needs the scope ``publish``; ``export`` and ``shape`` need ``read``, ``train``
-            and ``fairness`` need ``train``.
+            One of ``hushpoll_shared.wire.job_kinds``, which says the scope that each needs.
         name, version
             The survey's version.
         parameters : mapping or None

@@ -21,11 +21,10 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit_answer, json_option, reports_errors, waiting
+from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 _ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
 """Kinds of file that jobs make; all that a server's name for one is used for."""
-
-_KINDS = ("fold", "export", "train", "fairness", "shape")
 
 _out_option = click.option(
     "--out",
@@ -36,11 +35,11 @@ _out_option = click.option(
 
 @click.group()
 def job() -> None:
-    """Let the server's workers fold, export, train or audit; fetch what they made, or cancel."""
+    """Let the server's workers seal, export, train or audit; fetch what they made, or cancel."""
 
 
 @job.command()
-@click.argument("kind", type=click.Choice(_KINDS))
+@click.argument("kind", type=click.Choice(list(SCOPE_OF_KIND)))
 @click.argument("name")
 @version_option
 @click.option(
@@ -69,9 +68,9 @@ def start(
 ) -> None:
     """Start a job for the survey NAME and wait for it.
 
-    It takes a running hushpoll worker. Folding needs the scope publish, exporting and shape read,
-    training and fairness train; looking at a job needs read. What hushpoll fairness survey and
-    hushpoll estimate --check-shape show are the jobs fairness and shape.
+    It takes a running hushpoll worker. The token needs the scope publish for seal, read for export
+    and shape, train for train and fairness; looking at a job needs read. What hushpoll fairness
+    survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
     """
     parameters = dict(map(_parameter, given))
     with analyst(url, authorized(token)) as client:

@@ -111,7 +111,7 @@ def close(
     emit_answer(
         answer,
         lambda answer: (
-            f"{answer.get('name')} version {answer.get('version')} is {answer.get('state')}; "
+            f"{answer.get('survey')} version {answer.get('version')} is {answer.get('state')}; "
             "reports "
             f"are taken until {answer.get('accepts_until')}"
         ),
@@ -184,7 +184,7 @@ def origins(
 
 
 def _published(answer: dict[str, Any]) -> str:
-    lines = [f"{answer.get('name')} version {answer.get('version')} is published"]
+    lines = [f"{answer.get('survey')} version {answer.get('version')} is published"]
     lines.append(f"digest: {answer.get('digest')}")
     lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
     return "\n".join(lines)
@@ -203,7 +203,7 @@ def _listed(surveys: list[dict[str, Any]]) -> str:
         return "No survey is published."
     lines = []
     for entry in surveys:
-        line = f"{entry.get('name')} v{entry.get('version')}  {entry.get('state')}"
+        line = f"{entry.get('survey')} v{entry.get('version')}  {entry.get('state')}"
         if entry.get("reports") is not None:
             line += f"  {entry['reports']} reports"
         lines.append(f"{line}  {entry.get('title')}  sha256={entry.get('digest')}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Flask, Response, request
 from pydantic import BaseModel, ValidationError
@@ -25,10 +24,24 @@ CODE_OF_STATUS: Mapping[int, str] = {
 
 
 def json_answer(
-    body: Mapping[str, Any] | BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
+    answer_model: BaseModel,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    *,
+    nulls: bool = False,
 ) -> Response:
-    """Render a body as JSON that no cache keeps, unless `headers` say otherwise."""
-    value = body.model_dump(exclude_none=True) if isinstance(body, BaseModel) else body
+    """Render an answer as JSON that no cache keeps, unless `headers` say otherwise.
+
+    Members that are None are left out, unless `nulls`: then those that were given are null.
+    """
+    value = answer_model.model_dump(exclude_none=not nulls, exclude_unset=nulls)
+    return json_response(value, status, headers)
+
+
+def json_response(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Render a value that no answer model describes, such as the document of the API itself."""
     answer = Response(json.dumps(value), status=status, mimetype="application/json")
     answer.headers["Cache-Control"] = "no-store"
     answer.headers.update(headers or {})

@@ -6,12 +6,20 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from hushpoll_server.http import models
+from hushpoll_server.http.models.common import SurveyPath, VersionPath
+from hushpoll_server.http.models.reports import (
+    BulkAnswer,
+    Health,
+    Ready,
+    RejectedReport,
+    ReportAnswer,
+    ReportBody,
+)
 from hushpoll_server.http.openapi import REF, body_of, problems
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
-_SCHEMAS: Final = (models.Health, models.Ready, models.ReportAnswer, models.RejectedReport)
+_SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport)
 
 
 def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
@@ -49,7 +57,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "summary": "Answer 200 as long as the process answers at all; nothing else is looked at.",
         "description": "For a supervisor that restarts what hangs: a database that is away is no "
         "reason to restart.",
-        "responses": {"200": _json("OK", _ref(models.Health))},
+        "responses": {"200": _json("OK", _ref(Health))},
     },
     ("/ready", "get"): {
         "operationId": "ready",
@@ -60,7 +68,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "stored, such as on a full disk, while reading goes on), `writer` (its thread has "
         "ended), `queue` (full), `stopping`. The answer 200 has `web`: `away` where the process "
         "of analysts and pages did not answer within a second; reports are taken meanwhile.",
-        "responses": {"200": _json("OK", _ref(models.Ready)), **problems(503)},
+        "responses": {"200": _json("OK", _ref(Ready)), **problems(503)},
     },
     ("/api/v1/surveys/{name}", "get"): {
         "operationId": "fetch_survey",
@@ -68,14 +76,14 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "summary": "Fetch the published manifest that a new respondent answers.",
         "description": "The highest version that is open, or without one the highest. The body is "
         "canonical JSON whose SHA-256 is the digest; the ETag is the digest.",
-        "parameters": _path(models.SurveyPath),
+        "parameters": _path(SurveyPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
     },
     ("/api/v1/surveys/{name}/versions/{version}", "get"): {
         "operationId": "fetch_version",
         "tags": ["surveys"],
         "summary": "Fetch the published manifest of one version, which never changes.",
-        "parameters": _path(models.VersionPath),
+        "parameters": _path(VersionPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
     },
     ("/api/v1/surveys/{name}/reports", "post"): {
@@ -85,15 +93,15 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "description": "Answered only once it is stored durably: 201 for a new report, 200 for one "
         "that was here. A token survey takes one single-use token per report, as a bearer token, "
         "and no batches.",
-        "parameters": _path(models.SurveyPath),
+        "parameters": _path(SurveyPath),
         "responses": {
-            "201": _json("Created", _ref(models.ReportAnswer)),
+            "201": _json("Created", _ref(ReportAnswer)),
             "200": _json(
                 "A report that was here before, or what became of a batch.",
                 {
                     "oneOf": [
-                        models.ReportAnswer.model_json_schema(),
-                        _without_definitions(models.BulkAnswer),
+                        ReportAnswer.model_json_schema(),
+                        _without_definitions(BulkAnswer),
                     ]
                 },
             ),
@@ -101,7 +109,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         },
         **body_of(
             {
-                JSON_MEDIA_TYPE: models.ReportBody.model_json_schema(),
+                JSON_MEDIA_TYPE: ReportBody.model_json_schema(),
                 REPORTS_MEDIA_TYPE: {"type": "string", "format": "binary"},
             }
         ),

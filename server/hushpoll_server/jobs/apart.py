@@ -22,7 +22,7 @@ from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_server import logs
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.kinds import WORK, Result
+from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.jobs.watch import LOOK_SECONDS, JobWatch
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.tables.jobs import JobRow
@@ -31,8 +31,6 @@ from hushpoll_shared.wire.problems import PROBLEMS
 
 log = logs.get_logger(__name__)
 
-# They compute for long in compiled code, which no thread can be ended in.
-KINDS: Final = frozenset({"train", "fairness", "shape"})
 POOL_SIZE: Final = 2
 BLOCK_BYTES: Final = 2**20
 STDIN: Final = 0
@@ -66,7 +64,7 @@ def told(error: Exception) -> JobError:
 
 @contextmanager
 def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Result]:
-    """Do a job of one of `KINDS` in a process of its own, and give its result.
+    """Do a job in a process of its own, and give its result.
 
     The process has ended when this returns, however it does.
 
@@ -150,7 +148,7 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
         parts = Services(settings)
         try:
             row = parts.surveys.by_id(order["version_id"])
-            result = WORK[order["kind"]](parts, row, order["parameters"])
+            result = KINDS[order["kind"]].work(parts, row, order["parameters"])
             blocks = list(result.blocks)
         finally:
             parts.stop()

@@ -1,4 +1,8 @@
-"""What each kind of job does: it returns a file, whose bytes are kept as the result."""
+"""The table of job kinds: who may ask for one, with which parameters, and what a worker does.
+
+A kind is a name in ``hushpoll_shared.wire.job_kinds``, its parameters in ``jobs.parameters``, and a
+function here that returns the result's file.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from hushpoll_analysis.poisoning.report_shape import report_shape
-from hushpoll_protocols.errors import MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_server.jobs.parameters import (
+    ExportParameters,
+    FairnessParameters,
+    Parameters,
+    SealParameters,
+    ShapeParameters,
+    TrainParameters,
+)
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Result:
 
 
 def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
-    """Seal what waits, if it is at least a minimum batch or the survey is over.
+    """Ask a worker to seal what waits, if it is at least a minimum batch or the survey is over.
 
     Nothing is released by it, and of what is not released it tells no numbers.
     """
@@ -48,22 +61,20 @@ def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Re
     told = moved if row.release == IMMEDIATE else None
     account = parts.releases.account(row)
     counts = {key: account[key] for key in ("inbox", "sealed")}
-    return _json("fold", row, {"folded": told, **counts})
+    return _json("seal", row, {"moved": told, **counts})
 
 
 def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
-    """Write a file of records; see ``Exports.export``."""
+    """Ask a worker for a file of the version's records, for one too large to wait for."""
     made = parts.exports.export(row, **parameters)
     return Result(made.name, made.media_type, made.blocks)
 
 
 def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
-    """Fit a model to the records; the result is a ZIP of what ``hushpoll train --out`` writes.
+    """Ask a worker to fit a model to the version's records.
 
-    Raises
-    ------
-    MissingExtra
-        The worker was installed without the extra ``train``.
+    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. Fetching
+    it takes the scope `read`.
     """
     try:
         from hushpoll_training.learners.parameters import check_parameters
@@ -98,14 +109,12 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
 
 
 def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
-    """Estimate group fairness from the records alone; the result is the report as JSON.
+    """Ask a worker for group metrics with intervals, estimated from the records alone.
 
-    Raises
-    ------
-    InvalidParameter
-        For a survey or records that cannot be audited, with the reason.
-    MissingExtra
-        The worker was installed without the extra ``train``.
+    Models are cross-fitted, so that none saw what it is audited on. Refused for a survey without a
+    protected attribute or a target; where an interval has no bound, the result has null and says
+    that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. Fetching it
+    takes the scope `read`.
     """
     try:
         from hushpoll_training.audits.records_fairness import fairness_of_records
@@ -120,9 +129,12 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
 
 
 def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
-    """Test whether the reports look like those of devices; the result is JSON, without a row.
+    """Ask a worker whether the reports look like those that devices make.
 
-    It reads sealed reports, as exports do: what it tells is counts over at least a minimum batch.
+    Parts of a record's form have a law that no answer changes, such as the number of bits that OUE
+    sets, and fakes that were made without care miss it. The result is JSON: per attribute a p-value
+    and what deviates most, and `flagged`. GRR, SS and answers in clear leave nothing to test. A
+    careful fake is not found: what those can do stands beside each estimate as `poisoning`.
     """
     release = parts.analysis.release(row)
     published = parts.surveys.published(row)
@@ -134,15 +146,126 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
-WORK: dict[str, Callable[[Services, VersionRow, Mapping[str, Any]], Result]] = {
-    "fold": seal,
-    "export": export,
-    "train": train,
-    "fairness": fairness,
-    "shape": shape,
-}
-
-
 def _json(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
     name = f"{row.name}-{row.version}-{kind}.json"
     return Result(name, "application/json", iter([json.dumps(document).encode()]))
+
+
+def _require_records(parts: Services, row: VersionRow, _parameters: Parameters) -> None:
+    parts.analysis.require_records(row)
+
+
+def _check_nothing(_parts: Services, _row: VersionRow, _parameters: Parameters) -> None:
+    pass
+
+
+def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> None:
+    parts.exports.check(row, **parameters.model_dump())
+
+
+def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
+    """Refuse a model larger than a worker is there for."""
+    settings, learner = parts.settings, parameters.parameters
+    for name, most in (
+        ("n_estimators", settings.job_max_trees),
+        ("num_leaves", settings.job_max_leaves),
+        ("max_bin", settings.job_max_bins),
+    ):
+        if learner.get(name, 0) > most:
+            raise InvalidParameter(
+                f"{name} is {learner[name]}, above {most}, which is the most of a job on this "
+                "server; give less, or export the records and train elsewhere",
+                field=f"parameters.{name}",
+            )
+    parts.analysis.require_records(row)
+
+
+def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
+    published = parts.surveys.published(row)
+    if published.protected is None and parameters.groups is None:
+        raise InvalidParameter(
+            f"survey {published.name} declares no protected attribute, so there are no groups to "
+            "compare; name an attribute in groups, or publish a version with `protected`",
+            field="protected",
+        )
+    target = published.target
+    if target is None or target.positive is None:
+        raise InvalidParameter(
+            f"survey {published.name} has no target with a positive category, so there is nothing "
+            "to predict; publish a version that has one",
+            field="target",
+        )
+    if parameters.groups is not None:
+        published.attribute(parameters.groups)
+    _check_train(parts, row, parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobKind:
+    """One kind of job.
+
+    Parameters
+    ----------
+    name : str
+        In ``SCOPE_OF_KIND``, and the last part of its route.
+    parameters : type of Parameters
+        Body of the request.
+    check : callable
+        Refuses at once what a worker would refuse after the job's turn.
+    work : callable
+        Done by a worker; takes the parameters as JSON gives them. Its docstring is the text of the
+        route.
+    own_process : bool
+        Whether it computes for long in compiled code, in which no thread can be ended.
+    """
+
+    name: str
+    parameters: type[Parameters]
+    check: Callable[[Services, VersionRow, Any], None]
+    work: Callable[[Services, VersionRow, Mapping[str, Any]], Result]
+    own_process: bool = False
+
+    @property
+    def scope(self) -> str:
+        """Scope of the token that may ask for it."""
+        return SCOPE_OF_KIND[self.name]
+
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        JobKind(
+            name="seal",
+            parameters=SealParameters,
+            check=_check_nothing,
+            work=seal,
+        ),
+        JobKind(
+            name="export",
+            parameters=ExportParameters,
+            check=_check_export,
+            work=export,
+        ),
+        JobKind(
+            name="train",
+            parameters=TrainParameters,
+            check=_check_train,
+            work=train,
+            own_process=True,
+        ),
+        JobKind(
+            name="fairness",
+            parameters=FairnessParameters,
+            check=_check_fairness,
+            work=fairness,
+            own_process=True,
+        ),
+        JobKind(
+            name="shape",
+            parameters=ShapeParameters,
+            check=_require_records,
+            work=shape,
+            own_process=True,
+        ),
+    )
+}

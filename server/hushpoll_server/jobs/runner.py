@@ -11,7 +11,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Final
 
 from hushpoll_server.jobs import apart
-from hushpoll_server.jobs.kinds import WORK, Result
+from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.jobs.watch import JobCancelled, JobWatch
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.services import Services
@@ -101,10 +101,11 @@ class Runner:
         )
 
     def _result(self, job: JobRow, watch: JobWatch) -> AbstractContextManager[Result]:
-        if job.kind in apart.KINDS:
+        kind = KINDS[job.kind]
+        if kind.own_process:
             return apart.run_apart(self._settings, job, watch)
         row = self._parts.surveys.by_id(job.version_id)
-        return nullcontext(WORK[job.kind](self._parts, row, json.loads(job.parameters)))
+        return nullcontext(kind.work(self._parts, row, json.loads(job.parameters)))
 
     def _holds(self, job: JobRow) -> bool:
         found = self._store.find(job.id)

@@ -80,7 +80,7 @@ def _end(server: Server) -> None:
 
 def _state(url: str, log_file: Path, sent: int, seconds: float) -> dict[str, Any]:
     lines = log_file.read_text(encoding="utf-8").splitlines()
-    folds = [json.loads(line)["reports"] for line in lines if '"folded"' in line]
+    folds = [json.loads(line)["reports"] for line in lines if '"event": "sealed"' in line]
     now = spent(url)
     return {
         "reports": sent,

@@ -6,11 +6,20 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.results import (
+    ConfidenceQuery,
+    CountsAnswer,
+    CrossTableAnswer,
+    CrossTableQuery,
+    DeletionAnswer,
+    EstimatesAnswer,
+)
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_shared.spelling.clock import format_timestamp
 
@@ -23,11 +32,9 @@ api = APIBlueprint(
 )
 
 
-@api.get(
-    "/estimates", responses={200: models.EstimatesAnswer, **problems(401, 403, 404, 409, 422, 503)}
-)
+@api.get("/estimates", responses={200: EstimatesAnswer, **problems(401, 403, 404, 409, 422, 503)})
 @endpoint("read")
-def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Response:
+def estimates(path: VersionPath, query: ConfidenceQuery) -> Response:
     """Estimate the frequencies of every attribute, with standard errors and intervals.
 
     Unbiased values: one may fall outside [0, 1]. They are about the last release. Refused before
@@ -35,24 +42,24 @@ def estimates(path: models.VersionPath, query: models.ConfidenceQuery) -> Respon
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    return json_answer(parts.analysis.estimates(row, confidence=query.confidence))
+    answer = parts.analysis.estimates(row, confidence=query.confidence)
+    return json_answer(EstimatesAnswer.model_validate(answer), nulls=True)
 
 
 @api.get(
     "/cross-tables",
-    responses={200: models.CrossTableAnswer, **problems(401, 403, 404, 409, 410, 422, 503)},
+    responses={200: CrossTableAnswer, **problems(401, 403, 404, 409, 410, 422, 503)},
 )
 @endpoint("read")
-def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Response:
+def cross_tables(path: VersionPath, query: CrossTableQuery) -> Response:
     """Estimate the shares of the population in each pair of categories of two attributes.
 
     They are about the last release. Refused before the first, and below the survey's minimum batch.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    return json_answer(
-        parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
-    )
+    answer = parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
+    return json_answer(CrossTableAnswer.model_validate(answer), nulls=True)
 
 
 @api.get(
@@ -69,7 +76,7 @@ def cross_tables(path: models.VersionPath, query: models.CrossTableQuery) -> Res
     },
 )
 @endpoint("read")
-def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
+def records(path: VersionPath, query: ExportParameters) -> Response:
     """Export every record of the last release, shuffled and without ids.
 
     Refused before the first release, and below the survey's minimum batch. Of a survey that
@@ -83,10 +90,10 @@ def records(path: models.VersionPath, query: models.ExportQuery) -> Response:
 
 @api.delete(
     "/records",
-    responses={200: models.DeletionAnswer, **problems(401, 403, 404, 409)},
+    responses={200: DeletionAnswer, **problems(401, 403, 404, 409)},
 )
 @endpoint("admin")
-def delete_records(path: models.VersionPath) -> Response:
+def delete_records(path: VersionPath) -> Response:
     """Delete the records of a version that takes no more reports, for good.
 
     Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
@@ -96,18 +103,18 @@ def delete_records(path: models.VersionPath) -> Response:
     row = parts.surveys.version(path.name, path.version)
     deletion = parts.retention.delete(row)
     return json_answer(
-        {
-            "name": row.name,
-            "version": row.version,
-            "deleted": deletion.records,
-            "deleted_at": format_timestamp(parts.surveys.moment(deletion.at)),
-        }
+        DeletionAnswer(
+            survey=row.name,
+            version=row.version,
+            deleted=deletion.records,
+            deleted_at=format_timestamp(parts.surveys.moment(deletion.at)),
+        )
     )
 
 
-@api.get("/counts", responses={200: models.CountsAnswer, **problems(401, 403, 404)})
+@api.get("/counts", responses={200: CountsAnswer, **problems(401, 403, 404)})
 @endpoint("read")
-def counts(path: models.VersionPath) -> Response:
+def counts(path: VersionPath) -> Response:
     """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
     Of a survey that releases on a schedule all are as they were at the last release, until it is
@@ -116,15 +123,14 @@ def counts(path: models.VersionPath) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    return json_answer(
-        {
-            "survey": row.name,
-            "version": row.version,
-            "digest": row.digest,
-            "state": parts.surveys.state(row).value,
-            **parts.releases.account(row),
-        }
+    answer = CountsAnswer(
+        survey=row.name,
+        version=row.version,
+        digest=row.digest,
+        state=parts.surveys.state(row).value,
+        **parts.releases.account(row),
     )
+    return json_answer(answer, nulls=True)
 
 
 def file_answer(export: Export) -> Response:

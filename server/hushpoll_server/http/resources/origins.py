@@ -6,10 +6,11 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.models.common import SurveyPath
+from hushpoll_server.http.models.surveys import OriginsAnswer, OriginsBody
 from hushpoll_server.http.openapi import BEARER, problems
 
 api = APIBlueprint(
@@ -19,28 +20,29 @@ api = APIBlueprint(
 
 @api.get(
     "/<name>/origins",
-    responses={200: models.OriginsAnswer, **problems(401, 403, 404)},
+    responses={200: OriginsAnswer, **problems(401, 403, 404)},
     security=BEARER,
 )
 @endpoint("publish")
-def list_origins(path: models.SurveyPath) -> Response:
+def list_origins(path: SurveyPath) -> Response:
     """List the web origins whose pages may answer the survey."""
     parts = services()
     row = parts.surveys.latest(path.name)
-    return json_answer({"name": row.name, "origins": parts.origins.named(row.name)})
+    return json_answer(OriginsAnswer(survey=row.name, origins=parts.origins.named(row.name)))
 
 
 @api.put(
     "/<name>/origins",
-    responses={200: models.OriginsAnswer, **problems(400, 401, 403, 404, 413, 415, 422)},
+    responses={200: OriginsAnswer, **problems(400, 401, 403, 404, 413, 415, 422)},
     security=BEARER,
 )
 @endpoint("publish")
-def replace_origins(path: models.SurveyPath, body: models.OriginsBody) -> Response:
+def replace_origins(path: SurveyPath, body: OriginsBody) -> Response:
     """Let pages of these web origins, and of no others, answer the survey, in all its versions.
 
     Browsers may remember what was allowed for ten minutes.
     """
     parts = services()
     row = parts.surveys.latest(path.name)
-    return json_answer({"name": row.name, "origins": parts.origins.replace(row, body.origins)})
+    origins = parts.origins.replace(row, body.origins)
+    return json_answer(OriginsAnswer(survey=row.name, origins=origins))

@@ -7,10 +7,19 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint, json_body, parse_body
+from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.surveys import (
+    CloseAnswer,
+    CloseBody,
+    PublishAnswer,
+    PublishQuery,
+    PublishWarning,
+    SurveyList,
+    SurveySummary,
+)
 from hushpoll_server.http.openapi import BEARER, body_of, problems
 from hushpoll_shared.spelling.clock import format_timestamp
 
@@ -19,7 +28,7 @@ api = APIBlueprint(
 )
 
 
-@api.get("", responses={200: models.SurveyList, **problems(401)})
+@api.get("", responses={200: SurveyList, **problems(401)})
 @endpoint()
 def list_surveys() -> Response:
     """List every survey version.
@@ -30,8 +39,8 @@ def list_surveys() -> Response:
     authorization = request.headers.get("Authorization")
     counted = authorization is not None and parts.access.grant(authorization).allows("read")
     surveys = [
-        models.SurveySummary(
-            name=row.name,
+        SurveySummary(
+            survey=row.name,
             version=row.version,
             title=row.title,
             digest=row.digest,
@@ -40,21 +49,21 @@ def list_surveys() -> Response:
         )
         for row in parts.surveys.all()
     ]
-    return json_answer(models.SurveyList(surveys=surveys))
+    return json_answer(SurveyList(surveys=surveys))
 
 
 @api.post(
     "",
     responses={
-        201: models.PublishAnswer,
-        200: models.PublishAnswer,
+        201: PublishAnswer,
+        200: PublishAnswer,
         **problems(400, 401, 403, 409, 413, 415, 422, 503),
     },
     security=BEARER,
     openapi_extensions=body_of({"application/json": {"type": "object"}}),
 )
 @endpoint("publish")
-def publish(query: models.PublishQuery) -> Response:
+def publish(query: PublishQuery) -> Response:
     """Publish a survey version.
 
     The body is a manifest. Publishing the same content again answers 200; a published version
@@ -67,11 +76,11 @@ def publish(query: models.PublishQuery) -> Response:
     with parts.surveys.turn_to_publish():
         publication = parts.surveys.publish(parse_body(body), allow_weak=query.allow_weak)
         row, published = publication.row, publication.published
-        answer = models.PublishAnswer(
-            name=row.name,
+        answer = PublishAnswer(
+            survey=row.name,
             version=row.version,
             digest=row.digest,
-            warnings=[models.PublishWarning(**vars(one)) for one in publication.warnings],
+            warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
             manifest=published.to_dict(),
         )
         location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
@@ -80,11 +89,11 @@ def publish(query: models.PublishQuery) -> Response:
 
 @api.post(
     "/<name>/versions/<int:version>/close",
-    responses={200: models.CloseAnswer, **problems(401, 403, 404, 422)},
+    responses={200: CloseAnswer, **problems(401, 403, 404, 422)},
     security=BEARER,
 )
 @endpoint("publish")
-def close(path: models.VersionPath, body: models.CloseBody) -> Response:
+def close(path: VersionPath, body: CloseBody) -> Response:
     """Close a survey version.
 
     Reports of devices that were offline are taken for a grace period. Closing again with
@@ -97,13 +106,14 @@ def close(path: models.VersionPath, body: models.CloseBody) -> Response:
     parts.sealing.after_closing(row)
     if row.closed_at is None or row.accepts_until is None:
         raise Refused("internal", "the version was not closed")
-    state = parts.surveys.state(row)
     return json_answer(
-        {
-            "name": row.name,
-            "version": row.version,
-            "state": state.value,
-            "closed_at": format_timestamp(parts.surveys.moment(row.closed_at)),
-            "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
-        }
+        CloseAnswer.model_validate(
+            {
+                "survey": row.name,
+                "version": row.version,
+                "state": parts.surveys.state(row).value,
+                "closed_at": format_timestamp(parts.surveys.moment(row.closed_at)),
+                "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
+            }
+        )
     )

@@ -10,10 +10,21 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http import models
 from hushpoll_server.http.answers import json_answer
 from hushpoll_server.http.current import services
 from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.models.common import SurveyPath
+from hushpoll_server.http.models.tokens import (
+    RespondentTokensAnswer,
+    RespondentTokensBody,
+    RotateAnswer,
+    RotateBody,
+    TokenAnswer,
+    TokenBody,
+    TokenList,
+    TokenPath,
+    TokenSummary,
+)
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import SurveyService
@@ -24,11 +35,11 @@ api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name=
 
 @api.post(
     "/surveys/<name>/tokens",
-    responses={201: models.RespondentTokensAnswer, **problems(401, 403, 404, 422)},
+    responses={201: RespondentTokensAnswer, **problems(401, 403, 404, 422)},
     security=BEARER,
 )
 @endpoint("publish")
-def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentTokensBody) -> Response:
+def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Response:
     """Issue single-use tokens for the respondents of a token survey.
 
     Each is worth one report to any version of the survey. Only hashes are stored.
@@ -48,28 +59,29 @@ def issue_respondent_tokens(path: models.SurveyPath, body: models.RespondentToke
             f"count is {body.count}, outside [1, {parts.settings.max_tokens}]; ask several times",
             field="count",
         )
-    return json_answer({"tokens": parts.access.issue_to_respondents(row, body.count)}, 201)
+    tokens = parts.access.issue_to_respondents(row, body.count)
+    return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
 
 
 @api.post(
     "/tokens",
-    responses={201: models.TokenAnswer, **problems(401, 403, 422)},
+    responses={201: TokenAnswer, **problems(401, 403, 422)},
     security=BEARER,
 )
 @endpoint("admin")
-def issue_token(body: models.TokenBody) -> Response:
+def issue_token(body: TokenBody) -> Response:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
     issued = services().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
-    return json_answer(_issued(issued, body.scopes), 201)
+    return json_answer(TokenAnswer(**_issued(issued, body.scopes)), 201)
 
 
-@api.get("/tokens", responses={200: models.TokenList, **problems(401, 403)}, security=BEARER)
+@api.get("/tokens", responses={200: TokenList, **problems(401, 403)}, security=BEARER)
 @endpoint("admin")
 def list_tokens() -> Response:
     """List every bearer token, the oldest first. The server has no secrets to show."""
     access = services().access
     tokens = [
-        models.TokenSummary(
+        TokenSummary(
             id=row.id,
             label=row.label,
             scopes=sorted(row.scopes),
@@ -80,16 +92,16 @@ def list_tokens() -> Response:
         )
         for row in access.all()
     ]
-    return json_answer(models.TokenList(tokens=tokens))
+    return json_answer(TokenList(tokens=tokens))
 
 
 @api.post(
     "/tokens/<token_id>/rotate",
-    responses={201: models.RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
+    responses={201: RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
     security=BEARER,
 )
 @endpoint("admin")
-def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
+def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     """Replace a bearer token by a new one with the same scopes and label.
 
     The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
@@ -100,17 +112,17 @@ def rotate_token(path: models.TokenPath, body: models.RotateBody) -> Response:
     )
     if rotation is None:
         raise _unknown()
-    answer = {
+    answer = RotateAnswer(
         **_issued(rotation.issued, rotation.scopes),
-        "replaces": path.token_id,
-        "replaced_until": _moment(rotation.replaced_until),
-    }
+        replaces=path.token_id,
+        replaced_until=_timestamp(rotation.replaced_until),
+    )
     return json_answer(answer, 201)
 
 
 @api.delete("/tokens/<token_id>", responses={204: None, **problems(401, 403, 404)}, security=BEARER)
 @endpoint("admin")
-def revoke_token(path: models.TokenPath) -> Response:
+def revoke_token(path: TokenPath) -> Response:
     """Revoke a bearer token by its public id."""
     if not services().access.revoke(path.token_id):
         raise _unknown()
@@ -118,18 +130,20 @@ def revoke_token(path: models.TokenPath) -> Response:
 
 
 def _issued(issued: IssuedToken, scopes: Iterable[str]) -> dict[str, Any]:
-    answer: dict[str, Any] = {
+    return {
         "token": issued.token,
         "id": issued.id,
         "scopes": sorted(set(scopes)),
+        "expires_at": _moment(issued.expires_at),
     }
-    if issued.expires_at is not None:
-        answer["expires_at"] = _moment(issued.expires_at)
-    return answer
 
 
 def _moment(seconds: int | None) -> str | None:
-    return None if seconds is None else format_timestamp(SurveyService.moment(seconds))
+    return None if seconds is None else _timestamp(seconds)
+
+
+def _timestamp(seconds: int) -> str:
+    return format_timestamp(SurveyService.moment(seconds))
 
 
 def _unknown() -> Refused:

@@ -19,7 +19,6 @@ from hushpoll_shared.wire.problems import PROBLEMS
 log = get_logger(__name__)
 
 RETRY_AFTER_SECONDS: Final = 60
-KINDS: Final = ("fold", "export", "train", "fairness", "shape")
 
 
 class Jobs:
@@ -50,7 +49,7 @@ class Jobs:
         row : VersionRow
             The version.
         kind : str
-            One of ``KINDS``.
+            A name in ``SCOPE_OF_KIND``.
         parameters : mapping
             As JSON; checked already.
         token_id : str

@@ -1,0 +1,1 @@
+"""Bodies of requests and answers, as OpenAPI documents them: a module for each resource."""

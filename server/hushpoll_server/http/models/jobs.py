@@ -1,0 +1,47 @@
+"""Requests and answers about background jobs; ``jobs.parameters`` has those of each kind."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hushpoll_server.http.models.common import Answer, Name, Strict
+from hushpoll_server.jobs.kinds import KINDS
+
+
+class JobPath(Strict):
+    """A job by its id."""
+
+    job_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="The job's id.")
+
+
+class JobResult(Answer):
+    """The file that a job made."""
+
+    name: str
+    media_type: str
+    size: int = Field(description="Bytes.")
+
+
+class JobError(Answer):
+    """Why a job has no result."""
+
+    code: str = Field(description="Of the problem table, or `worker-lost`.")
+    detail: str
+
+
+class JobAnswer(Answer):
+    """A job."""
+
+    id: str
+    kind: str = Field(json_schema_extra={"enum": list(KINDS)})
+    survey: str = Name
+    version: int
+    parameters: dict[str, Any]
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    attempt: int = Field(description="How many workers have begun with it.")
+    created_at: str
+    finished_at: str | None = None
+    result: JobResult | None = None
+    error: JobError | None = None

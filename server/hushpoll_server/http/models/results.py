@@ -1,0 +1,158 @@
+"""Requests and answers about what a survey has yielded: estimates, cross-tables, counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
+
+ReleaseTerm = Literal["daily", "weekly", "end", "immediate"]
+Release = Field(description="When the survey's reports are released, as its manifest says.")
+ReleasedAt = Field(
+    None,
+    description="UTC; of the last release. None before the first, and always "
+    "of a survey that releases immediately.",
+)
+NextRelease = Field(None, description="UTC; when the next release is due, where that is known.")
+Pending = Field(
+    None,
+    description="Reports that wait to be sealed, and are not among them; only of "
+    "a survey that releases immediately.",
+)
+
+
+class ConfidenceQuery(Strict):
+    """Confidence of the intervals."""
+
+    confidence: float = Field(
+        0.95, ge=0.01, le=0.999999, description="Of the intervals, in [0.01, 0.999999]."
+    )
+
+
+class CrossTableQuery(ConfidenceQuery):
+    """The two attributes of a cross-table."""
+
+    a: str = Field(description="Attribute of the rows.")
+    b: str = Field(description="Attribute of the columns.")
+
+
+class DeletionAnswer(Answer):
+    """What was deleted."""
+
+    survey: str = Name
+    version: int
+    deleted: int = Field(description="Records; 0 if there were none.")
+    deleted_at: str = Field(description="UTC; when records were last deleted.")
+
+
+class CategoryEstimate(Answer):
+    """The estimated share of one category."""
+
+    category: str
+    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
+    standard_error: float
+    lower: float
+    upper: float
+
+
+class PoisoningModel(Answer):
+    """What fake reports can do to estimates of categories or cells; no interval knows of fakes."""
+
+    one_fake_adds: float = Field(
+        description="People of a category (or cell) that one fake report can stand for, at most."
+    )
+    one_fake_removes: float = Field(
+        description="People of a category (or cell) that one fake report can hide, at most."
+    )
+    fake_share: float = Field(description="Share of fake reports that the shifts are about.")
+    raised_by: float = Field(
+        description="Largest rise of a category (or cell) of nobody, if so many reports are fake."
+    )
+    lowered_by: float = Field(
+        description="Largest fall of a category (or cell) of all, if so many reports are fake."
+    )
+
+
+class AttributeEstimates(Answer):
+    """The estimated distribution of one attribute."""
+
+    name: str
+    role: Literal["sensitive", "plain", "target"]
+    protocol: str | None = Field(description="None: sent in clear.")
+    epsilon: str | None
+    categories: list[CategoryEstimate]
+    poisoning: PoisoningModel
+
+
+class EstimatesAnswer(Answer):
+    """The estimated distributions of every attribute."""
+
+    survey: str = Name
+    version: int
+    digest: str = Digest
+    n: int = Field(description="Reports behind the estimates.")
+    pending: int | None = Pending
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease
+    confidence: float
+    intervals: str = Field(
+        description="How many of the intervals are expected to miss, and what looking at results "
+        "again and again does to them."
+    )
+    attributes: list[AttributeEstimates]
+
+
+class Cell(Answer):
+    """The estimated share of the population in two categories."""
+
+    a: str = Field(description="Category of attribute a.")
+    b: str = Field(description="Category of attribute b.")
+    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
+    standard_error: float
+    lower: float
+    upper: float
+
+
+class CrossTableAnswer(Answer):
+    """The estimated joint distribution of two attributes."""
+
+    survey: str = Name
+    version: int
+    digest: str = Digest
+    a: str
+    b: str
+    n: int
+    pending: int | None = Pending
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease
+    confidence: float
+    intervals: str = Field(
+        description="How many of the intervals are expected to miss, and what looking at results "
+        "again and again does to them."
+    )
+    cells: list[Cell] = Field(
+        description="One per pair of categories, row by row. The cells of a row and of a column "
+        "sum to the estimate of its category, and all to 1."
+    )
+    poisoning: PoisoningModel = Field(description="Of the worst cell.")
+
+
+class CountsAnswer(Answer):
+    """What became of the reports that were sent."""
+
+    survey: str = Name
+    version: int
+    digest: str = Digest
+    state: Literal["scheduled", "open", "closing", "closed"]
+    accepted: int = Field(description="Stored: inbox + sealed, or those of the last release.")
+    inbox: int | None = Pending
+    sealed: int
+    duplicate: int
+    rejected: dict[str, int] = Field(description="By reason.")
+    release: ReleaseTerm = Release
+    released_at: str | None = ReleasedAt
+    next_release: str | None = NextRelease

@@ -1,0 +1,11 @@
+"""The kinds of background jobs, and the scope of the API token that may ask for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
+    {"seal": "publish", "export": "read", "train": "train", "fairness": "train", "shape": "read"}
+)
