@@ -13,7 +13,7 @@ from hushpoll_client.config import ClientConfig
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
-# Somebody is waiting at the terminal: one more try, then the message.
+# A person waits at the terminal: one more attempt, then the message.
 _INTERACTIVE = ClientConfig(
     attempts=2,
     connect_timeout=3.0,

@@ -40,7 +40,7 @@ def refuse_cookies(session: Session) -> None:
 class TimedSocket:
     """A connected socket, of TLS or not, on which no wait goes beyond the deadline.
 
-    It has what `http.client` and urllib3 use of a socket; the rest is the socket's own.
+    It has the methods of a socket that `http.client` and urllib3 use; the rest is passed on.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ class TimedSocket:
         self._own.settimeout(value)
 
     def allow(self) -> None:
-        """Let the next wait take what is left.
+        """Let the next wait take the time that is left.
 
         Raises
         ------
         TimeoutError
-            If nothing is.
+            If none is left.
         """
         remaining = left()
         if remaining <= 0:
@@ -84,12 +84,12 @@ class TimedSocket:
         self._own.sendall(data)
 
     def makefile(self, mode: Literal["rb"]) -> BufferedReader:
-        """Return what arrives as a file to read from."""
+        """Return a file that reads what the server sends."""
         return BufferedReader(_TimedReader(self, self._own.makefile(mode, buffering=0)))
 
 
 class _TimedReader(RawIOBase):
-    """Reads from a socket, each time for no longer than is left."""
+    """Reads from a socket; each read waits no longer than the time that is left."""
 
     def __init__(self, connection: TimedSocket, raw: socket.SocketIO) -> None:
         self._connection = connection
@@ -128,7 +128,7 @@ class _TimedTLSPool(HTTPSConnectionPool):
 
 
 class TimedAdapter(HTTPAdapter):
-    """What a session sends with, directly or through a proxy, within the deadlines."""
+    """The adapter of a session whose exchanges end at our deadlines, through a proxy or not."""
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         """Make the pools of direct connections."""
@@ -143,7 +143,7 @@ class TimedAdapter(HTTPAdapter):
 
 
 def mount_timed(session: Session) -> None:
-    """Let `session` keep to the deadlines, but for addresses that have an adapter of the caller's.
+    """Let `session` keep to the deadlines, except where the caller has set an adapter.
 
     Parameters
     ----------

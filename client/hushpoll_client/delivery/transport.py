@@ -1,6 +1,6 @@
-"""One HTTP exchange: request out, bounded answer in, faults named.
+"""One HTTP exchange with a server: a request, an answer of limited size, and its faults as errors.
 
-What a respondent's device sends is kept to the report itself: no cookies (a server could link
+A respondent's device sends the report and nothing else: no cookies (a server could link
 reports by them), no credentials from ``~/.netrc``, no redirects, no library version, no proxy for
 this machine's own address. Bodies are never logged.
 """
@@ -46,7 +46,7 @@ _NETWORK: Final = (
     *("encodings.ascii", "encodings.idna", "encodings.latin_1"),
     "hushpoll_client.delivery.connections",
 )
-# Requests takes no limit of 0; a deadline that is over is noticed at once all the same.
+# Requests accepts no limit of 0; a deadline that is over is noticed at once nevertheless.
 _SHORTEST_WAIT_SECONDS: Final = 0.001
 
 
@@ -71,7 +71,7 @@ class Answer:
             If it is not JSON; not retryable.
         """
         try:
-            # Neither what JSON does not have, nor a nesting that nothing here could walk.
+            # NaN and Infinity are no JSON; deep nesting is refused by the RecursionError.
             return json.loads(self.body, parse_constant=_refused)
         except (ValueError, RecursionError):
             raise TransportError(
@@ -162,7 +162,7 @@ class Transport:
         self._pacing = pacing or Pacing()
         self._authorization = None if token is None else f"Bearer {_checked_token(token)}"
         self._sessions = Sessions(session)
-        # Requests would send traffic for this machine through HTTP_PROXY, off this machine.
+        # Without this, Requests would send traffic for this machine through HTTP_PROXY.
         self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
 
     def __repr__(self) -> str:
@@ -274,7 +274,7 @@ class Transport:
                 data=body,
                 params=params,
                 headers=headers,
-                # Given even without a token, since Requests else looks into ~/.netrc.
+                # Without `auth`, Requests would look into ~/.netrc.
                 auth=self._authorize if token else _unauthorized,
                 timeout=(
                     max(_SHORTEST_WAIT_SECONDS, min(self._config.connect_timeout, left())),
@@ -367,7 +367,7 @@ def _failure(status: int, media_type: str, content: bytes) -> HushpollError:
 
 
 def _checked_token(token: str) -> str:
-    # The value stays out of the message: it is a secret.
+    # The message leaves the value out, since it is a secret.
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
         raise InvalidParameter(
             "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",

@@ -1,7 +1,7 @@
-"""The side of a `SurveyClient` that faces the host app: consent, answer, flush, ledger.
+"""The methods of a `SurveyClient` with ``storage``: consent, answer, flush, ledger.
 
-A caller's mistake raises. What the device, its disk or this package does wrong never does: it comes
-back as an `Outcome` or as False, is counted by reason and logged at WARNING. With
+A caller's mistake raises. A fault of the device, its disk or this package never does: the method
+returns an `Outcome` or False, and the fault is counted by reason and logged at WARNING. With
 ``ClientConfig.raise_faults`` it is raised, so that a test sees it.
 """
 
@@ -47,17 +47,17 @@ class Answering:
         return self._contained("reading the consent", device.consented, otherwise=False)
 
     def give_consent(self, statement: str | None = None) -> bool:
-        """Keep that the respondent agrees to this survey; call it only once they do.
+        """Store that the respondent agrees to this survey; call it only once they do.
 
         Parameters
         ----------
         statement : str or None
-            What they were shown. It is kept on the device, for them to read again.
+            The text that they were shown. The device keeps it, for them to read again.
 
         Returns
         -------
         bool
-            Whether it is kept. If not, `answer` will say why.
+            Whether the consent is stored. If not, `answer` will say why.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Answering:
 
     @discreet
     def answer(self, answers: Answers) -> Outcome:
-        """Randomise, keep, and have it sent in the background; waits for no network and no disk.
+        """Randomise and store, and send in the background; waits for no network and no disk.
 
         The survey must be at hand: shipped as ``published=``, or fetched earlier by `fetch`, which
         an app does that shows its questions. A version that was answered before is not randomised
@@ -150,7 +150,7 @@ class Answering:
         return Outcome("kept" if new else "known")
 
     def flush(self, seconds: float = 30.0) -> bool:
-        """Send now what this device keeps, of any survey; the call waits for it.
+        """Send the reports that wait on this device, of all surveys, before the call returns.
 
         Pauses that the client took by itself are cut short, those that a server asked for are not.
 
@@ -223,7 +223,7 @@ class Answering:
         try:
             return call()
         except Exception as error:
-            # Ours are written to be shown; of others, the type alone is.
+            # Only messages of this package's own errors are free of answers.
             detail = error if isinstance(error, HushpollError) else type(error).__name__
             warn("%s failed: %s", doing, detail)
             if self._config.raise_faults:

@@ -1,10 +1,11 @@
 """The file of a device: one SQLite database, mode 0600, shared by threads and processes.
 
-Two connections share the work. The quick one commits without waiting for the disk: what it wrote
-survives the end of the process, not a loss of power. The durable one waits after each commit until
-the log has reached the disk, with all that was committed before. So a report is stored quickly and
-claimed durably before its first byte is sent: what a loss of power can take back, nobody has seen.
-The wait is outside of SQLite's lock, where with ``synchronous=FULL`` it would hold up the host app.
+Two connections share the work. The quick one commits without waiting for the disk: its writes
+survive the end of the process, but not a loss of power. The durable one waits after each commit
+until the log has reached the disk, with all earlier commits. A report is stored quickly, and
+claimed durably before its first byte is sent: so a loss of power can only undo reports that nobody
+has seen. The wait is outside of SQLite's lock; with ``synchronous=FULL`` it would be inside, and
+hold up the host app.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hushpoll_client.threads import guard
 
 _FORMAT: Final = 2
 _BUSY_SECONDS: Final = 5.0
-# Of an accepted answer the report's id remains, not the report, in which clear answers are clear.
-# A tombstone is a withdrawn answer: of it, two digests and the epsilon remain.
+# An accepted answer keeps the report's id, not the report, which holds the clear answers. A withdrawn
+# answer is a tombstone: it keeps two digests and the epsilon.
 _ANSWERS: Final = """
 CREATE TABLE answers (
   digest TEXT PRIMARY KEY,
@@ -75,8 +76,8 @@ DROP TABLE old_answers;
 if sys.platform == "darwin":
     import fcntl
 
-# Closing a descriptor of a database drops all of this process's locks on it, so a file is created
-# while nobody else in here can be opening it.
+# To close any descriptor of a database drops all of this process's locks on it. So a file is created
+# while no other thread can open it.
 _creating = threading.Lock()
 
 
@@ -168,7 +169,7 @@ class Database:
         Raises
         ------
         StorageError
-            If the file cannot be written, or somebody keeps reading an old state of it.
+            If the file cannot be written, or another process keeps reading an old state of it.
         """
         with self._lock:
             try:
@@ -180,7 +181,7 @@ class Database:
             raise StorageError(f"another process is using {self.path}; try again")
 
     def open(self) -> None:
-        """Open the connection now, so that no transaction has to wait for that.
+        """Open the connection now, so that no transaction has to wait for it.
 
         Raises
         ------
@@ -205,7 +206,7 @@ class Database:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Start with a lock that nobody holds."""
+        """Start with a free lock."""
         self._lock = threading.RLock()
 
     def _close(self) -> None:
@@ -232,7 +233,8 @@ class Database:
             connection.execute("PRAGMA checkpoint_fullfsync=ON")
             connection.execute("PRAGMA secure_delete=ON")
             if not self._durable:
-                # Copying the log into the database waits for the disk: the durable side's work.
+                # The durable connection copies the log into the database, since that waits for the
+                # disk.
                 connection.execute("PRAGMA wal_autocheckpoint=0")
             _prepare(connection)
             if not self._durable:
@@ -252,8 +254,8 @@ def _create(path: Path) -> None:
 
 
 def _await_disk(path: Path) -> None:
-    # SQLite takes no locks on its log, so closing a descriptor of it drops none. Where there is no
-    # log any more, whoever emptied it has waited for the disk before.
+    # SQLite takes no locks on its log, so to close a descriptor of it drops none. If there is no log
+    # any more, the process that emptied it has waited for the disk.
     with suppress(FileNotFoundError):
         log = os.open(f"{path}-wal", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
         try:
@@ -266,7 +268,7 @@ def _await_disk(path: Path) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    # SQLite does not wait by itself for another process that is switching the same new file.
+    # SQLite does not wait while another process switches the same new file to this mode.
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -283,14 +285,14 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if _format(connection) == _FORMAT:
         return
     connection.execute("BEGIN IMMEDIATE")
-    found = _format(connection)
+    number = _format(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    statements = _SCHEMA if found == 0 and tables == 0 else _FROM_FORMAT_1 if found == 1 else None
+    statements = _SCHEMA if number == 0 and tables == 0 else _FROM_FORMAT_1 if number == 1 else None
     if statements is not None:
         for statement in statements.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version={_FORMAT}")
-    elif found != _FORMAT:
+    elif number != _FORMAT:
         raise sqlite3.DatabaseError(
             f"it is no device's file of format {_FORMAT}; give storage= another path, or update "
             "hushpoll"
@@ -299,8 +301,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _start_log(connection: sqlite3.Connection) -> None:
-    # The first commit to an empty log waits for the disk in any mode: better here than in an
-    # answer. Writing the same number again makes such a commit.
+    # The first commit to an empty log waits for the disk in any mode, and should not do so within an
+    # answer. To write the same number again makes such a commit.
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA user_version={_FORMAT}")
     connection.execute("COMMIT")

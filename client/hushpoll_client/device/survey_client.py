@@ -1,7 +1,7 @@
-"""One respondent of one survey: fetch and pin, preview, randomise once, send those bytes.
+"""`SurveyClient`: fetches and pins a survey, previews, randomises once, and sends those bytes.
 
-With ``storage``, all of it outlives the process: see `hushpoll_client.device.answering` for
-what a host app then calls.
+With ``storage`` a device's file keeps all of it; `hushpoll_client.device.answering` has the methods
+that a host app then calls.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SurveyClient(Answering):
         Session to send with; the caller closes it. By default an own one that accepts no cookies.
         The background uses its own in any case.
     pacing : Pacing or None
-        Source of time and jitter, for tests.
+        Clock, sleep and randomness of the retries, for tests.
 
     Raises
     ------
