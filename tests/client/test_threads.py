@@ -16,16 +16,10 @@ import pytest
 import hushpoll_client.threads
 from hushpoll_client import Ledger
 from hushpoll_client.threads import SendingThread
+from waiting import wait_until
 
 FORK_LOAD = Path(__file__).parent / "fork_load.py"
 ACCEPTED = {"status": "accepted"}
-
-
-def until(condition) -> None:
-    give_up = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.002)
 
 
 def number_of(seen) -> str:
@@ -167,7 +161,7 @@ def test_a_killed_sender_is_followed_by_the_next(server, steps, tmp_path):
 def threads():
     before = set(threading.enumerate())
     yield lambda: [one for one in threading.enumerate() if one not in before]
-    until(lambda: set(threading.enumerate()) <= before)
+    wait_until(lambda: set(threading.enumerate()) <= before)
 
 
 def test_the_thread_is_there_only_while_there_is_work(threads):
@@ -181,8 +175,8 @@ def test_the_thread_is_there_only_while_there_is_work(threads):
     assert threads() == []
     for expected in (3, 6):
         sender.wake()
-        until(lambda expected=expected: len(calls) == expected)
-        until(lambda: not threads())
+        wait_until(lambda expected=expected: len(calls) == expected)
+        wait_until(lambda: not threads())
     assert all(one.daemon for one in calls)
 
 
@@ -197,8 +191,8 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
     sender = SendingThread(step, exit_patience=1)
     for expected in (1, 2, 3):
         sender.wake()
-        until(lambda expected=expected: len(calls) >= expected)
-    until(lambda: not threads())
+        wait_until(lambda expected=expected: len(calls) >= expected)
+    wait_until(lambda: not threads())
 
 
 def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
@@ -227,7 +221,7 @@ def test_an_answer_does_not_wait_until_the_thread_runs(threads, monkeypatch):
     sender.wake()
     # Had this thread waited, it would have waited in vain.
     may_run.set()
-    until(lambda: calls == [1])
+    wait_until(lambda: calls == [1])
 
 
 def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, monkeypatch):
@@ -242,7 +236,7 @@ def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, mon
         sender.stop(60)
     assert calls == []
     sender.wake()
-    until(lambda: calls == [1])
+    wait_until(lambda: calls == [1])
 
 
 def test_many_threads_wake_one(threads):
@@ -278,11 +272,11 @@ def test_stopping_ends_a_pause_and_waking_starts_again(threads):
 
     sender = SendingThread(step, exit_patience=1)
     sender.wake()
-    until(lambda: calls)
+    wait_until(lambda: calls)
     sender.stop(60)
     assert threads() == []
     sender.wake()
-    until(lambda: len(calls) == 2)
+    wait_until(lambda: len(calls) == 2)
 
 
 def test_stopping_finishes_what_can_be_done_at_once(threads):

@@ -13,6 +13,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.ingest import group_commit
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.store.tables.reports import Arrival, Outcome
+from waiting import wait_until
 
 POISON = 0
 ACCEPTED = [Outcome.ACCEPTED]
@@ -217,10 +218,7 @@ def test_requests_do_not_wait_for_a_thread_that_died(make, disk, run, monkeypatc
     assert run(settled(commit, arrivals(1))) is None
     disk.failure = None
     assert commit.state.waiting == 0
-    deadline = time.monotonic() + 60
-    while not commit.state.died:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_until(lambda: commit.state.died)
     assert run(settled(commit, arrivals(1))) == ACCEPTED  # by a new thread
     assert not commit.state.died
 

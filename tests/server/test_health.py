@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from hushpoll_server.services.taking.readiness import Readiness
 from hushpoll_server.services.taking.writability import Writability
 from hushpoll_server.store import migrate
 from hushpoll_server.store.tables.reports import Arrival, Outcome
+from waiting import wait_until
 
 REPORT = Arrival(1, bytes(16), b"record")
 
@@ -94,10 +94,7 @@ class Harness:
         return [one.code for one in self.readiness.reasons()]
 
     def wait_for(self, *codes):
-        deadline = time.monotonic() + 60
-        while self.codes() != list(codes):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda: self.codes() == list(codes))
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from hushpoll_server.store.tables.reports import Batch, Outcome
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 from postgres_files import stored_rows
+from waiting import wait_until
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
@@ -34,10 +35,7 @@ def test_a_server_that_would_not_be_durable_is_refused(database_url, postgres, s
     def configure(statement, expected):
         postgres.run(statement)
         postgres.run("SELECT pg_reload_conf()")
-        deadline = time.monotonic() + 60
-        while postgres.run(f"SHOW {setting}") != [(expected,)]:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: postgres.run(f"SHOW {setting}") == [(expected,)])
 
     configure(f"ALTER SYSTEM SET {setting} = off", "off")
     try:
@@ -229,10 +227,7 @@ def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
             "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
-        deadline = time.monotonic() + 60
-        while connection.execute(sessions).fetchone() != (0,):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: connection.execute(sessions).fetchone() == (0,))
         read = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sealed_ids'"
         ((rows,),) = connection.execute(read).fetchall()
     # The ids fill about 200 rows. A plan that reads them all does so for each of 1,000 ids.

@@ -17,6 +17,7 @@ from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.wire import reports as wire
+from waiting import wait_until
 
 WORKER = [sys.executable, "-c", "from hushpoll_server.cli.worker import worker; worker()"]
 VERSION = "/api/v1/surveys/work/versions/1"
@@ -57,13 +58,6 @@ def site(make_site):
     return make_site(clock=SystemClock(), JOB_MAX_TREES=1_000_000)
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def add(site, kind, body=None):
     answer = site.post(f"{VERSION}/jobs/{kind}", json=body or {})
     assert answer.status_code == 202, answer.json
@@ -89,7 +83,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
     job = add(site, "train", LONG)
     # Not longer, since the second waits for it to run out.
     first = worker("--job-lease-seconds", "3")
-    wait_for(lambda: look(site, job)["state"] == "running")
+    wait_until(lambda: look(site, job)["state"] == "running")
     first.send_signal(signal.SIGKILL)
     first.wait(60)
     assert (look(site, job)["state"], look(site, job)["attempt"]) == ("running", 1)
@@ -99,7 +93,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
             "UPDATE jobs SET kind = 'export', parameters = '{\"format\": \"records\"}'"
         )
     worker()
-    wait_for(lambda: look(site, job)["state"] == "done")
+    wait_until(lambda: look(site, job)["state"] == "done")
     assert look(site, job)["attempt"] == 2
     _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in reports)
@@ -113,7 +107,7 @@ def test_sigterm_ends_a_worker_soon_and_leaves_its_job_to_others(site, worker, m
     filled(site, make_report)
     long = add(site, "train", LONG)
     process = worker()
-    wait_for(lambda: look(site, long)["state"] == "running")
+    wait_until(lambda: look(site, long)["state"] == "running")
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
     assert (look(site, long)["state"], look(site, long)["attempt"]) == ("queued", 0)
@@ -124,7 +118,7 @@ def test_several_workers_share_the_jobs_and_run_each_once(site, worker, make_rep
     for _ in range(2):
         worker("--job-threads", "3")
     jobs = [add(site, "export") for _ in range(12)]
-    wait_for(lambda: all(look(site, job)["state"] == "done" for job in jobs))
+    wait_until(lambda: all(look(site, job)["state"] == "done" for job in jobs))
     assert {look(site, job)["attempt"] for job in jobs} == {1}
     for job in jobs:
         _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
@@ -144,7 +138,7 @@ def test_workers_seal_what_a_server_leaves_to_them_exactly_once(make_site, worke
     for _ in range(10):
         everything += site.fill(published, 60)
         time.sleep(0.1)
-    wait_for(lambda: site.counts(published)["sealed"] == 600)
+    wait_until(lambda: site.counts(published)["sealed"] == 600)
     _, records = wire.read_records(site.get(f"{VERSION}/records").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in everything)
     assert site.get(f"{VERSION}/estimates").json["n"] == 600
@@ -223,20 +217,20 @@ def test_a_cancelled_job_and_one_whose_time_is_over_leave_the_worker_to_the_next
     filled(site, make_report)
     process = worker("--job-seconds", "15")
     job = add(site, "train", LONG)
-    wait_for(lambda: look(site, job)["state"] == "running" and processes_of(process))
+    wait_until(lambda: look(site, job)["state"] == "running" and processes_of(process))
     (computing,) = processes_of(process)
     answer = site.post(f"/api/v1/jobs/{job}/cancel")
     assert (answer.status_code, answer.json["state"]) == (200, "cancelled")
-    wait_for(lambda: not computing.is_running())
+    wait_until(lambda: not computing.is_running())
     late = add(site, "train", LONG)
-    wait_for(lambda: look(site, late)["state"] == "failed")
+    wait_until(lambda: look(site, late)["state"] == "failed")
     assert look(site, late)["error"] == {
         "code": "job-timed-out",
         "detail": "it was ended after 15 s",
     }
-    wait_for(lambda: processes_of(process) == [])
+    wait_until(lambda: processes_of(process) == [])
     export = add(site, "export")
-    wait_for(lambda: look(site, export)["state"] == "done")
+    wait_until(lambda: look(site, export)["state"] == "done")
     assert look(site, job)["state"] == "cancelled"
 
 
@@ -245,8 +239,8 @@ def test_no_computing_process_outlives_a_killed_worker(site, worker, make_report
     filled(site, make_report)
     process = worker()
     job = add(site, "train", LONG)
-    wait_for(lambda: look(site, job)["state"] == "running" and processes_of(process))
+    wait_until(lambda: look(site, job)["state"] == "running" and processes_of(process))
     (computing,) = processes_of(process)
     process.send_signal(signal.SIGKILL)
     process.wait(60)
-    wait_for(lambda: not computing.is_running() or computing.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not computing.is_running() or computing.status() == psutil.STATUS_ZOMBIE)

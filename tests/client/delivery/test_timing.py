@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -23,6 +23,7 @@ from hushpoll_client.delivery.connections import TimedAdapter
 from hushpoll_client.delivery.timing import Pacing, with_retries
 from hushpoll_client.delivery.transport import Sessions, Transport
 from hushpoll_protocols.errors import TransportError
+from waiting import wait_until
 
 PARTS = ["status line", "headers", "body"]
 # What a busy machine may add; less than every limit that a client has by default, so that a test
@@ -37,13 +38,6 @@ def lasting(least: float, most: float) -> Iterator[None]:
     yield
     seconds = time.monotonic() - began
     assert least <= seconds <= most + GRACE, f"{seconds:.1f} s"
-
-
-def until(condition: Callable[[], object]) -> None:
-    give_up = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 @pytest.fixture(params=PARTS)
@@ -69,7 +63,7 @@ def test_flush_and_close_return_at_their_deadlines_and_the_report_is_kept(
     assert dripping.connections == 1
     # Now the background sends, and closing the client gives it `exit_patience` seconds.
     client.answer(answers)
-    until(lambda: dripping.connections == 2)
+    wait_until(lambda: dripping.connections == 2)
     with lasting(0, 0.5):
         client.close()
     assert client.losses == {}
@@ -90,7 +84,7 @@ def test_flush_returns_at_its_deadline_while_the_background_is_sending(
         )
         client.give_consent()
         assert client.answer(answers).status == "kept"
-        until(lambda: server.connections)
+        wait_until(lambda: server.connections)
         with lasting(0.4, 0.5):
             assert client.flush(0.5) is False
         with lasting(0, 0.2):
@@ -125,7 +119,7 @@ def test_an_exchange_over_tls_ends_at_its_deadline(part, published, tmp_path, mo
     ):
         client.fetch()
     assert caught.value.retryable
-    until(lambda: server.connections == 1)
+    wait_until(lambda: server.connections == 1)
 
 
 def test_a_call_ends_after_its_patience_and_one_exchange(published):

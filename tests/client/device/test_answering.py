@@ -8,13 +8,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import traceback
 
 import pytest
 
 from hushpoll_client import ClientConfig, InvalidParameter, StorageError, SurveyClient
 from hushpoll_client.device import database
+from waiting import wait_until
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -37,20 +37,13 @@ def make(server, tmp_path, published):
         one.close()
 
 
-def until(condition) -> None:
-    give_up = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.005)
-
-
 def test_an_answer_is_sent_in_the_background(make, server, steps, answers):
     server.play(steps.respond(201, ACCEPTED))
     client = make()
     outcome = client.answer(answers)
     assert (outcome.status, outcome.reason, outcome.error) == ("kept", None, None)
     assert outcome.stands
-    until(lambda: client.ledger.entries()[0].state == "accepted")
+    wait_until(lambda: client.ledger.entries()[0].state == "accepted")
     assert [seen.body for seen in server.seen] == [client.report.to_json().encode()]
     assert client.answer(answers).status == "known"
 
@@ -154,7 +147,7 @@ def test_a_fault_in_the_background_is_seen_by_tests(make, server, steps, answers
     monkeypatch.setattr(client._device._delivery, "carry", broken)
     monkeypatch.setattr(quiet._device._delivery, "carry", broken)
     client.answer(answers)
-    until(lambda: client._device.thread._fault is not None)
+    wait_until(lambda: client._device.thread._fault is not None)
     with pytest.raises(RuntimeError, match="background"):
         client.flush()
     assert quiet.flush(0) is False
@@ -279,5 +272,5 @@ def test_answering_waits_neither_for_the_network_nor_for_the_disk(make, answers,
     monkeypatch.setattr(socket.socket, "connect", watched(socket.socket.connect, "network"))
     monkeypatch.setattr(database, "_await_disk", watched(database._await_disk, "disk"))
     assert client.answer(answers).status == "kept"
-    until(lambda: all(seen.values()))
+    wait_until(lambda: all(seen.values()))
     assert threading.current_thread() not in seen["network"] | seen["disk"]
