@@ -1,68 +1,62 @@
 """Training on randomised answers, and measuring what it costs in utility and fairness.
 
-Collected records become indicator features (:class:`Features`), LightGBM is fitted to them
+Collected records become features (:class:`Features`), a learner is fitted to them
 (:func:`fit_records`), and rows in clear test it (:func:`evaluate`), beside the NonDP baseline.
 """
 
-from hushpoll_protocols.errors import MissingExtra
-
-try:
-    import lightgbm
-    import pandas
-    import sklearn
-except ImportError as error:
-    raise MissingExtra("train", "training") from error
-except OSError as error:
-    # The smallest systems lack what LightGBM's threads are made of; its wheel does not bring it.
-    if "libgomp" not in str(error):
-        raise
-    raise MissingExtra("train", "training", library=("libgomp.so.1", "libgomp1")) from error
-
+import hushpoll_training.learners.installed  # noqa: F401  it must come before what it checks for
 from hushpoll_training.audits.crossfit import cross_fit
 from hushpoll_training.audits.external import external_predictions
 from hushpoll_training.audits.records_fairness import RecordsFairness, fairness_of_records
 from hushpoll_training.data.coded import describe_codes, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.encoding import priors_for
-from hushpoll_training.encodings.features import Features
+from hushpoll_training.encodings.encoding import Encoding, Features
 from hushpoll_training.encodings.record_encoder import RecordEncoder
+from hushpoll_training.encodings.registry import ENCODINGS, create_encoding
 from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, evaluate
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
 from hushpoll_training.learners.classifier import LDPClassifier
-from hushpoll_training.learners.parameters import PARAMETERS, check_parameters
+from hushpoll_training.learners.learner import FitOptions, Learner, PrivacyClaim
+from hushpoll_training.learners.registry import LEARNERS, create_learner
 from hushpoll_training.models.model import Model, fit_clear, fit_records
 from hushpoll_training.models.prediction import Predictions, predict_rows
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
 from hushpoll_training.runs.cell import Cell, baseline_cell, cell
 from hushpoll_training.runs.collected import train_collected
-from hushpoll_training.runs.outcome import Outcome
 from hushpoll_training.runs.record import run_record
 from hushpoll_training.runs.simulation import override, train_simulated
-
-del lightgbm, pandas, sklearn
+from hushpoll_training.runs.training_run import TrainingRun
 
 __all__ = [
+    "ENCODINGS",
     "FAIRNESS",
     "GROUP_RATES",
+    "LEARNERS",
     "METRICS",
-    "PARAMETERS",
     "UTILITY",
     "Cell",
+    "Encoding",
     "Evaluation",
     "Features",
+    "FitOptions",
     "LDPClassifier",
+    "Learner",
     "Metric",
     "Model",
-    "Outcome",
     "Predictions",
+    "PrivacyClaim",
+    "Recipe",
     "RecordEncoder",
     "RecordsFairness",
     "Target",
+    "TrainingRun",
     "baseline_cell",
     "cell",
-    "check_parameters",
+    "create_encoding",
+    "create_learner",
     "cross_fit",
     "cross_validate",
     "describe_codes",
@@ -75,7 +69,6 @@ __all__ = [
     "measure",
     "override",
     "predict_rows",
-    "priors_for",
     "read_codes",
     "read_rows",
     "run_record",

@@ -15,7 +15,7 @@ from benchmarks.harness import Figure, against, announced
 from benchmarks.paper import PARAMETERS, STANDARD_ERRORS, publish
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.coded import read_codes
-from hushpoll_training.encodings.features import Features
+from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
@@ -30,7 +30,9 @@ from hushpoll_training.experiments.results.summaries import (
     read_summaries,
 )
 from hushpoll_training.experiments.worker import Setup
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Codes, take
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import cell, perturbation, split_rows
 
 OVERHEAD = 1.15
@@ -64,12 +66,13 @@ def overhead(data: Path) -> list[Figure]:
 def _in_turns(codes: Codes, protocol: str) -> list[tuple[float, float]]:
     published = publish(codes, protocol, "uniform")
     train, test = split_rows(published, codes, 0)
-    features = Features.of(published)
+    features = one_hot_features(published)
     records = encode_many(published, take(codes, train), perturbation(published, 0))
     inside = features.from_records(records)
     outside = features.from_codes(take(codes, test))
     label = codes["income"][train]
-    cell(published, codes, 0, {"n_estimators": 2})  # compiled before it is timed
+    # compiled before it is timed
+    cell(published, codes, Recipe.of({"n_estimators": 2}), FitOptions())
 
     def alone() -> None:
         model = LGBMClassifier(
@@ -79,7 +82,7 @@ def _in_turns(codes: Codes, protocol: str) -> list[tuple[float, float]]:
         model.predict(outside)
 
     def whole() -> None:
-        cell(published, codes, 0, PARAMETERS)
+        cell(published, codes, Recipe.of(PARAMETERS), FitOptions())
 
     with announced(f"a cell of Adult and LightGBM alone, {protocol}, one thread"):
         return [(_processor(whole), _processor(alone)) for _ in range(REPEATS)]

@@ -23,8 +23,10 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
     from hushpoll_shared.wire.batch import encode_many
     from hushpoll_training.evaluation.evaluation import evaluate
     from hushpoll_training.learners.cluster import connected
-    from hushpoll_training.learners.cluster_learner import fit_parquet
+    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.models.cluster_fit import fit_parquet
     from hushpoll_training.models.model import fit_records
+    from hushpoll_training.models.recipe import Recipe
 
     codes = load_codes(data / "adult_26k.csv")
     published = resolve(codes, protocol="OUE", split="uniform")
@@ -41,7 +43,10 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
 
     with announced(f"{seeds} models of Adult in one process, OUE, epsilon 4, uniform split"):
         here = np.array(
-            [measured(fit_records(published, records, PARAMETERS, seed=s)) for s in range(seeds)]
+            [
+                measured(fit_records(published, records, Recipe.of(PARAMETERS), FitOptions(s)))
+                for s in range(seeds)
+            ]
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adult.parquet"
@@ -60,7 +65,11 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
             found = ParquetRecords.of([path])
             there = np.array(
                 [
-                    measured(fit_parquet(found, PARAMETERS, client=client, seed=100 + s))
+                    measured(
+                        fit_parquet(
+                            found, Recipe.of(PARAMETERS), FitOptions(100 + s), client=client
+                        )
+                    )
                     for s in range(seeds)
                 ]
             )

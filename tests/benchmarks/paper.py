@@ -16,6 +16,8 @@ import pandas as pd
 from benchmarks.harness import Figure, announced
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.coded import describe_codes, read_codes
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import baseline_cell, cell
 
 Codes = Mapping[str, npt.NDArray[np.int64]]
@@ -77,9 +79,13 @@ def run(data: Path, protocol: str, split: str, seed: int) -> dict[str, float]:
     """Run one seed of one cell, or of the baseline (``NonDP``, ``none``), with one thread."""
     codes = read_codes(data / "adult_26k.csv")
     if protocol == "NonDP":
-        found = baseline_cell(publish(codes, "GRR", "uniform"), codes, seed, PARAMETERS)
+        found = baseline_cell(
+            publish(codes, "GRR", "uniform"), codes, Recipe.of(PARAMETERS), FitOptions(seed)
+        )
     else:
-        found = cell(publish(codes, protocol, split), codes, seed, PARAMETERS)
+        found = cell(
+            publish(codes, protocol, split), codes, Recipe.of(PARAMETERS), FitOptions(seed)
+        )
     return {name: found.evaluation.metrics[name].number() for name in METRICS}
 
 

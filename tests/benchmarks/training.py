@@ -71,12 +71,14 @@ def write(path: Path, data: Path, rows: int) -> None:
 
 def measure(path: Path, encoding: str) -> dict[str, float]:
     """Train as ``hushpoll train --records`` does."""
-    from hushpoll_training import train_collected
+    from hushpoll_training import FitOptions, Recipe, train_collected
     from hushpoll_training.data.inputs import read_collected
 
     survey, records = read_collected(path)
     start = time.perf_counter()
-    outcome = train_collected(survey, records, {"n_estimators": TREES}, seed=0, encoding=encoding)
+    outcome = train_collected(
+        survey, records, Recipe.of({"n_estimators": TREES}, encoding=encoding), FitOptions()
+    )
     return {
         "rows": outcome.model.rows,
         "columns": len(outcome.model.features.names),

@@ -34,15 +34,16 @@ from hushpoll_shared import Manifest, Published, pack_records_header
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.reports import ID_SIZE, REPORTS_HEADER_SIZE
 from hushpoll_training import (
-    Features,
     baseline_cell,
     cell,
+    create_encoding,
     cross_fit,
     describe_codes,
     load_model,
-    priors_for,
     read_codes,
 )
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 
 __all__ = [
     "PROTOCOLS",
@@ -214,14 +215,12 @@ def records_groups_audit(
 
 def priors(survey: Published, records: Records, method: str) -> Mapping[str, tuple[float, ...]]:
     """Return the priors of the posterior encoding."""
-    found = priors_for(survey, records, "posterior", method)
-    assert found is not None
-    return found
+    return create_encoding("posterior", prior=method).fit(survey, records).priors
 
 
 def features(survey: Published, records: Records, encoding: str) -> npt.NDArray[np.float32]:
     """Return the features of records, float32[n, m]."""
-    made = Features.of(survey, priors_for(survey, records, encoding)).from_records(records)
+    made = create_encoding(encoding).fit(survey, records).from_records(records)
     return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
 
 
@@ -229,7 +228,7 @@ def cross_fitted(
     survey: Published, records: Records, parameters: Mapping[str, Any], encoding: str
 ) -> Any:
     """Return predictions of records by models that never saw them."""
-    return cross_fit(survey, records, parameters, seed=3, encoding=encoding)
+    return cross_fit(survey, records, Recipe.of(parameters, encoding=encoding), FitOptions(3))
 
 
 def code_table(path: Path, ignored: tuple[str, ...]) -> Codes:
@@ -265,9 +264,13 @@ def cell_of_codes(
     survey: Published, codes: Codes, parameters: Mapping[str, Any], *, seed: int, clear: bool
 ) -> tuple[dict[str, Any], Floats, str]:
     """Run one cell; return its metrics, the scores of all rows, and the text of its trees."""
-    run = (baseline_cell if clear else cell)(survey, codes, seed, parameters)
+    run = (baseline_cell if clear else cell)(survey, codes, Recipe.of(parameters), FitOptions(seed))
     scored = run.model.scores(codes)
-    return run.evaluation.to_json(), scored, trees_of_text(run.model.booster.model_to_string())
+    return (
+        run.evaluation.to_json(),
+        scored,
+        trees_of_text(run.model.fitted.booster.model_to_string()),
+    )
 
 
 def saved_scores(directory: Path, codes: Codes) -> Floats:

@@ -7,6 +7,8 @@ import pytest
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared.wire import reports as wire
 from hushpoll_training import fairness_of_records
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 
 VERSION = "/api/v1/surveys/work/versions/1"
 
@@ -23,7 +25,7 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
     blocks = site.services.segments.blocks(1, published.layout.record_size)
     (records,) = blocks
     expected = fairness_of_records(
-        published, records, seed=3, folds=2, parameters={"n_estimators": 3}
+        published, records, Recipe.of({"n_estimators": 3}), FitOptions(3), folds=2
     )
     assert found == json.loads(json.dumps(expected.to_dict()))
     assert found["n"] == 120

@@ -111,7 +111,7 @@ def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path, enc
     with zipfile.ZipFile(io.BytesIO(fetch(site, job).data)) as archive:
         archive.extractall(tmp_path)
     model = load_model(tmp_path)
-    assert (model.published, model.features.encoding) == (published, encoding)
+    assert (model.published, model.features.encoding.name) == (published, encoding)
     assert published.digest in (tmp_path / "card.json").read_text()
     assert (tmp_path / "card.html").is_file()
 

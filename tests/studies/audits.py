@@ -22,8 +22,10 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.data.coded import describe_codes, read_codes
 from hushpoll_training.data.target import THRESHOLD
-from hushpoll_training.encodings.features import Features
-from hushpoll_training.learners.lightgbm_learner import fit, scores
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.registry import create_learner
+from hushpoll_training.models.model import design
 from studies import items as rules
 from studies.fairness_coverage import Coverage, coverage
 
@@ -81,19 +83,14 @@ def fit_population(path: Path, target: str, protected: str) -> npt.NDArray[np.fl
         split="uniform",
         epsilon="1",
     ).resolve()
-    everything = Features.of(published)
-    kept = [
-        column
-        for column, name in enumerate(everything.names)
-        if not name.startswith(f"{protected}=")
-    ]
-    rows = everything.from_codes(codes)[:, kept]
+    features = one_hot_features(published).without(protected)
+    rows = features.from_codes(codes)
     label = codes[target]
     order = np.random.default_rng(SEED).permutation(len(label))
     fitted, asked = np.array_split(order, 2)
-    names = [everything.safe_names[column] for column in kept]
-    model = fit(rows[fitted], label[fitted], names, {}, seed=0)
-    predicted = (scores(model, rows[asked]) > THRESHOLD).astype(np.int64)
+    training = design(features, rows[fitted], label[fitted])
+    model = create_learner().fit(training, FitOptions())
+    predicted = (model.scores(rows[asked]) > THRESHOLD).astype(np.int64)
     people = np.zeros((2, 2, 2))
     np.add.at(people, (codes[protected][asked], label[asked], predicted), 1.0)
     return people

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.lightgbm_learner import fit
+from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM, safe_names
+from hushpoll_training.learners.lightgbm_text import UnsoundText, check_text
+from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text
 from hushpoll_training.models.model import fit_records
-from hushpoll_training.models.model_text import UnsoundText, check_text
-from hushpoll_training.models.model_trial import TrialFailed, try_text
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
 
 ROWS = 40
@@ -42,7 +44,9 @@ def saved(tmp_path_factory, survey, people, perturbed, write_rows):
     folder = tmp_path_factory.mktemp("altered")
     published = survey(epsilon="4", protocol="OUE")
     records = perturbed(published, people(3000))
-    model = fit_records(published, records, {"n_estimators": 8, "num_leaves": 7}, seed=1)
+    model = fit_records(
+        published, records, Recipe.of({"n_estimators": 8, "num_leaves": 7}), FitOptions(1)
+    )
     save_model(model, folder / "model", {"kind": "training run"})
     write_rows(folder / "rows.csv", published, people(ROWS, seed=6), without=("income",))
     return folder
@@ -134,7 +138,7 @@ def write_trees(folder, text):
     trees = text.encode("latin-1")
     (folder / "model.txt").write_bytes(trees)
     meaning = json.loads((folder / "model.json").read_text())
-    meaning["trees"]["sha256"] = hashlib.sha256(trees).hexdigest()
+    meaning["files"]["model.txt"] = hashlib.sha256(trees).hexdigest()
     (folder / "model.json").write_text(json.dumps(meaning))
 
 
@@ -191,7 +195,7 @@ def sized(text):
 )
 def test_a_structure_that_hushpoll_does_not_write_is_refused(saved, name, value, words):
     text = (saved / "model" / "model.txt").read_text()
-    columns = load_model(saved / "model").features.safe_names
+    columns = safe_names(load_model(saved / "model").features.names)
     assert f"\n{name}=" in text
     altered = lines_changed(text, **{name: value})
     with pytest.raises(UnsoundText, match=words):
@@ -214,9 +218,9 @@ def test_every_model_that_the_learner_makes_is_sound(parameters):
     rows = rng.random((900, 3))
     rows[:, 2] = 1.0
     label = (rows[:, 0] + 0.3 * rng.random(900) > 0.6).astype(np.int64)
-    names = ["f0_a", "f1_b", "f2_c"]
-    text = fit(rows, label, names, parameters, seed=2).model_to_string()
-    check_text(text, names)
+    names = ("a", "b", "c")
+    trees = LightGBM(parameters).fit(Design(rows, label, names), FitOptions(2))
+    check_text(trees.save()["model.txt"].decode(), safe_names(names))
 
 
 def test_a_trial_that_dies_is_an_error_that_names_the_signal(saved, monkeypatch):
@@ -231,7 +235,7 @@ def test_a_trial_that_dies_is_an_error_that_names_the_signal(saved, monkeypatch)
         try_text("tree\n")
     assert lightgbm.Booster(model_str=text).num_trees() == 8
     monkeypatch.setattr(
-        "hushpoll_training.models.saved.try_text",
+        "hushpoll_training.learners.lightgbm.try_text",
         lambda text: (_ for _ in ()).throw(TrialFailed("ends the process that reads it (SIGSEGV)")),
     )
     with pytest.raises(InvalidParameter, match=r"model\.txt ends the process.*train the model"):

@@ -8,6 +8,8 @@ from hushpoll_training.audits import crossfit
 from hushpoll_training.audits.audit_inputs import AuditInputs
 from hushpoll_training.audits.crossfit import cross_fit
 from hushpoll_training.data.target import Target
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 
 SIZES = [40, pytest.param(400, marks=pytest.mark.slow)]
 RESPONDENTS = 6000
@@ -33,7 +35,12 @@ def test_intervals_cover_the_average_models_fairness(
         models.clear()
         codes = people(RESPONDENTS, 10_000 + number)
         records = perturbed(published, codes, seed=[5, number])
-        made = cross_fit(published, records, {"n_estimators": 30, "num_leaves": 15}, seed=number)
+        made = cross_fit(
+            published,
+            records,
+            Recipe.of({"n_estimators": 30, "num_leaves": 15}),
+            FitOptions(number),
+        )
         found = audit(published, records, made, outlook=False)
         chosen = np.mean([inputs.predict(model, target, rows) for model in models], axis=0)
         right = np.where(income == 1, chosen, 1 - chosen)

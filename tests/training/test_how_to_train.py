@@ -37,7 +37,7 @@ def test_the_snippet_trains_and_saves(page, survey, people, perturbed, write_rec
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "gender=Female" in done.stdout
-    assert load_model(tmp_path / "run").features.encoding == "posterior"
+    assert load_model(tmp_path / "run").features.encoding.name == "posterior"
 
 
 def test_every_option_shown_exists(page):

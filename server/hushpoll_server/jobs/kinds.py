@@ -77,29 +77,28 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     it takes the scope `read`.
     """
     try:
-        from hushpoll_training.learners.parameters import check_parameters
+        from hushpoll_training.learners.learner import FitOptions
+        from hushpoll_training.models.recipe import Recipe
         from hushpoll_training.models.saved import save_model
         from hushpoll_training.reports.card import model_card
         from hushpoll_training.runs.collected import train_collected
         from hushpoll_training.runs.record import run_record
     except ImportError as error:
         raise MissingExtra("train", "a training job") from error
-    learner = check_parameters(parameters.get("parameters", {}))
+    recipe = Recipe.of(
+        parameters.get("parameters"), encoding=parameters.get("encoding", "indicator")
+    )
     release = parts.analysis.release(row)
     published = parts.surveys.published(row)
     with parts.analysis.scanning(row, release) as blocks:
         records = np.concatenate(list(blocks))
-    outcome = train_collected(
-        published,
-        records,
-        learner,
-        seed=int(parameters.get("seed", 0)),
-        encoding=parameters.get("encoding", "indicator"),
+    trained = train_collected(
+        published, records, recipe, FitOptions(int(parameters.get("seed", 0)))
     )
-    run = run_record(outcome, learner, {})
+    run = run_record(trained, {})
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
-        save_model(outcome.model, directory, run, card=model_card(run))
+        save_model(trained.model, directory, run, card=model_card(run))
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(directory.iterdir()):
@@ -118,13 +117,18 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
     """
     try:
         from hushpoll_training.audits.records_fairness import fairness_of_records
+        from hushpoll_training.learners.learner import FitOptions
+        from hushpoll_training.models.recipe import Recipe
     except ImportError as error:
         raise MissingExtra("train", "a fairness job") from error
     release = parts.analysis.release(row)
     published = parts.surveys.published(row)
     with parts.analysis.scanning(row, release) as blocks:
         records = np.concatenate(list(blocks))
-    found = fairness_of_records(published, records, **parameters)
+    others = dict(parameters)
+    recipe = Recipe.of(others.pop("parameters", {}), encoding=others.pop("encoding", "indicator"))
+    options = FitOptions(int(others.pop("seed", 0)))
+    found = fairness_of_records(published, records, recipe, options, **others)
     return _json("fairness", row, found.to_dict())
 
 

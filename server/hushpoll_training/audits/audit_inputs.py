@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import lightgbm
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack
@@ -21,8 +20,9 @@ from hushpoll_analysis.auditing.predictions import protected_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
-from hushpoll_training.encodings.features import Features
-from hushpoll_training.learners.lightgbm_learner import scores
+from hushpoll_training.encodings.encoding import Features
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learners.learner import Fitted
 
 ProtectedInput = Literal["dropped", "each-value"]
 """What a model gets of the protected attribute: nothing, or each of its values in turn."""
@@ -73,7 +73,7 @@ class AuditInputs:
                 field="protected_input",
             )
         attribute, groups = protected_of(published), published.protected
-        features = features or Features.of(published)
+        features = features or one_hot_features(published)
         if protected_input == "each-value" and groups is not None:
             members = (*groups.privileged, *groups.unprivileged)
             return cls(features, tuple(attribute.domain.index(one) for one in members))
@@ -88,7 +88,7 @@ class AuditInputs:
 
     def predict(
         self,
-        booster: lightgbm.Booster,
+        fitted: Fitted,
         target: Target,
         rows: csr_matrix,
         *,
@@ -98,10 +98,10 @@ class AuditInputs:
 
         Parameters
         ----------
-        booster : lightgbm.Booster
-            The trees.
+        fitted : Fitted
+            What a learner has learned.
         target : Target
-            What turns their scores into chances of the truth.
+            What turns its scores into chances of the truth.
         rows : csr_matrix[n, columns of `features`]
             Encoded records.
         threads : int
@@ -114,7 +114,7 @@ class AuditInputs:
         """
 
         def positive(table: csr_matrix) -> npt.NDArray[np.int8]:
-            chance = target.correct(scores(booster, table, threads=threads))
+            chance = target.correct(fitted.scores(table, threads=threads))
             return (chance > THRESHOLD).astype(np.int8)
 
         if not self.values:
@@ -128,17 +128,13 @@ class AuditInputs:
 
     def _substitution(self, rows: csr_matrix) -> Callable[[int], csr_matrix]:
         """Return what puts a value in place of every row's record of the protected attribute."""
-        attribute = protected_of(self.features.published)
-        sizes = [self.features.published.attribute(name).k for name in self.features.attributes]
-        start = sum(sizes[: self.features.attributes.index(attribute.name)])
-        before, after = rows[:, :start], rows[:, start + attribute.k :]
-        n = rows.shape[0]
+        name = protected_of(self.features.published).name
+        place = self.features.columns_of(name)
+        before, after = rows[:, : place.start], rows[:, place.stop :]
 
         def at(value: int) -> csr_matrix:
-            ones = np.ones(n, dtype=np.float32)
-            own = csr_matrix(
-                (ones, (np.arange(n), np.full(n, value))), shape=(n, attribute.k), dtype=np.float32
-            )
+            codes = np.full(rows.shape[0], value, dtype=np.int64)
+            own = csr_matrix(self.features.encode_clear(name, codes), dtype=np.float32)
             return hstack([before, own, after], format="csr", dtype=np.float32)
 
         return at

@@ -12,9 +12,7 @@ a little of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +23,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.audit_inputs import AuditInputs
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.encoding import check_encoding, priors_for
-from hushpoll_training.learners.lightgbm_learner import check_seed, fit
-from hushpoll_training.learners.parameters import check_parameters
-from hushpoll_training.models.model import OnRound, reported_labels
+from hushpoll_training.learners.learner import FitOptions, check_seed
+from hushpoll_training.models.model import design, reported_labels
+from hushpoll_training.models.recipe import Recipe
 
 FOLDS = 5
 
@@ -39,14 +36,11 @@ _DEALING = 0x666F6C64
 def cross_fit(
     published: Published,
     records: npt.NDArray[np.uint8],
-    parameters: Mapping[str, Any],
+    recipe: Recipe,
+    options: FitOptions,
     *,
-    seed: int,
     folds: int = FOLDS,
     protected_input: str = "dropped",
-    threads: int = 1,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
 ) -> AuditPredictions:
     """Predict every record by a model of the other folds.
 
@@ -56,19 +50,15 @@ def cross_fit(
         The survey that the records belong to.
     records : uint8[n, L]
         Well-formed records.
-    parameters, threads
-        See :func:`hushpoll_training.learners.lightgbm_learner.fit`.
-    seed : int
-        In [0, 2^31); deals the folds, and is the learner's in each of them.
+    recipe : Recipe
+        Learner and encoding. A prior is estimated from each model's own training records, so that
+        it knows nothing of the audited ones either.
+    options : FitOptions
+        The seed deals the folds, and is the learner's in each of them. Progress is over all folds.
     folds : int
         In [2, n].
     protected_input : {"dropped", "each-value"}
         See :mod:`hushpoll_training.audits.audit_inputs`.
-    on_round : callable, optional
-        Called with (boosting rounds done, rounds in all), over all folds.
-    encoding : {"indicator", "posterior"}
-        How records become features; the posterior's prior is estimated from each model's own
-        training records, so that it knows nothing of the audited ones either.
 
     Raises
     ------
@@ -81,39 +71,29 @@ def cross_fit(
     check_records(published, records)
     target = Target.of(published)
     inputs = AuditInputs.of(published, protected_input)
-    fold = deal(len(records), folds, seed)
+    fold = deal(len(records), folds, options.seed)
     label, answered = reported_labels(published, records)
-    check_encoding(encoding)
-    rows = inputs.features.from_records(records) if encoding == "indicator" else None
-    rounds = int(check_parameters(parameters)["n_estimators"])
+    needs_prior, columns = recipe.encoding.needs_prior, inputs.features.attributes
+    features = replace(inputs.features, encoding=recipe.encoding)
+    rows = None if needs_prior else features.from_records(records)
     parts = []
     for number in range(folds):
-
-        def report(done: int, _: int, before: int = number * rounds) -> None:
-            if on_round is not None:
-                on_round(before + done, folds * rounds)
-
         inside, outside = answered & (fold != number), fold == number
         if rows is None:
-            priors = priors_for(published, records[inside], encoding)
-            features = replace(inputs.features, priors=priors)
-            fitted, audited = (features.from_records(records[part]) for part in (inside, outside))
+            priors = recipe.encoding.fit(published, records[inside]).priors
+            features = replace(features, priors=priors)
+            training, audited = (features.from_records(records[part]) for part in (inside, outside))
         else:
-            fitted, audited = rows[inside], rows[outside]
-        booster = fit(
-            fitted,
-            label[inside],
-            inputs.features.safe_names,
-            parameters,
-            seed=seed,
-            threads=threads,
-            on_round=report,
+            training, audited = rows[inside], rows[outside]
+        fitted = recipe.learner.fit(
+            design(features, training, label[inside]), options.part(number, folds)
         )
-        parts.append(inputs.predict(booster, target, audited, threads=threads))
+        predicting = replace(inputs, features=features)
+        parts.append(predicting.predict(fitted, target, audited, threads=options.threads))
     predicted = np.empty((len(records), *parts[0].shape[1:]), dtype=np.int8)
     for number, part in enumerate(parts):
         predicted[fold == number] = part
-    return AuditPredictions(predicted, inputs.features.attributes, "cross-fitted")
+    return AuditPredictions(predicted, columns, "cross-fitted")
 
 
 def deal(n: int, folds: int, seed: int) -> npt.NDArray[np.int64]:

@@ -60,7 +60,7 @@ def external_predictions(
     features = replace(model.features, published=published)
     inputs = AuditInputs.of(published, protected_input if takes else "dropped", features)
     predicted = inputs.predict(
-        model.booster,
+        model.fitted,
         model.target,
         inputs.features.from_records(records),
         threads=threads,

@@ -16,9 +16,8 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.crossfit import FOLDS, cross_fit
-from hushpoll_training.learners.parameters import check_parameters
-from hushpoll_training.models.model import OnRound
-from hushpoll_training.runs.record import versions
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 
 DECLARED = ("unprivileged", "positive", "base")
 """Shares that can be declared to an audit."""
@@ -33,8 +32,8 @@ class RecordsFairness:
     audit : FairnessAudit or GroupsAudit
         The estimates.
     fitting : mapping
-        How the audited models were made, JSON: ``folds``, ``seed``, ``parameters`` and
-        ``encoding``, or the name of an external ``model``.
+        How the audited models were made, JSON: ``folds``, ``seed``, learner, parameters and
+        encoding, or the name of an external ``model``; and ``versions``.
     protected_input : str
         ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audits.audit_inputs`.
     """
@@ -49,25 +48,21 @@ class RecordsFairness:
             **self.audit.to_dict(),
             "protected_input": self.protected_input,
             **self.fitting,
-            "versions": versions(),
         }
 
 
 def fairness_of_records(
     published: Published,
     records: npt.NDArray[np.uint8],
+    recipe: Recipe,
+    options: FitOptions,
     *,
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
     folds: int = FOLDS,
     protected_input: str = "dropped",
-    encoding: str = "indicator",
     groups: str | None = None,
     reference: str | None = None,
     confidence: float = 0.95,
     expected: Mapping[str, float] | None = None,
-    threads: int = 1,
-    on_round: OnRound | None = None,
 ) -> RecordsFairness:
     """Estimate a classifier's group fairness from records, the protected attribute unseen.
 
@@ -77,9 +72,7 @@ def fairness_of_records(
         The survey; it declares a protected attribute and a target that gives labels.
     records : uint8[n, L]
         Its well-formed records.
-    parameters : mapping, optional
-        The learner's; see :data:`hushpoll_training.learners.parameters.PARAMETERS`.
-    seed, folds, protected_input, encoding, threads, on_round
+    recipe, options, folds, protected_input
         See :func:`hushpoll_training.audits.crossfit.cross_fit`.
     groups : str, optional
         An attribute, each of whose categories is compared with `reference`; by default the two
@@ -101,7 +94,6 @@ def fairness_of_records(
     MalformedRecord
         If a record is malformed.
     """
-    values = check_parameters(parameters or {})
     declared = declared_shares(expected)
     if groups is None and reference is not None:
         raise InvalidParameter(
@@ -111,21 +103,13 @@ def fairness_of_records(
         )
     compared = published if groups is None else regrouped(published, groups, reference)
     predictions = cross_fit(
-        compared,
-        records,
-        values,
-        seed=seed,
-        folds=folds,
-        protected_input=protected_input,
-        encoding=encoding,
-        threads=threads,
-        on_round=on_round,
+        compared, records, recipe, options, folds=folds, protected_input=protected_input
     )
-    found: FairnessAudit | GroupsAudit
+    estimates: FairnessAudit | GroupsAudit
     if groups is None:
-        found = audit(published, records, predictions, confidence=confidence, expected=declared)
+        estimates = audit(published, records, predictions, confidence=confidence, expected=declared)
     else:
-        found = audit_groups(
+        estimates = audit_groups(
             published,
             records,
             predictions,
@@ -135,8 +119,13 @@ def fairness_of_records(
             expected=declared,
         )
     return RecordsFairness(
-        found,
-        {"folds": folds, "seed": seed, "parameters": values, "encoding": encoding},
+        estimates,
+        {
+            "folds": folds,
+            "seed": options.seed,
+            **recipe.to_json(),
+            "versions": recipe.learner.versions(),
+        },
         protected_input,
     )
 

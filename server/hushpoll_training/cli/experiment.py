@@ -15,7 +15,7 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_tables import compare_command, table_command
-from hushpoll_training.encodings.encoding import ENCODINGS
+from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
 from hushpoll_training.experiments.configuration import ENGINES, Experiment
@@ -31,6 +31,7 @@ from hushpoll_training.experiments.remaining import Remaining
 from hushpoll_training.experiments.results.curves import Curves, read_results
 from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET
 from hushpoll_training.experiments.roles import OF_MANIFEST
+from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.runs.cell import TEST_SIZE
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -70,7 +71,7 @@ def experiment() -> None:
     "--params",
     multiple=True,
     metavar="FILE|NAME=VALUE",
-    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+    help="Parameters of the learner, as JSON or one by one; later ones win.",
 )
 @click.option("--test-size", type=float, help=f"Share of rows to test on.  [default: {TEST_SIZE}]")
 @click.option("--ignore", metavar="COLUMN,...", help="Columns not to read.")
@@ -80,8 +81,13 @@ def experiment() -> None:
     help="Ours, or the paper's way: multi-freq-ldpy's clients, row by row.  [default: hushpoll]",
 )
 @click.option(
+    "--learner",
+    type=click.Choice(list(LEARNERS)),
+    help=f"The training algorithm.  [default: {DEFAULT}]",
+)
+@click.option(
     "--encoding",
-    type=click.Choice(ENCODINGS),
+    type=click.Choice(list(ENCODINGS)),
     help="How records become features.  [default: indicator]",
 )
 @click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")

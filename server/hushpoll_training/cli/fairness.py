@@ -12,7 +12,7 @@ from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.rates import LARGEST_CONFIDENCE
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training.audits.audit_inputs import PROTECTED_INPUTS
 from hushpoll_training.audits.crossfit import FOLDS
 from hushpoll_training.audits.external import external_predictions
@@ -21,17 +21,19 @@ from hushpoll_training.audits.records_fairness import (
     declared_shares,
     fairness_of_records,
 )
-from hushpoll_training.cli.train import threads_option
+from hushpoll_training.cli.train import learner_option, threads_option
 from hushpoll_training.data.inputs import read_collected
 from hushpoll_training.data.predictions_file import read_predictions
-from hushpoll_training.encodings.encoding import ENCODINGS
+from hushpoll_training.encodings.registry import DEFAULT, ENCODINGS
 from hushpoll_training.evaluation.fairness import fairness_report, partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST
-from hushpoll_training.learners.parameters import read_parameters
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.registry import create_learner
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
-from hushpoll_training.runs.record import versions
+from hushpoll_training.runs.modes import shown
 
 _FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -72,7 +74,7 @@ def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     "--params",
     multiple=True,
     metavar="FILE|NAME=VALUE",
-    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+    help="Parameters of the learner, as JSON or one by one; later ones win.",
 )
 @click.option(
     "--folds",
@@ -84,11 +86,12 @@ def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 @_seed_option("Of the folds and of the learner.")
 @click.option(
     "--encoding",
-    type=click.Choice(ENCODINGS),
-    default="indicator",
+    type=click.Choice(list(ENCODINGS)),
+    default=DEFAULT,
     show_default=True,
     help="How records become features.",
 )
+@learner_option
 @_protected_input_option
 @click.option(
     "--groups",
@@ -106,6 +109,10 @@ def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 def records(
     file: Path,
     params: tuple[str, ...],
+    learner: str,
+    encoding: str,
+    seed: int,
+    threads: int,
     folds: int,
     groups: str | None,
     reference: str | None,
@@ -123,17 +130,17 @@ def records(
     if reference is not None and groups is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
     published, rows = read_collected(file)
-    parameters = read_parameters(params)
-    with progress("boosting rounds", folds * int(parameters["n_estimators"])) as advance:
+    recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
+    with shown(recipe.learner, FitOptions(seed, threads), fits=folds) as options:
         report = fairness_of_records(
             published,
             rows,
-            parameters=parameters,
+            recipe,
+            options,
             folds=folds,
             groups=groups,
             reference=reference,
             expected=given_parameters(expect),
-            on_round=lambda _done, _all: advance(1),
             **settings,
         )
     _show(report, file, as_json)
@@ -177,7 +184,8 @@ def model(
     )
     shares = declared_shares(given_parameters(expect))
     audited = audit(published, rows, predicted, confidence=confidence, expected=shares)
-    _show(RecordsFairness(audited, {"model": model.name}, protected_input), file, as_json)
+    fitting = {"model": model.name, "versions": loaded.fitted.learner.versions()}
+    _show(RecordsFairness(audited, fitting, protected_input), file, as_json)
 
 
 def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
@@ -276,7 +284,7 @@ def predictions(
         "setting": "on rows in clear",
         "reports": reports,
         "inputs": {"predictions": file.name},
-        "versions": versions(),
+        "versions": create_learner().versions(),
     }
     if out is not None:
         introduction = (

@@ -9,17 +9,21 @@ from typing import Any
 import click
 
 from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.data.rows import read_rows
-from hushpoll_training.encodings.encoding import ENCODINGS
-from hushpoll_training.learners.parameters import read_parameters
+from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
+from hushpoll_training.encodings.registry import ENCODINGS
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.models.prediction import (
     predict_rows,
     save_predictions,
     summary,
     write_predictions,
 )
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import check_directory, load_model, save_model
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.training_report import metrics_table, training_report
@@ -39,6 +43,13 @@ threads_option = click.option(
 )
 ignore_option = click.option(
     "--ignore", multiple=True, metavar="COLUMN", help="A column of the CSV files not to read."
+)
+learner_option = click.option(
+    "--learner",
+    type=click.Choice(list(LEARNERS)),
+    default=DEFAULT,
+    show_default=True,
+    help="The training algorithm.",
 )
 
 
@@ -72,11 +83,12 @@ ignore_option = click.option(
 )
 @click.option(
     "--encoding",
-    type=click.Choice(ENCODINGS),
-    default="indicator",
+    type=click.Choice(list(ENCODINGS)),
+    default=DEFAULT_ENCODING,
     show_default=True,
     help="How records become features: which categories they support, or how likely each is.",
 )
+@learner_option
 @click.option(
     "--groups",
     multiple=True,
@@ -89,7 +101,7 @@ ignore_option = click.option(
     "--params",
     multiple=True,
     metavar="FILE|NAME=VALUE",
-    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+    help="Parameters of the learner, as JSON or one by one; later ones win.",
 )
 @click.option(
     "--seed",
@@ -106,6 +118,7 @@ def train(
     records: Path | None,
     data: Path | None,
     encoding: str,
+    learner: str,
     groups: tuple[str, ...],
     out: Path | None,
     overwrite: bool,
@@ -124,18 +137,18 @@ def train(
     on randomised answers is saved.
     """
     groupings = [tuple(name.strip() for name in one.split(",")) for one in groups]
-    run = choose_mode(records, data, {**given, "groups": groupings})
-    parameters = read_parameters(params)
+    train_by_mode = choose_mode(records, data, {**given, "groups": groupings})
+    recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
     if out is not None:
         check_directory(out, overwrite=overwrite)
-    outcome = run(ignore, parameters, seed, threads, encoding)
+    trained = train_by_mode(ignore, recipe, FitOptions(seed, threads))
     files = {"records": records, "data": data} | {
         name: given[name] for name in ("manifest", "panel", "baseline")
     }
     names = {name: path.name for name, path in files.items() if path is not None}
-    record = run_record(outcome, parameters, names, groupings=groupings)
+    record = run_record(trained, names, groupings=groupings)
     if out is not None:
-        save_model(outcome.model, out, record, overwrite=overwrite, card=model_card(record))
+        save_model(trained.model, out, record, overwrite=overwrite, card=model_card(record))
     saved = f"\nModel, record and model card are in {out}." if out is not None else ""
     emit(record, lambda: training_report(record) + saved, as_json=as_json)
 

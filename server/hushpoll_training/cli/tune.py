@@ -15,12 +15,13 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.published import Published
+from hushpoll_training.cli.train import learner_option
 from hushpoll_training.data.inputs import read_coded_data, read_described
 from hushpoll_training.evaluation.evaluation import FOLDS
 from hushpoll_training.experiments.journal import write_file
+from hushpoll_training.learners.registry import DEFAULT, create_learner
 from hushpoll_training.models.model import Codes
 from hushpoll_training.runs.cell import TEST_SIZE
-from hushpoll_training.runs.record import versions
 from hushpoll_training.tuning.folds import SCORES, make_problem
 from hushpoll_training.tuning.study import TRIALS, Tuned, tune
 
@@ -55,6 +56,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="In all: run it again to do what is missing.",
 )
+@learner_option
 @click.option("--folds", type=click.IntRange(min=2), default=FOLDS, show_default=True)
 @click.option(
     "--test-size",
@@ -79,6 +81,7 @@ def tune_command(
     perturbed: bool,
     score: str,
     trials: int,
+    learner: str,
     folds: int,
     test_size: float,
     seed: int,
@@ -88,7 +91,7 @@ def tune_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Search the parameters of LightGBM by TPE, on folds of the training rows.
+    """Search the parameters of a learner by TPE, on folds of the training rows.
 
     The rows that an experiment of the same --seed tests on are cut away first and never scored on.
     """
@@ -102,7 +105,10 @@ def tune_command(
         test_size=test_size,
         perturbed=perturbed,
     )
+    versions = create_learner(learner).versions()
     settings = {
+        # absent for the default learner, as in folders of versions that had no other
+        **({} if learner == DEFAULT else {"learner": learner}),
         "data": hashlib.sha256(data.read_bytes()).hexdigest(),
         "survey": published.digest,
         "fitted_to": "randomised answers" if perturbed else "answers in clear",
@@ -110,7 +116,7 @@ def tune_command(
         "folds": folds,
         "test_size": test_size,
         "seed": seed,
-        "versions": {name: value for name, value in versions().items() if name != "python"},
+        "versions": {name: value for name, value in versions.items() if name != "python"},
     }
     out.mkdir(parents=True, exist_ok=True)
     with progress("trials", trials) as advance:
@@ -121,7 +127,15 @@ def tune_command(
             advance(min(done, trials) - known)
             known = min(done, trials)
 
-        found = tune(problem, out / STUDY, settings, trials=trials, threads=threads, on_trial=count)
+        found = tune(
+            problem,
+            out / STUDY,
+            settings,
+            trials=trials,
+            threads=threads,
+            learner=learner,
+            on_trial=count,
+        )
     write_file(out / PARAMS, (json.dumps(dict(found.parameters), indent=2) + "\n").encode())
     document = {
         "params": dict(found.parameters),

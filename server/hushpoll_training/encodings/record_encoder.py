@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hushpoll_analysis.records.decode import check_records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.encodings.encoding import priors_for
-from hushpoll_training.encodings.features import Features
+from hushpoll_training.encodings.encoding import Features
+from hushpoll_training.encodings.registry import create_encoding
 from hushpoll_training.models.model import Codes, reported_labels
 
 
@@ -26,7 +26,7 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The survey that the records belong to.
     encoding : {"indicator", "posterior"}
         The support of a record, or the posterior that it leaves; see
-        :mod:`hushpoll_training.encodings.encoding`.
+        :mod:`hushpoll_training.encodings.registry`.
     prior : {"shrinkage", "projection", "likelihood"}
         How the posterior's prior is estimated from the records of :meth:`fit`, and of no others.
     sparse_output : bool
@@ -89,8 +89,8 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         rows = validate_data(self, X, dtype=None)
         check_records(self.published, rows)
-        priors = priors_for(self.published, rows, self.encoding, self.prior)
-        self.features_ = Features.of(self.published, priors)
+        encoding = create_encoding(self.encoding, prior=self.prior)
+        self.features_: Features = encoding.fit(self.published, rows)
         return self
 
     def transform(self, X: npt.NDArray[np.uint8]) -> Any:

@@ -16,7 +16,8 @@ from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.evaluation.fairness.partition import sides_of
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import NEITHER, measure
-from hushpoll_training.models.model import Codes, Model, OnRound, fit_clear, take
+from hushpoll_training.learners.learner import FitOptions, Learner
+from hushpoll_training.models.model import Codes, Model, fit_clear, take
 
 FOLDS = 5
 
@@ -94,17 +95,15 @@ def evaluate(model: Model, codes: Codes, *, threads: int = 1) -> Evaluation:
 def cross_validate(
     published: Published,
     codes: Codes,
-    parameters: Mapping[str, Any],
+    learner: Learner,
+    options: FitOptions,
     *,
-    seed: int,
-    threads: int = 1,
     folds: int = FOLDS,
-    on_round: OnRound | None = None,
 ) -> Evaluation:
     """Score the baseline on every row by models that were fitted to the other folds.
 
     The folds' predictions are pooled and scored once, so that a small panel's groups are not cut
-    into folds without positives. `on_round` is told the rounds of each fold's model anew.
+    into folds without positives. Progress begins anew with each fold's model.
 
     Raises
     ------
@@ -121,17 +120,10 @@ def cross_validate(
         )
     known = take(codes, answered)
     raw = np.zeros(len(label[answered]))
-    cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    cutter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     for inside, outside in cutter.split(raw, label[answered]):
-        model = fit_clear(
-            published,
-            take(known, inside),
-            parameters,
-            seed=seed,
-            threads=threads,
-            on_round=on_round,
-        )
-        raw[outside] = model.raw_scores(take(known, outside), threads=threads)
+        model = fit_clear(published, take(known, inside), learner, options)
+        raw[outside] = model.raw_scores(take(known, outside), threads=options.threads)
     found = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
     return replace(found, rows={**found.rows, "unanswered": int((~answered).sum())})
 

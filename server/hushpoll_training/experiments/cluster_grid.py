@@ -54,7 +54,7 @@ def run_on_cluster(
     with connected(address) as client:
         import distributed
 
-        require_versions(client)
+        require_versions(client, setup.experiment.recipe.learner)
         packed = zlib.compress(pickle.dumps(setup), level=1)
         # Waited for: a scheduler still reading it would not know what the cells depend on.
         unpacked = client.submit(_unpack, packed, pure=False)

@@ -14,21 +14,24 @@ from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from hushpoll_training.data.coded import attribute_name
+from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
+from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.experiments import fields
 from hushpoll_training.experiments.roles import OF_CODES, read_roles
-from hushpoll_training.learners.parameters import check_parameters
+from hushpoll_training.learners.registry import DEFAULT as DEFAULT_LEARNER
+from hushpoll_training.learners.registry import LEARNERS
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE
 
 HUSHPOLL: Final = "hushpoll"
 REFERENCE: Final = "reference"
 ENGINES: Final = (HUSHPOLL, REFERENCE)
 """Ours, and multi-freq-ldpy's clients row by row."""
-INDICATOR: Final = "indicator"
 
 _REQUIRED: Final = ("data", "epsilons", "seeds")
 _OPTIONAL: Final = (
     *("manifest", "coded", "name", "protocols", "splits", "params", "test_size", "ignore"),
-    *("engine", "encoding"),
+    *("engine", "learner", "encoding"),
 )
 
 
@@ -53,8 +56,8 @@ class Experiment:
         The grid, in the order of the registry, of the named splits, and ascending.
     seeds : tuple of int
         Ascending.
-    parameters : mapping
-        The learner's, defaults filled in.
+    recipe : Recipe
+        Learner, its parameters, and how records become features.
     test_size : float
         In (0, 1).
     ignore : tuple of str
@@ -65,8 +68,6 @@ class Experiment:
         Whether the data holds codes of the manifest's domains, rather than its categories.
     engine : str
         ``hushpoll`` or ``reference``.
-    encoding : str
-        ``indicator`` or ``posterior``: how records become features.
     """
 
     name: str
@@ -79,13 +80,12 @@ class Experiment:
     splits: tuple[str, ...]
     epsilons: tuple[str, ...]
     seeds: tuple[int, ...]
-    parameters: Mapping[str, int | float]
+    recipe: Recipe
     test_size: float
     ignore: tuple[str, ...]
     manifest: Manifest | None = None
     coded: bool = False
     engine: str = HUSHPOLL
-    encoding: str = INDICATOR
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
@@ -130,13 +130,12 @@ class Experiment:
             splits=fields.choices(_or(given, "splits", list(NAMED_SPLITS)), "splits", DRAFT_SPLITS),
             epsilons=fields.epsilons(given["epsilons"]),
             seeds=fields.seeds(given["seeds"]),
-            parameters=_parameters(_or(given, "params", {})),
+            recipe=_recipe(given),
             test_size=fields.share(_or(given, "test_size", TEST_SIZE)),
             ignore=() if not given.get("ignore") else fields.columns(given["ignore"], "ignore"),
             manifest=manifest,
             coded=_flag(_or(given, "coded", False), "coded"),
-            engine=_engine(_or(given, "engine", HUSHPOLL)),
-            encoding=fields.encoding(_or(given, "encoding", INDICATOR), given.get("engine")),
+            engine=fields.choice(_or(given, "engine", HUSHPOLL), "engine", ENGINES),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -150,8 +149,10 @@ class Experiment:
             described = {"manifest": self.manifest.to_dict(), "coded": self.coded}
         if self.engine != HUSHPOLL:
             described["engine"] = self.engine
-        if self.encoding != INDICATOR:
-            described["encoding"] = self.encoding
+        if self.recipe.encoding.name != DEFAULT_ENCODING:
+            described["encoding"] = self.recipe.encoding.name
+        if self.recipe.learner.name != DEFAULT_LEARNER:
+            described["learner"] = self.recipe.learner.name
         return {
             "name": self.name,
             "target": self.target,
@@ -161,7 +162,7 @@ class Experiment:
             "splits": list(self.splits),
             "epsilons": list(self.epsilons),
             "seeds": list(self.seeds),
-            "params": dict(self.parameters),
+            "params": dict(self.recipe.learner.parameters),
             "test_size": self.test_size,
             "ignore": list(self.ignore),
             **described,
@@ -217,24 +218,25 @@ def _name(value: object, data: Path) -> str:
     return str(value)
 
 
-def _parameters(value: object) -> dict[str, int | float]:
-    if not isinstance(value, Mapping):
+def _recipe(given: Mapping[str, Any]) -> Recipe:
+    parameters = _or(given, "params", {})
+    if not isinstance(parameters, Mapping):
         raise InvalidParameter(
-            f"params is {show(value)}; it must map names to numbers, such as n_estimators: 500",
+            f"params is {show(parameters)}; it must map names to numbers, such as max_depth: 5",
             field="params",
         )
-    return check_parameters(value)
+    learner = fields.choice(_or(given, "learner", DEFAULT_LEARNER), "learner", LEARNERS)
+    encoding = fields.choice(_or(given, "encoding", DEFAULT_ENCODING), "encoding", ENCODINGS)
+    if encoding != DEFAULT_ENCODING and given.get("engine") == REFERENCE:
+        raise InvalidParameter(
+            f"encoding is {show(encoding)}, and the reference engine knows indicators only; leave "
+            "out one of engine and encoding",
+            field="encoding",
+        )
+    return Recipe.of(parameters, learner=learner, encoding=encoding)
 
 
 def _flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
         raise InvalidParameter(f"{field} is {show(value)}; it must be true or false", field=field)
     return value
-
-
-def _engine(value: object) -> str:
-    if value not in ENGINES:
-        raise InvalidParameter(
-            f"engine is {show(value)}; it must be one of {', '.join(ENGINES)}", field="engine"
-        )
-    return str(value)

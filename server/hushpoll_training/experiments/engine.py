@@ -21,7 +21,6 @@ from hushpoll_training.experiments.pool import run_tasks
 from hushpoll_training.experiments.results.results import write_results
 from hushpoll_training.experiments.worker import Setup
 from hushpoll_training.models.model import Codes, count_rows
-from hushpoll_training.runs.record import versions
 
 REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
 """What the reference engine's results depend on besides what ours do."""
@@ -126,7 +125,7 @@ def missing(grid: Iterable[Task], cells: Mapping[Task, Mapping[str, Any]]) -> li
 def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
     """Return what results depend on: settings, the data's content, versions of what computes."""
     content = hashlib.sha256(experiment.data.read_bytes()).hexdigest()
-    used = versions()
+    used = experiment.recipe.learner.versions()
     # Python's own version changes no result, and changes often.
     del used["python"]
     if experiment.engine == REFERENCE:

@@ -14,7 +14,6 @@ from typing import Any
 from hushpoll_protocols import format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
-from hushpoll_training.encodings.encoding import ENCODINGS
 
 SEEDS_END = 2**31
 SEEDS_AT_MOST = 10_000
@@ -163,16 +162,16 @@ def share(value: object, field: str = "test_size") -> float:
     return float(value)
 
 
-def encoding(value: object, engine: object, field: str = "encoding") -> str:
-    """Read how records become features, which the reference engine does in one way only."""
-    if not isinstance(value, str) or value not in ENCODINGS:
+def choice(value: object, field: str, allowed: Collection[str]) -> str:
+    """Return one name out of a set.
+
+    Raises
+    ------
+    InvalidParameter
+        For anything else.
+    """
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidParameter(
-            f"{field} is {show(value)}; it must be one of {', '.join(ENCODINGS)}", field=field
-        )
-    if value != "indicator" and engine == "reference":
-        raise InvalidParameter(
-            f"{field} is {show(value)}, and the reference engine knows indicators only; leave out "
-            "one of engine and encoding",
-            field=field,
+            f"{field} is {show(value)}; it must be one of {', '.join(allowed)}", field=field
         )
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.coded import attribute_name, describe_codes
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Codes
 from hushpoll_training.runs.cell import BASELINE, baseline_cell, cell
 from hushpoll_training.runs.simulation import override
@@ -133,6 +133,7 @@ def run_cell(
     """Run one cell by the experiment's engine, and return its metrics and seconds per step."""
     published = publish(experiment, codes, task)
     clear = task.protocol == BASELINE
+    recipe, options = experiment.recipe, FitOptions(task.seed, threads)
     if experiment.engine == REFERENCE:
         # Its packages are another extra's.
         from hushpoll_training.experiments.reference.engine import reference_cell
@@ -140,21 +141,12 @@ def run_cell(
         theirs = reference_cell(
             published,
             codes,
-            task.seed,
-            experiment.parameters,
-            threads,
+            recipe.learner,
+            options,
             perturbed=not clear,
             test_size=experiment.test_size,
         )
         return theirs.evaluation, theirs.timings
-    # Rows in clear are one-hot in either encoding.
-    run = baseline_cell if clear else partial(cell, encoding=experiment.encoding)
-    ours = run(
-        published,
-        codes,
-        task.seed,
-        experiment.parameters,
-        threads,
-        test_size=experiment.test_size,
-    )
+    run = baseline_cell if clear else cell
+    ours = run(published, codes, recipe, options, test_size=experiment.test_size)
     return ours.evaluation, ours.timings

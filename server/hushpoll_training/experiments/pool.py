@@ -1,6 +1,6 @@
 """Cells run by several processes, each known by its own pipe.
 
-Processes are spawned: OpenMP, which LightGBM runs on, does not survive a fork. A process that dies
+Processes are spawned: OpenMP, which learners run on, does not survive a fork. A process that dies
 (out of memory, as a rule) takes one cell with it, which is recorded, and is replaced; a shared
 queue could not tell which cell it was.
 """

@@ -21,11 +21,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import THRESHOLD, Target, corrected
 from hushpoll_training.encodings.record_encoder import RecordEncoder
-from hushpoll_training.learners.lightgbm_learner import fit, renamed, scores
-from hushpoll_training.learners.parameters import PARAMETERS
+from hushpoll_training.learners.learner import SEEDS, Design, FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM, Trees
 from hushpoll_training.models.model import Model
-
-_SEEDS = 2**31
 
 
 class LDPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -37,7 +35,7 @@ class LDPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 min_split_gain, reg_alpha, reg_lambda, subsample, subsample_freq, colsample_bytree, \
 scale_pos_weight, max_bin : int or float
         LightGBM's, by the names of its scikit-learn interface; checked against
-        :data:`hushpoll_training.learners.parameters.PARAMETERS` when fitting.
+        :attr:`hushpoll_training.learners.lightgbm.LightGBM.bounds` when fitting.
     label_p, label_q : float
         Chance that a reported label is the true answer, and a given other answer; 1 and 0 for
         labels in clear. :meth:`for_survey` takes them from a manifest.
@@ -50,8 +48,8 @@ scale_pos_weight, max_bin : int or float
     ----------
     classes_ : array[2]
         The labels; the second is the positive one.
-    booster_ : lightgbm.Booster
-        The trees.
+    fitted_ : Trees
+        What LightGBM has learned.
     rows_ : int
         Rows that were fitted to.
     n_features_in_ : int
@@ -141,15 +139,11 @@ scale_pos_weight, max_bin : int or float
         _check_label_law(self.label_p, self.label_q)
         weight = None if sample_weight is None else _weights(sample_weight, X.shape[0])
         self.classes_, label = np.unique(y, return_inverse=True)
-        self.booster_ = fit(
-            _for_lightgbm(X),
-            label.astype(np.int64),
-            [f"Column_{place}" for place in range(X.shape[1])],
-            {name: getattr(self, name) for name in PARAMETERS},
-            seed=_seed(self.random_state),
-            threads=self.n_jobs,
-            weight=weight,
-        )
+        learner = LightGBM({name: getattr(self, name) for name in LightGBM.bounds})
+        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
+        design = Design(_for_lightgbm(X), label.astype(np.int64), names, weight=weight)
+        options = FitOptions(_seed(self.random_state), self.n_jobs)
+        self.fitted_: Trees = learner.fit(design, options)
         self.rows_ = X.shape[0]
         return self
 
@@ -157,7 +151,7 @@ scale_pos_weight, max_bin : int or float
         """Return the chance of each class, f64[n, 2] in the order of `classes_`."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        raw = scores(self.booster_, _for_lightgbm(X), threads=self.n_jobs)
+        raw = self.fitted_.scores(_for_lightgbm(X), threads=self.n_jobs)
         positive = corrected(raw, self.label_p, self.label_q)
         return np.column_stack([1.0 - positive, positive])
 
@@ -203,7 +197,7 @@ scale_pos_weight, max_bin : int or float
                 f"{len(features.names)}; give the encoder that it was fitted with",
                 field="encoder",
             )
-        return Model(features, target, renamed(self.booster_, features.safe_names), self.rows_)
+        return Model(features, target, self.fitted_.renamed(features.names), self.rows_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -223,8 +217,8 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     if random_state is None:
-        return int(np.random.default_rng().integers(_SEEDS))
-    return int(check_random_state(random_state).randint(_SEEDS, dtype=np.int64))
+        return int(np.random.default_rng().integers(SEEDS))
+    return int(check_random_state(random_state).randint(SEEDS, dtype=np.int64))
 
 
 def _weights(given: Any, n: int) -> npt.NDArray[np.float64]:

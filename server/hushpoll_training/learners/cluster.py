@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
-from hushpoll_training.runs.record import versions
+from hushpoll_training.learners.learner import Learner
 
 CONNECT_SECONDS = 10.0
 
@@ -62,16 +62,16 @@ def connected(address: str) -> Iterator[Any]:
         yield client
 
 
-def require_versions(client: Any) -> None:
-    """Refuse a cluster whose workers run other versions of what results depend on.
+def require_versions(client: Any, learner: Learner) -> None:
+    """Refuse a cluster whose workers run other versions of what a learner's results depend on.
 
     Raises
     ------
     InvalidParameter
         Naming a worker and what differs.
     """
-    ours = {name: number for name, number in versions().items() if name != "python"}
-    for worker, theirs in _reported(client).items():
+    ours = {name: number for name, number in learner.versions().items() if name != "python"}
+    for worker, theirs in _reported(client, learner).items():
         for name, number in ours.items():
             if theirs.get(name) != number:
                 raise InvalidParameter(
@@ -81,7 +81,7 @@ def require_versions(client: Any) -> None:
                 )
 
 
-def _reported(client: Any) -> dict[str, dict[str, str]]:
+def _reported(client: Any, learner: Learner) -> dict[str, dict[str, str]]:
     """Return the versions that each worker runs, by its address."""
-    found: dict[str, dict[str, str]] = client.run(versions)
-    return found
+    versions: dict[str, dict[str, str]] = client.run(learner.versions)
+    return versions

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import lightgbm
 import numpy as np
 import numpy.typing as npt
 
@@ -14,15 +13,13 @@ from hushpoll_analysis.records.decode import check_records, indicator_matrix
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
-from hushpoll_training.encodings.encoding import priors_for
-from hushpoll_training.encodings.features import Features
-from hushpoll_training.learners.lightgbm_learner import fit, scores
+from hushpoll_training.encodings.encoding import Features
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learners.learner import Design, FitOptions, Fitted, Learner, Table
+from hushpoll_training.models.recipe import Recipe
 
 Codes: TypeAlias = Mapping[str, npt.NDArray[np.int64]]
 """Clear rows: per attribute, codes in [0, k), int64[n]."""
-
-OnRound: TypeAlias = Callable[[int, int], None]
-"""Called with (boosting rounds done, rounds in all)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +32,15 @@ class Model:
         Its columns.
     target : Target
         What it predicts, and how its scores relate to the truth.
-    booster : lightgbm.Booster
-        The trees.
+    fitted : Fitted
+        What the learner has learned.
     rows : int
         Rows it was fitted to: those that have a label.
     """
 
     features: Features
     target: Target
-    booster: lightgbm.Booster
+    fitted: Fitted
     rows: int
 
     @property
@@ -51,9 +48,14 @@ class Model:
         """The survey."""
         return self.features.published
 
+    @property
+    def recipe(self) -> Recipe:
+        """The learner and the encoding."""
+        return Recipe(self.fitted.learner, self.features.encoding)
+
     def raw_scores(self, codes: Codes, *, threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the trees' own chance of a positive label, f64[n]."""
-        return scores(self.booster, self.features.from_codes(codes), threads=threads)
+        """Return the learner's own chance of a positive label, f64[n]."""
+        return self.fitted.scores(self.features.from_codes(codes), threads=threads)
 
     def scores(self, codes: Codes, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the chance that the truth is positive, f64[n] in [0, 1]."""
@@ -64,16 +66,20 @@ class Model:
         return (self.scores(codes, threads=threads) > THRESHOLD).astype(np.int64)
 
 
+def design(features: Features, table: Table, label: npt.NDArray[np.int64]) -> Design:
+    """Return what a learner is fitted to: rows in the columns of `features`, and their labels."""
+    groups = features.published.protected
+    protected = None
+    if groups is not None and groups.attribute in features.attributes:
+        protected = features.columns_of(groups.attribute)
+    return Design(table, label, features.names, protected)
+
+
 def fit_records(
     published: Published,
     records: npt.NDArray[np.uint8],
-    parameters: Mapping[str, Any],
-    *,
-    seed: int,
-    threads: int = 1,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
-    prior: str = "shrinkage",
+    recipe: Recipe,
+    options: FitOptions,
 ) -> Model:
     """Fit to collected records: D_z = (X, Z_s, Y).
 
@@ -83,34 +89,24 @@ def fit_records(
         The survey that the records belong to; its target needs a positive category.
     records : uint8[n, L]
         Well-formed records. Those whose target is the missing category are left out.
-    parameters, seed, threads, on_round
-        See :func:`hushpoll_training.learners.lightgbm_learner.fit`.
-    encoding : {"indicator", "posterior"}
-        How records become features; see :mod:`hushpoll_training.encodings.encoding`.
-    prior : {"shrinkage", "projection", "likelihood"}
-        How the posterior's prior is estimated from the records that are fitted to.
+    recipe : Recipe
+        Learner and encoding; a prior is estimated from the records that are fitted to.
+    options : FitOptions
+        Seed, threads and progress.
 
     Raises
     ------
     InvalidParameter
-        If the target gives no labels, or for a bad argument.
+        If the target gives no labels, or the rows are of a single class.
     MalformedRecord
         If a record is malformed.
     """
     target = Target.of(published)
     label, answered = reported_labels(published, records)
     kept = records if answered.all() else records[answered]
-    features = Features.of(published, priors_for(published, kept, encoding, prior))
-    booster = fit(
-        features.from_records(kept),
-        label[answered],
-        features.safe_names,
-        parameters,
-        seed=seed,
-        threads=threads,
-        on_round=on_round,
-    )
-    return Model(features, target, booster, len(kept))
+    features = recipe.encoding.fit(published, kept)
+    rows = design(features, features.from_records(kept), label[answered])
+    return Model(features, target, recipe.learner.fit(rows, options), len(kept))
 
 
 def reported_labels(
@@ -133,30 +129,14 @@ def reported_labels(
     return target.labels(reported)
 
 
-def fit_clear(
-    published: Published,
-    codes: Codes,
-    parameters: Mapping[str, Any],
-    *,
-    seed: int,
-    threads: int = 1,
-    on_round: OnRound | None = None,
-) -> Model:
-    """Fit to rows in clear: the NonDP baseline, D = (X, A_s, Y); see :func:`fit_records`."""
+def fit_clear(published: Published, codes: Codes, learner: Learner, options: FitOptions) -> Model:
+    """Fit to rows in clear, one-hot: the NonDP baseline, D = (X, A_s, Y)."""
     target = Target.clear(published)
     label, answered = target.labels(codes[target.name])
-    features = Features.of(published)
+    features = one_hot_features(published)
     kept = codes if answered.all() else take(codes, answered)
-    booster = fit(
-        features.from_codes(kept),
-        label[answered],
-        features.safe_names,
-        parameters,
-        seed=seed,
-        threads=threads,
-        on_round=on_round,
-    )
-    return Model(features, target, booster, int(answered.sum()))
+    rows = design(features, features.from_codes(kept), label[answered])
+    return Model(features, target, learner.fit(rows, options), int(answered.sum()))
 
 
 def take(codes: Codes, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:

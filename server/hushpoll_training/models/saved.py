@@ -1,7 +1,7 @@
-"""Models on disk: a directory of three files.
+"""Models on disk: a directory of a few files.
 
-``model.txt`` holds the trees in LightGBM's own text format, which any LightGBM reads;
-``model.json`` what they mean: the published manifest, the columns, the target and its correction;
+The learner's own files hold what it has learned (such as ``model.txt``); ``model.json``
+what that means: the published manifest, the learner, the columns, the target and its correction;
 ``run.json`` the record of the run. The baseline is never saved: it was fitted to answers in clear.
 """
 
@@ -14,26 +14,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import lightgbm
-
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.encoding import check_encoding
-from hushpoll_training.encodings.features import Features
+from hushpoll_training.encodings.encoding import Features
+from hushpoll_training.encodings.registry import create_encoding
+from hushpoll_training.learners.learner import Learner, UnsoundModel
+from hushpoll_training.learners.registry import DEFAULT, LEARNERS, create_learner
 from hushpoll_training.models.model import Model
-from hushpoll_training.models.model_text import UnsoundText, check_text
-from hushpoll_training.models.model_trial import TrialFailed, try_text
 from hushpoll_training.reports.pages import card_page
-from hushpoll_training.runs.record import versions
 
-FORMAT: Final = 1
-TREES: Final = "model.txt"
+FORMAT: Final = 2
+FORMATS: Final = (1, FORMAT)
+"""Format 1 has one learner, whose file it describes under `trees`."""
+
 MEANING: Final = "model.json"
 RUN: Final = "run.json"
 CARD: Final = "card.json"
 CARD_PAGE: Final = "card.html"
+MODEL_FILES: Final = frozenset(file for learner in LEARNERS.values() for file in learner.files)
 
 
 def check_directory(directory: Path, *, overwrite: bool = False) -> None:
@@ -48,7 +48,7 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
     """
     directory.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in directory.iterdir()}
-    strange = sorted(names - {TREES, MEANING, RUN, CARD, CARD_PAGE})
+    strange = sorted(names - MODEL_FILES - {MEANING, RUN, CARD, CARD_PAGE})
     if strange:
         raise InvalidParameter(
             f"out {str(directory)!r} holds {strange[0]!r}, which is no part of a model; give a new "
@@ -93,19 +93,20 @@ def save_model(
         If the files cannot be written.
     """
     check_directory(directory, overwrite=overwrite)
-    trees = model.booster.model_to_string().encode()
+    learner, files = model.fitted.learner, model.fitted.save()
     meaning = {
         "format": FORMAT,
         "kind": "model",
-        "trees": {"file": TREES, "sha256": hashlib.sha256(trees).hexdigest()},
-        **_encoding(model.features),
-        "features": list(model.features.names),
+        "learner": learner.name,
+        "parameters": dict(learner.parameters),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        **model.features.to_json(),
         "target": model.target.to_json(),
         "rows": model.rows,
-        "versions": versions(),
+        "versions": learner.versions(),
         "manifest": model.published.to_dict(),
     }
-    contents = {TREES: trees, RUN: _json(run), MEANING: _json(meaning)}
+    contents = {**files, RUN: _json(run), MEANING: _json(meaning)}
     if card is not None:
         contents |= {CARD: _json(card), CARD_PAGE: card_page(card).encode()}
     # Written beside their places first: a full disk leaves an older model as it was.
@@ -114,7 +115,7 @@ def save_model(
             (Path(draft) / name).write_bytes(content)
         for name in contents:
             (Path(draft) / name).replace(directory / name)
-    for name in {CARD, CARD_PAGE} - set(contents):
+    for name in ({CARD, CARD_PAGE} | MODEL_FILES) - set(contents):
         # an older model's
         (directory / name).unlink(missing_ok=True)
 
@@ -137,127 +138,116 @@ def read_run(directory: Path) -> dict[str, Any]:
             field="model",
         )
     try:
-        found = parse_json(path.read_bytes())
+        run = parse_json(path.read_bytes())
     except InvalidParameter as error:
         raise _contradiction(path, f"is no JSON ({error})") from None
-    if not isinstance(found, dict) or found.get("kind") != "training run":
+    if not isinstance(run, dict) or run.get("kind") != "training run":
         raise _contradiction(path, "is no record of a training run")
-    return found
+    return run
 
 
 def load_model(directory: Path, *, trial: bool = False) -> Model:
     """Load a model that :func:`save_model` saved.
 
-    The structure of its trees is checked before LightGBM reads them, since LightGBM does not. That
-    is no promise for models from strangers: the checksum stands beside the trees.
+    The learner checks the structure of its files before anything else reads them. That is no
+    promise for models from strangers: the checksum stands beside the files.
 
     Parameters
     ----------
     directory : Path
         As written by :func:`save_model`.
     trial : bool
-        Whether another process reads the trees first (about a second): if they end it, this one
-        raises.
+        Whether another process reads the files first (about a second), where reading an altered
+        file can end one: this one then raises.
 
     Raises
     ------
     InvalidParameter
-        If the directory holds no model, its files contradict each other, or the trees are not as
-        :func:`save_model` writes them.
+        If the directory holds no model, its files contradict each other, or the learner's are not
+        as :func:`save_model` writes them.
     ManifestRefused
         If its manifest contradicts itself.
     OSError
         If a file cannot be read.
     """
-    if not (directory / MEANING).is_file():
+    path = directory / MEANING
+    if not path.is_file():
         raise InvalidParameter(
             f"model {str(directory)!r} has no {MEANING}; give a directory that hushpoll train "
             "--out has written",
             field="model",
         )
-    meaning = _read(directory / MEANING)
-    trees = (directory / TREES).read_bytes()
+    meaning = _read(path)
+    learner = _learner(meaning, path)
+    files = {name: (directory / name).read_bytes() for name in learner.files}
     published = Published.from_json(meaning["manifest"])
-    features = Features.of(published, _priors(meaning, directory / MEANING))
-    target = Target.of(published)
-    if hashlib.sha256(trees).hexdigest() != meaning["trees"]["sha256"]:
-        raise _contradiction(directory / TREES, f"is not the file that {MEANING} describes")
-    for name, expected in (
-        ("features", list(features.names)),
-        ("target", target.to_json()),
-    ):
-        if meaning[name] != expected:
-            raise _contradiction(directory / MEANING, f"has {name} that are not its manifest's")
     try:
-        text = trees.decode("latin-1")
-        check_text(text, features.safe_names)
-        if trial:
-            try_text(text)
-        booster = lightgbm.Booster(model_str=text)
-    except (UnsoundText, TrialFailed) as error:
-        raise _altered(directory / TREES, str(error)) from None
-    except (ValueError, lightgbm.basic.LightGBMError):
-        raise _altered(directory / TREES, "is not taken by LightGBM") from None
-    return Model(features, target, booster, int(meaning["rows"]))
-
-
-def _encoding(features: Features) -> dict[str, Any]:
-    if features.priors is None:
-        return {"encoding": features.encoding}
-    priors = {name: list(prior) for name, prior in features.priors.items()}
-    return {"encoding": features.encoding, "priors": priors}
-
-
-def _priors(meaning: Mapping[str, Any], path: Path) -> dict[str, tuple[float, ...]] | None:
-    """Return the priors of a posterior encoding, checked against the manifest."""
-    try:
-        check_encoding(meaning["encoding"])
+        encoding = create_encoding(meaning["encoding"])
     except InvalidParameter as error:
         raise _contradiction(path, f"has another encoding ({error})") from None
-    if meaning["encoding"] == "indicator":
-        return None
-    published, found = Published.from_json(meaning["manifest"]), meaning.get("priors")
-    needed = {one.name: one.k for one in published.perturbed if one.role != "target"}
-    if not isinstance(found, dict) or set(found) != set(needed):
-        raise _contradiction(path, f"must hold the priors of {', '.join(needed)}")
-    for name, k in needed.items():
-        prior = found[name]
-        numbers = isinstance(prior, list) and all(
-            isinstance(one, int | float) and not isinstance(one, bool) for one in prior
-        )
-        if not numbers or len(prior) != k or min(prior) < 0 or abs(sum(prior) - 1) > 1e-6:
-            raise _contradiction(
-                path, f"has a prior of {name} that is not {k} chances that sum to 1"
-            )
-    return {name: tuple(float(one) for one in found[name]) for name in needed}
+    target = Target.of(published)
+    for name, content in files.items():
+        if hashlib.sha256(content).hexdigest() != meaning["files"].get(name):
+            raise _contradiction(directory / name, f"is not the file that {MEANING} describes")
+    try:
+        features = Features.from_json(meaning, published, encoding)
+    except InvalidParameter as error:
+        raise _contradiction(path, str(error)) from None
+    if meaning["target"] != target.to_json():
+        raise _contradiction(path, "has a target that is not its manifest's")
+    try:
+        fitted = learner.load(files, features.names, trial=trial)
+    except UnsoundModel as error:
+        raise _altered(directory / error.file, str(error)) from None
+    return Model(features, target, fitted, int(meaning["rows"]))
+
+
+def _learner(meaning: Mapping[str, Any], path: Path) -> Learner:
+    try:
+        return create_learner(meaning["learner"], meaning["parameters"])
+    except InvalidParameter as error:
+        raise _contradiction(path, f"has another learner ({error})") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = parse_json(path.read_bytes())
+        meaning = parse_json(path.read_bytes())
     except InvalidParameter as error:
         raise _contradiction(path, f"is no JSON ({error})") from None
     needed = {
         "format": int,
-        "trees": dict,
         "encoding": str,
         "features": list,
         "target": dict,
         "rows": int,
         "manifest": dict,
     }
-    if not isinstance(found, dict) or not all(
-        isinstance(found.get(name), kind) for name, kind in needed.items()
+    if isinstance(meaning, dict) and meaning.get("format") == 1:
+        meaning = _of_first_format(meaning, path)
+    if isinstance(meaning, dict) and meaning.get("format") in FORMATS:
+        needed |= {"learner": str, "parameters": dict, "files": dict}
+    if not isinstance(meaning, dict) or not all(
+        isinstance(meaning.get(name), kind) for name, kind in needed.items()
     ):
         raise _contradiction(path, f"must hold {', '.join(needed)}")
-    if found["format"] != FORMAT:
+    if meaning["format"] not in FORMATS:
         raise InvalidParameter(
-            f"{path} has format {found['format']}; this version reads {FORMAT}: update hushpoll",
+            f"{path} has format {meaning['format']}; this version reads {FORMATS[0]} to {FORMAT}: "
+            "update hushpoll",
             field="model",
         )
-    if "sha256" not in found["trees"]:
+    return meaning
+
+
+def _of_first_format(meaning: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return what a model of format 1 means, in today's terms; its parameters are the run's."""
+    trees = meaning.get("trees")
+    if not isinstance(trees, dict) or "sha256" not in trees:
         raise _contradiction(path, "must hold the SHA-256 of the trees")
-    return found
+    parameters = read_run(path.parent).get("parameters") if (path.parent / RUN).is_file() else {}
+    (file,) = LEARNERS[DEFAULT].files
+    files = {file: trees["sha256"]}
+    return {**meaning, "learner": DEFAULT, "parameters": parameters or {}, "files": files}
 
 
 def _contradiction(path: Path, what: str) -> InvalidParameter:

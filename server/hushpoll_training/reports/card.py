@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+from hushpoll_training.learners.learner import PrivacyClaim, privacy_sentence
+from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 
 FORMAT: Final = 1
-
-ENCODINGS: Final[Mapping[str, str]] = {
-    "indicator": "one column per category: whether the randomised record supports it",
-    "posterior": "one column per category: how likely the category is, given the randomised record "
-    "and the categories' estimated shares",
-}
 
 
 def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,9 +36,11 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
             "predicts": target["name"],
             "positive": target["positive"],
             "negative": target["negative"],
-            "learner": "LightGBM, gradient boosted trees, binary",
+            # a record made before learners had names says nothing of its learner
+            "learner": record.get("learner_is", LEARNERS[DEFAULT].description),
+            "privacy": _claim(record),
             "encoding": record["encoding"],
-            "encoding_is": ENCODINGS[record["encoding"]],
+            "encoding_is": ENCODINGS[record["encoding"]].description,
             "parameters": record["parameters"],
             "seed": record["seed"],
             "threshold": 0.5,
@@ -81,6 +80,7 @@ def limits(record: Mapping[str, Any]) -> list[str]:
         "The model was fitted to randomised records. Scores are for rows in clear; fed with "
         "randomised records it behaves otherwise, which is what an audit calls “as deployed on LDP "
         "records” (hushpoll fairness model).",
+        privacy_sentence(_claim(record)),
     ]
     if record["ldp"] is None:
         found.append(f"Nothing was measured: {record['unmeasured']}.")
@@ -121,6 +121,11 @@ def limits(record: Mapping[str, Any]) -> list[str]:
             "measured is not thereby treated alike."
         )
     return found
+
+
+def _claim(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    claim: Mapping[str, Any] = record.get("privacy", PrivacyClaim().to_json())
+    return claim
 
 
 def _attribute(one: Mapping[str, Any]) -> dict[str, Any]:

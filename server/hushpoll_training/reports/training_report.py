@@ -11,6 +11,7 @@ from hushpoll_shared.cli.rendering import rendered
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
+from hushpoll_training.learners.learner import privacy_sentence
 from hushpoll_training.reports.fairness_text import report_text
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
@@ -36,6 +37,8 @@ def training_report(record: Mapping[str, Any]) -> str:
         f"A model of {target['name']} ({target['positive']} is positive), fitted to "
         f"{rows['fitted']} of {rows['records']} records.",
     ]
+    if record["privacy"]["kind"] != "none":
+        lines.append(privacy_sentence(record["privacy"]))
     if record["ldp"] is None:
         return "\n".join([*lines, f"Utility and fairness are not measured: {record['unmeasured']}"])
     lines.append(f"Tested on {record['tested_on']}; NonDP is {record['baseline_is']}.")

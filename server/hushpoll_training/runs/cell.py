@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +19,9 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
-from hushpoll_training.learners.lightgbm_learner import check_seed
-from hushpoll_training.models.model import (
-    Codes,
-    Model,
-    OnRound,
-    count_rows,
-    fit_clear,
-    fit_records,
-    take,
-)
+from hushpoll_training.learners.learner import FitOptions, check_seed
+from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.stopwatch import Stopwatch
 
 BASELINE = "NonDP"
@@ -66,13 +58,10 @@ class Cell:
 def cell(
     published: Published,
     codes: Codes,
-    seed: int,
-    parameters: Mapping[str, Any],
-    threads: int = 1,
+    recipe: Recipe,
+    options: FitOptions,
     *,
     test_size: float = TEST_SIZE,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
 ) -> Cell:
     """Train on the perturbed training part and test on the clear rest.
 
@@ -82,47 +71,34 @@ def cell(
         Protocols and budget.
     codes : mapping of str to int64[n]
         Every attribute of the survey in clear, codes in [0, k).
-    seed : int
-        In [0, 2^31). The noise also depends on the survey's digest, so that cells of one seed are
-        split alike and perturbed independently.
-    parameters : mapping
-        See :data:`hushpoll_training.learners.parameters.PARAMETERS`.
-    threads : int
-        For fitting and scoring; results do not depend on it.
+    recipe : Recipe
+        Learner and encoding.
+    options : FitOptions
+        The seed is that of the split, the noise and the learner. The noise also depends on the
+        survey's digest, so that cells of one seed are split alike and perturbed independently.
     test_size : float
         Share of the rows to test on, in (0, 1).
-    on_round : callable, optional
-        Called with (boosting rounds done, rounds in all).
-    encoding : {"indicator", "posterior"}
-        How records become features; see :mod:`hushpoll_training.encodings.encoding`.
 
     Raises
     ------
     InvalidParameter
         For a bad argument, or data too small to split.
     """
-    train, test = split_rows(published, codes, seed, test_size)
+    train, test = split_rows(published, codes, options.seed, test_size)
     clock = Stopwatch()
-    records = encode_many(published, take(codes, train), perturbation(published, seed))
+    noise = perturbation(published, options.seed)
+    records = encode_many(published, take(codes, train), noise)
     clock.lap("perturb")
-    model = fit_records(
-        published,
-        records,
-        parameters,
-        seed=seed,
-        threads=threads,
-        on_round=on_round,
-        encoding=encoding,
-    )
+    model = fit_records(published, records, recipe, options)
     clock.lap("fit")
-    found = evaluate(model, take(codes, test), threads=threads)
+    evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")
     return Cell(
         protocol=protocol_name(published),
         split=published.split.kind,
         epsilon=format_epsilon(published.epsilon),
-        seed=seed,
-        evaluation=found,
+        seed=options.seed,
+        evaluation=evaluation,
         model=model,
         timings=clock.laps,
     )
@@ -131,29 +107,20 @@ def cell(
 def baseline_cell(
     published: Published,
     codes: Codes,
-    seed: int,
-    parameters: Mapping[str, Any],
-    threads: int = 1,
+    recipe: Recipe,
+    options: FitOptions,
     *,
     test_size: float = TEST_SIZE,
-    on_round: OnRound | None = None,
 ) -> Cell:
     """Train on the same rows as :func:`cell`, in clear: the NonDP baseline."""
-    train, test = split_rows(published, codes, seed, test_size)
+    train, test = split_rows(published, codes, options.seed, test_size)
     clock = Stopwatch()
-    clock.lap("perturb")
-    model = fit_clear(
-        published,
-        take(codes, train),
-        parameters,
-        seed=seed,
-        threads=threads,
-        on_round=on_round,
-    )
+    model = fit_clear(published, take(codes, train), recipe.learner, options)
     clock.lap("fit")
-    found = evaluate(model, take(codes, test), threads=threads)
+    evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")
-    return Cell(BASELINE, "none", "inf", seed, found, model, clock.laps | {"perturb": 0.0})
+    timings = {"perturb": 0.0, **clock.laps}
+    return Cell(BASELINE, "none", "inf", options.seed, evaluation, model, timings)
 
 
 def split_rows(

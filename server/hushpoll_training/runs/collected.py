@@ -8,7 +8,6 @@ itself, cross-validated, since a real survey has no other rows in clear.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,12 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.encoding import check_encoding
 from hushpoll_training.evaluation.evaluation import FOLDS, Evaluation, cross_validate, evaluate
-from hushpoll_training.learners.lightgbm_learner import check_seed
-from hushpoll_training.models.model import Codes, Model, OnRound, count_rows, fit_clear, fit_records
-from hushpoll_training.runs.outcome import Outcome
+from hushpoll_training.learners.learner import FitOptions, Learner
+from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.stopwatch import Stopwatch
+from hushpoll_training.runs.training_run import TrainingRun
 
 NO_PANEL = (
     "no panel was given, and records alone do not hold the truth to test on; give rows in clear "
@@ -32,15 +31,12 @@ NO_PANEL = (
 def train_collected(
     published: Published,
     records: npt.NDArray[np.uint8],
-    parameters: Mapping[str, Any],
+    recipe: Recipe,
+    options: FitOptions,
     *,
-    seed: int,
-    threads: int = 1,
     panel: Codes | None = None,
     baseline: Codes | None = None,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
-) -> Outcome:
+) -> TrainingRun:
     """Fit to records; measure on a panel in clear, beside the NonDP baseline.
 
     Parameters
@@ -49,15 +45,14 @@ def train_collected(
         The survey that the records belong to.
     records : uint8[n, L]
         Well-formed records, n at least 1.
-    parameters, seed, threads, on_round
-        See :func:`hushpoll_training.learners.lightgbm_learner.fit`; `on_round` is told of each
-        model's rounds.
+    recipe : Recipe
+        Learner and encoding.
+    options : FitOptions
+        Of each model; progress begins anew with each.
     panel : mapping of str to int64[m], optional
         Clear rows of people who are not among the respondents.
     baseline : mapping of str to int64[m], optional
         Clear rows to fit the baseline to; needs a panel.
-    encoding : {"indicator", "posterior"}
-        How records become features; see :mod:`hushpoll_training.encodings.encoding`.
 
     Raises
     ------
@@ -66,16 +61,14 @@ def train_collected(
     MalformedRecord
         If a record is malformed.
     """
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "on_round": on_round}
     return measure_collected(
         published,
         len(records),
-        lambda: fit_records(published, records, parameters, encoding=encoding, **options),
-        parameters,
+        lambda: fit_records(published, records, recipe, options),
+        recipe.learner,
+        options,
         panel=panel,
         baseline=baseline,
-        encoding=encoding,
-        **options,
     )
 
 
@@ -83,16 +76,13 @@ def measure_collected(
     published: Published,
     records: int,
     fit: Callable[[], Model],
-    parameters: Mapping[str, Any],
+    learner: Learner,
+    options: FitOptions,
     *,
-    seed: int,
-    threads: int = 1,
     panel: Codes | None = None,
     baseline: Codes | None = None,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
     settings: Mapping[str, float] | None = None,
-) -> Outcome:
+) -> TrainingRun:
     """Fit in whatever way, and measure like :func:`train_collected`.
 
     Parameters
@@ -103,18 +93,18 @@ def measure_collected(
         Records that are fitted to, at least 1.
     fit : callable
         Fits to them; called once, after what can be refused beforehand was.
-    parameters, seed, threads, panel, baseline, on_round, encoding
+    learner : Learner
+        Of the baseline.
+    options, panel, baseline
         See :func:`train_collected`.
     settings : mapping of str to float, optional
-        What else the outcome depends on.
+        What else the run depends on.
 
     Raises
     ------
     InvalidParameter
         As :func:`train_collected`, or as `fit`.
     """
-    check_seed(seed)
-    check_encoding(encoding)
     # what a person can correct is found before minutes are spent on fitting
     Target.of(published)
     if not records:
@@ -127,34 +117,33 @@ def measure_collected(
             field="panel",
         )
     clock = Stopwatch()
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "on_round": on_round}
     against: Evaluation | None = None
     baseline_is = None
     rows = {"records": records}
     if panel is not None and baseline is not None:
-        other = fit_clear(published, baseline, parameters, **options)
-        against = evaluate(other, panel, threads=threads)
+        other = fit_clear(published, baseline, learner, options)
+        against = evaluate(other, panel, threads=options.threads)
         baseline_is = "fitted to the clear rows of baseline"
         rows["baseline"] = other.rows
     elif panel is not None:
-        against = cross_validate(published, panel, parameters, **options)
+        against = cross_validate(published, panel, learner, options)
         baseline_is = f"{FOLDS}-fold cross-validated on the panel"
         rows["baseline"] = against.rows["tested"]
     clock.lap("baseline")
     model = fit()
     clock.lap("fit")
-    found = None if panel is None else evaluate(model, panel, threads=threads)
+    evaluation = None if panel is None else evaluate(model, panel, threads=options.threads)
     clock.lap("score")
-    return Outcome(
+    return TrainingRun(
         mode="records",
         model=model,
-        ldp=found,
+        ldp=evaluation,
         baseline=against,
         tested_on=None if panel is None else f"the panel of {count_rows(panel)} people in clear",
         baseline_is=baseline_is,
         unmeasured=NO_PANEL if panel is None else None,
-        rows={**rows, "fitted": model.rows, **({} if found is None else found.rows)},
+        rows={**rows, "fitted": model.rows, **({} if evaluation is None else evaluation.rows)},
         timings=clock.laps,
-        seed=seed,
+        seed=options.seed,
         settings=settings or {},
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,23 +18,24 @@ from hushpoll_training.data.inputs import read_coded_data, read_collected, read_
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.evaluation.evaluation import FOLDS
 from hushpoll_training.learners.cluster import connected
-from hushpoll_training.learners.cluster_learner import fit_parquet
+from hushpoll_training.learners.learner import FitOptions, Learner
+from hushpoll_training.models.cluster_fit import fit_parquet
 from hushpoll_training.models.model import Codes, Model
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.runs.collected import measure_collected, train_collected
-from hushpoll_training.runs.outcome import Outcome
 from hushpoll_training.runs.simulation import train_simulated
+from hushpoll_training.runs.training_run import TrainingRun
 
 _OF_RECORDS = ("panel", "baseline")
 _OF_CODES = ("target", "protected", "sensitive")
 _OF_DATA = ("manifest", *_OF_CODES, "protocol", "split", "epsilon", "test_size")
 
+Mode = Callable[[Sequence[str], Recipe, FitOptions], TrainingRun]
+"""Trains, given the columns not to read, learner and encoding, and how to fit."""
 
-Run = Callable[[Sequence[str], Mapping[str, Any], int, int, str], Outcome]
-"""Takes ignored columns, parameters, seed, threads and encoding."""
 
-
-def choose_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> Run:
+def choose_mode(records: Path | None, data: Path | None, given: Mapping[str, Any]) -> Mode:
     """Return what trains in the way that the options ask for.
 
     Parameters
@@ -86,61 +89,44 @@ def from_records(
     records: Path,
     given: Mapping[str, Any],
     ignore: Sequence[str],
-    parameters: Mapping[str, Any],
-    seed: int,
-    threads: int,
-    encoding: str = "indicator",
-) -> Outcome:
+    recipe: Recipe,
+    options: FitOptions,
+) -> TrainingRun:
     """Train on a file of records, with a progress bar."""
     published, rows = read_collected(records)
     _check_groups(published, given)
     panel, baseline = _clear_rows(published, given, ignore)
-    rounds = (1 + _others(panel, baseline)) * parameters["n_estimators"]
-    with progress("boosting rounds", rounds) as advance:
-        return train_collected(
-            published,
-            rows,
-            parameters,
-            seed=seed,
-            threads=threads,
-            panel=panel,
-            baseline=baseline,
-            on_round=_one(advance),
-            encoding=encoding,
-        )
+    with shown(recipe.learner, options, fits=1 + _others(panel, baseline)) as reported:
+        return train_collected(published, rows, recipe, reported, panel=panel, baseline=baseline)
 
 
 def from_cluster(
     records: Path,
     given: Mapping[str, Any],
     ignore: Sequence[str],
-    parameters: Mapping[str, Any],
-    seed: int,
-    threads: int,
-    encoding: str = "indicator",
-) -> Outcome:
+    recipe: Recipe,
+    options: FitOptions,
+) -> TrainingRun:
     """Train on a Parquet file of records on a Dask cluster; measure on this machine."""
-    found = ParquetRecords.of([records])
-    _check_groups(found.published, given)
-    panel, baseline = _clear_rows(found.published, given, ignore)
+    exported = ParquetRecords.of([records])
+    _check_groups(exported.published, given)
+    panel, baseline = _clear_rows(exported.published, given, ignore)
     with connected(given["dask"]) as client:
 
         def fit() -> Model:
             with waiting(f"training on {workers} workers") as say:
                 say("running")
-                return fit_parquet(found, parameters, client=client, seed=seed, encoding=encoding)
+                return fit_parquet(exported, recipe, options, client=client)
 
         workers = len(client.scheduler_info(n_workers=-1)["workers"])
         return measure_collected(
-            found.published,
-            found.n,
+            exported.published,
+            exported.n,
             fit,
-            parameters,
-            seed=seed,
-            threads=threads,
+            recipe.learner,
+            options,
             panel=panel,
             baseline=baseline,
-            encoding=encoding,
             settings={"workers": workers},
         )
 
@@ -166,11 +152,9 @@ def from_data(
     data: Path,
     given: Mapping[str, Any],
     ignore: Sequence[str],
-    parameters: Mapping[str, Any],
-    seed: int,
-    threads: int,
-    encoding: str = "indicator",
-) -> Outcome:
+    recipe: Recipe,
+    options: FitOptions,
+) -> TrainingRun:
     """Train in a simulation, with a progress bar."""
     if given["manifest"] is not None:
         changes = {name: given[name] for name in ("protocol", "split", "epsilon")}
@@ -188,17 +172,8 @@ def from_data(
         )
     _check_groups(published, given)
     share = TEST_SIZE if given["test_size"] is None else given["test_size"]
-    with progress("boosting rounds", 2 * parameters["n_estimators"]) as advance:
-        return train_simulated(
-            published,
-            codes,
-            parameters,
-            seed=seed,
-            threads=threads,
-            test_size=share,
-            on_round=_one(advance),
-            encoding=encoding,
-        )
+    with shown(recipe.learner, options, fits=2) as reported:
+        return train_simulated(published, codes, recipe, reported, test_size=share)
 
 
 def _check_groups(published: Published, given: Mapping[str, Any]) -> None:
@@ -208,5 +183,8 @@ def _check_groups(published: Published, given: Mapping[str, Any]) -> None:
             published.attribute(name)
 
 
-def _one(advance: Callable[[int], None]) -> Callable[[int, int], None]:
-    return lambda _done, _total: advance(1)
+@contextmanager
+def shown(learner: Learner, options: FitOptions, *, fits: int) -> Iterator[FitOptions]:
+    """Show a progress bar over the steps of several fits; yield the options that report to it."""
+    with progress(learner.progress_unit, fits * learner.steps) as advance:
+        yield replace(options, on_progress=lambda _done, _steps: advance(1))

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 from hushpoll_training.evaluation.evaluation import Evaluation
-from hushpoll_training.learners.parameters import check_parameters
 from hushpoll_training.runs.cell import protocol_name
-from hushpoll_training.runs.outcome import Outcome
+from hushpoll_training.runs.training_run import TrainingRun
 from hushpoll_training.runs.uncertainty import uncertainty
 
 FORMAT = 1
 """Version of the record itself."""
 
-_DISTRIBUTIONS = ("hushpoll", "lightgbm", "numpy", "scikit-learn")
-
 
 def run_record(
-    outcome: Outcome,
-    parameters: Mapping[str, Any],
+    run: TrainingRun,
     inputs: Mapping[str, str],
     *,
     clock: Clock | None = None,
@@ -33,10 +27,8 @@ def run_record(
 
     Parameters
     ----------
-    outcome : Outcome
+    run : TrainingRun
         What it gave.
-    parameters : mapping
-        The learner's, as given; defaults are filled in.
     inputs : mapping of str to str
         Names of the files that it read, by option. Names only: a path tells of somebody's computer.
     clock : Clock, optional
@@ -53,12 +45,12 @@ def run_record(
         rows in clear, and ``unmeasured`` says why. ``intervals`` and ``fairness`` have the same
         keys.
     """
-    model, published = outcome.model, outcome.model.published
+    model, published = run.model, run.model.published
     now = (clock or SystemClock()).now()
     return {
         "format": FORMAT,
         "kind": "training run",
-        "mode": outcome.mode,
+        "mode": run.mode,
         "finished": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "survey": {
             "name": published.name,
@@ -69,29 +61,20 @@ def run_record(
         "split": published.split.kind,
         "epsilon": format_epsilon(published.epsilon),
         "inputs": dict(inputs),
-        "seed": outcome.seed,
-        **outcome.settings,
-        "encoding": model.features.encoding,
-        "parameters": check_parameters(parameters),
+        "seed": run.seed,
+        **run.settings,
+        **model.recipe.to_json(),
         "target": model.target.to_json(),
-        "rows": dict(outcome.rows),
-        "tested_on": outcome.tested_on,
-        "baseline_is": outcome.baseline_is,
-        "unmeasured": outcome.unmeasured,
-        "ldp": _metrics(outcome.ldp),
-        "baseline": _metrics(outcome.baseline),
-        **uncertainty(outcome, groupings),
-        "timings": {name: round(seconds, 6) for name, seconds in outcome.timings.items()},
-        "versions": versions(),
+        "rows": dict(run.rows),
+        "tested_on": run.tested_on,
+        "baseline_is": run.baseline_is,
+        "unmeasured": run.unmeasured,
+        "ldp": _metrics(run.ldp),
+        "baseline": _metrics(run.baseline),
+        **uncertainty(run, groupings),
+        "timings": {name: round(seconds, 6) for name, seconds in run.timings.items()},
+        "versions": model.fitted.learner.versions(),
         "manifest": published.to_dict(),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that results depend on."""
-    return {
-        **{name: version(name) for name in _DISTRIBUTIONS},
-        "python": platform.python_version(),
     }
 
 

@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.encoding import check_encoding
-from hushpoll_training.models.model import Codes, OnRound, count_rows
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.model import Codes, count_rows
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE, baseline_cell, cell
-from hushpoll_training.runs.outcome import Outcome
+from hushpoll_training.runs.training_run import TrainingRun
 
 
 def train_simulated(
     published: Published,
     codes: Codes,
-    parameters: Mapping[str, Any],
+    recipe: Recipe,
+    options: FitOptions,
     *,
-    seed: int,
-    threads: int = 1,
     test_size: float = TEST_SIZE,
-    on_round: OnRound | None = None,
-    encoding: str = "indicator",
-) -> Outcome:
+) -> TrainingRun:
     """Run one cell and its baseline; see :func:`hushpoll_training.runs.cell.cell`."""
     # a target that gives no labels is refused before the baseline is fitted
     Target.of(published)
-    check_encoding(encoding)
-    options: dict[str, Any] = {"test_size": test_size, "on_round": on_round}
-    against = baseline_cell(published, codes, seed, parameters, threads, **options)
-    found = cell(published, codes, seed, parameters, threads, encoding=encoding, **options)
-    tested = sum(found.evaluation.rows[name] for name in ("tested", "unanswered"))
-    return Outcome(
+    against = baseline_cell(published, codes, recipe, options, test_size=test_size)
+    ours = cell(published, codes, recipe, options, test_size=test_size)
+    tested = sum(ours.evaluation.rows[name] for name in ("tested", "unanswered"))
+    return TrainingRun(
         mode="simulation",
-        model=found.model,
-        ldp=found.evaluation,
+        model=ours.model,
+        ldp=ours.evaluation,
         baseline=against.evaluation,
         tested_on=f"{tested} rows in clear that were not trained on",
         baseline_is="fitted to the same rows in clear",
         unmeasured=None,
         rows={
             "records": count_rows(codes) - tested,
-            "fitted": found.model.rows,
+            "fitted": ours.model.rows,
             "baseline": against.model.rows,
-            **found.evaluation.rows,
+            **ours.evaluation.rows,
         },
-        timings={"baseline": against.timings["fit"], **found.timings},
-        seed=seed,
+        timings={"baseline": against.timings["fit"], **ours.timings},
+        seed=options.seed,
         settings={"test_size": test_size},
     )
 

@@ -7,9 +7,9 @@ rest is cut into folds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,9 @@ from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import FOLDS, evaluate
 from hushpoll_training.evaluation.metrics import UTILITY
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Codes, fit_clear, fit_records, take
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE, perturbation, split_rows
 
 SCORES: Final = UTILITY
@@ -55,23 +57,23 @@ class Problem:
     score: str
     seed: int
 
-    def scores(self, parameters: Mapping[str, Any], *, threads: int = 1) -> Iterator[float]:
+    def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
         """Yield the score on each fold of models that were fitted to the others.
 
         Raises
         ------
         InvalidParameter
-            For a parameter out of bounds.
+            For training rows of a single class.
         """
-        options: dict[str, Any] = {"seed": self.seed, "threads": threads}
+        options = FitOptions(self.seed, threads)
         for inside, outside in self.folds:
             if self.records is None:
                 rows = take(self.codes, inside)
-                model = fit_clear(self.published, rows, parameters, **options)
+                model = fit_clear(self.published, rows, recipe.learner, options)
             else:
-                model = fit_records(self.published, self.records[inside], parameters, **options)
-            found = evaluate(model, take(self.codes, outside), threads=threads)
-            yield found.metrics[self.score].number()
+                model = fit_records(self.published, self.records[inside], recipe, options)
+            evaluation = evaluate(model, take(self.codes, outside), threads=threads)
+            yield evaluation.metrics[self.score].number()
 
 
 def make_problem(

@@ -18,8 +18,10 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_training.learners.learner import Learner, Span
+from hushpoll_training.learners.registry import DEFAULT, create_learner
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.tuning.folds import Problem
-from hushpoll_training.tuning.space import SPACE, Span, suggest
 
 TRIALS: Final = 100
 _NAME: Final = "hushpoll"
@@ -56,7 +58,8 @@ def tune(
     *,
     trials: int = TRIALS,
     threads: int = 1,
-    space: Mapping[str, Span] = SPACE,
+    learner: str = DEFAULT,
+    space: Mapping[str, Span] | None = None,
     on_trial: Callable[[int], None] | None = None,
 ) -> Tuned:
     """Search until `trials` are finished, those of earlier runs included.
@@ -72,9 +75,11 @@ def tune(
     trials : int
         At least 1.
     threads : int
-        For LightGBM.
-    space : mapping of str to Span
-        What to search.
+        For each fit.
+    learner : str
+        One of :data:`hushpoll_training.learners.registry.LEARNERS`.
+    space : mapping of str to Span, optional
+        What to search; the learner's own space by default.
     on_trial : callable, optional
         Called with the number of finished trials, at first and after each.
 
@@ -93,6 +98,8 @@ def tune(
     except ModuleNotFoundError as error:
         raise MissingExtra("train", "tuning") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    kind = type(create_learner(learner))
+    space = kind.space if space is None else space
     described = dict(settings) | {"space": {name: list(span) for name, span in space.items()}}
     study = _open(optuna, storage, described)
     finished = (TrialState.COMPLETE, TrialState.PRUNED)
@@ -106,7 +113,7 @@ def tune(
         study.sampler = optuna.samplers.TPESampler(seed=_seed(problem.seed, done))
         trial = study.ask()
         try:
-            score = _score(trial, problem, space, threads)
+            score = _score(trial, problem, kind, space, threads)
         except BaseException:
             study.tell(trial, state=TrialState.FAIL)
             raise
@@ -127,15 +134,28 @@ def tune(
     )
 
 
-def _score(trial: Any, problem: Problem, space: Mapping[str, Span], threads: int) -> float | None:
-    parameters = suggest(trial, space)
+def _score(
+    trial: Any, problem: Problem, learner: type[Learner], space: Mapping[str, Span], threads: int
+) -> float | None:
+    recipe = Recipe(learner(_suggest(trial, space)))
     values: list[float] = []
-    for value in problem.scores(parameters, threads=threads):
+    for value in problem.scores(recipe, threads=threads):
         values.append(value)
         trial.report(fmean(values), len(values))
         if len(values) < len(problem.folds) and trial.should_prune():
             return None
     return fmean(values)
+
+
+def _suggest(trial: Any, space: Mapping[str, Span]) -> dict[str, int | float]:
+    return {
+        name: (
+            float(trial.suggest_float(name, span.low, span.high))
+            if span.step is None
+            else int(trial.suggest_int(name, int(span.low), int(span.high), step=span.step))
+        )
+        for name, span in space.items()
+    }
 
 
 def _open(optuna: Any, storage: Path, settings: dict[str, Any]) -> Any:

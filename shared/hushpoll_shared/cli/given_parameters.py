@@ -34,7 +34,7 @@ def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    remedy = 'give name=value, or the path of a JSON file such as {"n_estimators": 500}'
+    remedy = 'give name=value, or the path of a JSON file such as {"max_depth": 5}'
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -9,7 +9,10 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.audits.audit_inputs import AuditInputs
 from hushpoll_training.audits.crossfit import cross_fit, deal
 from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records
+from hushpoll_training.models.recipe import Recipe
 
 FEW = {"n_estimators": 12, "num_leaves": 7}
 INPUTS = ("dropped", "each-value")
@@ -54,10 +57,10 @@ def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
 ):
     published, _, records = collected
     fold = deal(len(records), 3, 4)
-    options = {"seed": 4, "folds": 3, "protected_input": protected_input}
-    before = cross_fit(published, records, FEW, **options)
+    recipe, options = Recipe.of(FEW), {"folds": 3, "protected_input": protected_input}
+    before = cross_fit(published, records, recipe, FitOptions(4), **options)
     changed = scrambled(published, records, np.flatnonzero(fold == 1), name)
-    after = cross_fit(published, changed, FEW, **options)
+    after = cross_fit(published, changed, recipe, FitOptions(4), **options)
     assert (after.predicted[fold == 1] == before.predicted[fold == 1]).all()
     if name == "income" or protected_input == "each-value":
         # the other folds' models were fitted to what has changed
@@ -69,9 +72,11 @@ def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
 def test_each_folds_model_is_the_one_that_fit_records_fits_to_the_others(collected):
     published, _, records = collected
     fold = deal(len(records), 4, 9)
-    found = cross_fit(published, records, FEW, seed=9, folds=4, protected_input="each-value")
+    found = cross_fit(
+        published, records, Recipe.of(FEW), FitOptions(9), folds=4, protected_input="each-value"
+    )
     for number in range(4):
-        model = fit_records(published, records[fold != number], FEW, seed=9)
+        model = fit_records(published, records[fold != number], Recipe.of(FEW), FitOptions(9))
         alone = external_predictions(
             model, published, records[fold == number], protected_input="each-value"
         )
@@ -112,7 +117,9 @@ def test_an_audit_finds_what_the_true_groups_and_labels_say(
     published = survey(epsilon="9")
     codes = people(12_000, 5)
     records = perturbed(published, codes)
-    made = cross_fit(published, records, FEW, seed=1, protected_input=protected_input)
+    made = cross_fit(
+        published, records, Recipe.of(FEW), FitOptions(1), protected_input=protected_input
+    )
     found = audit(published, records, made)
     gender, income = codes["gender"], codes["income"]
     guess = made.predicted
@@ -140,7 +147,7 @@ def test_a_perturbed_target_is_learned_from_reports_and_audited_against_the_trut
     codes = people(12_000, 6)
     codes["income"] = np.where(np.arange(12_000) % 7 == 0, 2, codes["income"])
     records = perturbed(published, codes)
-    made = cross_fit(published, records, FEW, seed=1)
+    made = cross_fit(published, records, Recipe.of(FEW), FitOptions(1))
     found = audit(published, records, made)
     answered = codes["income"] != 2
     recall = [
@@ -157,10 +164,9 @@ def test_progress_counts_the_rounds_of_all_folds(collected):
     cross_fit(
         published,
         records[:300],
-        FEW,
-        seed=1,
+        Recipe.of(FEW),
+        FitOptions(1, on_progress=lambda done, total: told.append((done, total))),
         folds=2,
-        on_round=lambda done, total: told.append((done, total)),
     )
     assert told == [(done, 24) for done in range(1, 25)]
 
@@ -168,7 +174,7 @@ def test_progress_counts_the_rounds_of_all_folds(collected):
 def test_an_external_model_may_come_from_another_version_of_the_survey(collected, survey, people):
     published, _, records = collected
     other = survey(version=2, epsilon="1", protocol="OUE")
-    model = fit_clear(other, people(900, 8), FEW, seed=2)
+    model = fit_clear(other, people(900, 8), LightGBM(FEW), FitOptions(2))
     each = external_predictions(model, published, records, protected_input="each-value")
     rows = model.features.from_codes(
         {"gender": np.zeros(1500, int), "age": np.zeros(1500, int), "job": np.zeros(1500, int)}
@@ -196,7 +202,7 @@ def test_a_model_of_other_questions_is_refused(collected, survey, draft, people,
     other = survey(**changes)
     codes = people(600, 8)
     codes["age"] %= 5
-    model = fit_clear(other, codes, FEW, seed=2)
+    model = fit_clear(other, codes, LightGBM(FEW), FitOptions(2))
     with pytest.raises(InvalidParameter, match=word) as caught:
         external_predictions(model, published, records, protected_input="each-value")
     assert caught.value.field == "model"
@@ -205,12 +211,12 @@ def test_a_model_of_other_questions_is_refused(collected, survey, draft, people,
 def test_what_cannot_be_cross_fitted_is_refused(survey, people, perturbed, draft, collected):
     published, _, records = collected
     with pytest.raises(InvalidParameter, match="dropped, each-value"):
-        cross_fit(published, records, FEW, seed=1, protected_input="record")
+        cross_fit(published, records, Recipe.of(FEW), FitOptions(1), protected_input="record")
     unlearnable = survey(target={"protocol": "OUE"})
     codes = people(200)
     with pytest.raises(InvalidParameter, match="no label to learn from"):
-        cross_fit(unlearnable, perturbed(unlearnable, codes), FEW, seed=1)
+        cross_fit(unlearnable, perturbed(unlearnable, codes), Recipe.of(FEW), FitOptions(1))
     few = survey(attributes=[draft()["attributes"][0], draft()["attributes"][3]])
     lone = {"gender": codes["gender"], "income": codes["income"]}
     with pytest.raises(InvalidParameter, match="no attribute to predict from"):
-        cross_fit(few, perturbed(few, lone), FEW, seed=1)
+        cross_fit(few, perturbed(few, lone), Recipe.of(FEW), FitOptions(1))

@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.cli import fairness
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear
 from hushpoll_training.models.saved import save_model
 
@@ -19,7 +21,7 @@ def files(tmp_path_factory, survey, people, perturbed, write_records):
     published = survey(epsilon="8")
     codes = people(6000, 3)
     records = perturbed(published, codes)
-    model = fit_clear(published, people(500, 9), {"n_estimators": 5}, seed=1)
+    model = fit_clear(published, people(500, 9), LightGBM({"n_estimators": 5}), FitOptions(1))
     save_model(model, folder / "model", {})
     return {
         "records": write_records(folder / "all.records", published, records),

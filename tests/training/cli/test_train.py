@@ -116,7 +116,7 @@ def test_a_posterior_model_is_trained_saved_carded_and_used(run, files):
     reports = found["fairness"]["ldp"]
     assert [one["attributes"] for one in reports] == [["gender"], ["gender", "job"]]
     assert len(reports[1]["groups"]) == 9
-    assert load_model(files / "posterior").features.encoding == "posterior"
+    assert load_model(files / "posterior").features.encoding.name == "posterior"
     assert (files / "posterior" / "card.html").is_file()
     code, out, _ = run(predict, "--model", "posterior", "--data", "panel.csv", "--json")
     assert code == 0

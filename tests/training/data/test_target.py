@@ -9,7 +9,9 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import evaluate
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import fit_records
+from hushpoll_training.models.recipe import Recipe
 
 
 def test_in_clear_the_label_is_the_answer(survey):
@@ -62,7 +64,9 @@ def test_scores_of_a_perturbed_target_are_about_the_truth(survey, people, pertur
     published = survey(epsilon="3", target={"protocol": "GRR"})
     codes = people(40_000)
     parameters = {"n_estimators": 40, "min_child_samples": 500}
-    model = fit_records(published, perturbed(published, codes), parameters, seed=1)
+    model = fit_records(
+        published, perturbed(published, codes), Recipe.of(parameters), FitOptions(1)
+    )
     other = people(20_000, seed=2)
     f = other["income"].mean()
     p, q = math.e / (1 + math.e), 1 / (1 + math.e)

@@ -11,7 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training import Features, LDPClassifier, RecordEncoder, fit_records, priors_for
+from hushpoll_training import LDPClassifier, RecordEncoder, create_encoding, fit_records
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 
 NUMBERS = "feeds a matrix of arbitrary numbers, which RecordEncoder refuses: X is uint8[n, L]"
 EXPECTED = dict.fromkeys(
@@ -113,7 +116,7 @@ def test_clones_and_parameters(collected, encoding):
 def test_it_is_features_from_records(collected, encoding):
     published, records = collected
     made = encoder(published, encoding).fit(records)
-    expected = Features.of(published, priors_for(published, records, encoding))
+    expected = create_encoding(encoding).fit(published, records)
     found = made.transform(records)
     assert found.dtype == np.float32
     assert (found != expected.from_records(records)).nnz == 0
@@ -136,7 +139,7 @@ def test_clear_rows_fill_the_same_columns(collected, people):
     made = encoder(published, "posterior").fit(records)
     codes = people(30)
     found = made.transform_clear(codes)
-    assert (found != Features.of(published).from_codes(codes)).nnz == 0
+    assert (found != one_hot_features(published).from_codes(codes)).nnz == 0
     assert (encoder(published, sparse_output=False).fit(records).transform_clear(codes)
             == found.toarray()).all()  # fmt: skip
     del codes["age"]
@@ -152,7 +155,9 @@ def test_a_pipeline_is_the_model_that_fit_records_fits(collected, people, encodi
     assert answered.all()
     line = make_pipeline(made, LDPClassifier.for_survey(published, n_estimators=12))
     line.fit(records, labels)
-    model = fit_records(published, records, {"n_estimators": 12}, seed=0, encoding=encoding)
+    model = fit_records(
+        published, records, Recipe.of({"n_estimators": 12}, encoding=encoding), FitOptions()
+    )
     codes = people(400, seed=9)
     ours = line[-1].predict_proba(line[0].transform_clear(codes))[:, 1]
     assert ours.tolist() == model.scores(codes).tolist()

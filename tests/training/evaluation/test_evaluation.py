@@ -10,6 +10,8 @@ from hushpoll_training.evaluation import evaluation
 from hushpoll_training.evaluation.evaluation import cross_validate, evaluate
 from hushpoll_training.evaluation.fairness.partition import sides_of
 from hushpoll_training.evaluation.metrics import METRICS, measure
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, take
 
 PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
@@ -17,7 +19,7 @@ PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
 
 @pytest.fixture(scope="module")
 def model(survey, people):
-    return fit_clear(survey(), people(3000), PARAMETERS, seed=3)
+    return fit_clear(survey(), people(3000), LightGBM(PARAMETERS), FitOptions(3))
 
 
 def test_groups_are_those_of_the_manifest(survey):
@@ -53,7 +55,7 @@ def test_metrics_are_those_of_predictions_labels_and_groups(model, people):
 
 def test_rows_without_a_target_are_counted_and_not_tested(survey, people):
     published = survey(target={"missing": "?"})
-    model = fit_clear(published, people(3000), PARAMETERS, seed=3)
+    model = fit_clear(published, people(3000), LightGBM(PARAMETERS), FitOptions(3))
     codes = people(600, seed=5)
     silent = np.arange(600) < 100
     hidden = codes | {"income": np.where(silent, 2, codes["income"])}
@@ -66,7 +68,9 @@ def test_rows_without_a_target_are_counted_and_not_tested(survey, people):
 
 def test_without_a_protected_attribute_there_are_no_groups(survey, people):
     published = survey(protected=None)
-    found = evaluate(fit_clear(published, people(2000), PARAMETERS, seed=3), people(100, seed=5))
+    found = evaluate(
+        fit_clear(published, people(2000), LightGBM(PARAMETERS), FitOptions(3)), people(100, seed=5)
+    )
     assert found.rows == {"tested": 100, "unanswered": 0}
     assert found.metrics["accuracy"].defined
     assert not found.metrics["DI"].defined
@@ -98,7 +102,7 @@ def test_every_row_is_scored_once_by_a_model_that_never_saw_it(survey, people, m
             return np.array([0.9 if row in self.trained else 0.1 for row in tested["row"].tolist()])
 
     monkeypatch.setattr(evaluation, "fit_clear", lambda _, trained, *a, **k: Memory(trained))
-    found = cross_validate(published, codes, PARAMETERS, seed=4)
+    found = cross_validate(published, codes, LightGBM(PARAMETERS), FitOptions(4))
     assert sorted(np.concatenate(seen).tolist()) == list(range(203))
     assert len(seen) == 5
     assert found.metrics["recall"].number() == 0.0
@@ -111,11 +115,14 @@ def test_cross_validation_is_as_good_as_other_rows_and_reports_every_round(surve
     codes["income"][:200] = 2
     told = []
     found = cross_validate(
-        published, codes, PARAMETERS, seed=4, on_round=lambda *done: told.append(done)
+        published,
+        codes,
+        LightGBM(PARAMETERS),
+        FitOptions(4, on_progress=lambda *done: told.append(done)),
     )
     assert told == [(done, 10) for done in range(1, 11)] * 5
     assert (found.rows["tested"], found.rows["unanswered"]) == (2800, 200)
-    model = fit_clear(published, codes, PARAMETERS, seed=4)
+    model = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(4))
     fresh = evaluate(model, people(3000, seed=8)).metrics["roc_auc"].number()
     assert found.metrics["roc_auc"].number() == pytest.approx(fresh, abs=0.04)
 
@@ -124,5 +131,5 @@ def test_a_panel_with_too_few_of_a_class_is_refused(survey, people):
     codes = people(100)
     codes["income"] = (np.arange(100) < 4).astype(np.int64)
     with pytest.raises(InvalidParameter, match=r"4 rows of its rarer class.*at least 5") as caught:
-        cross_validate(survey(), codes, PARAMETERS, seed=4)
+        cross_validate(survey(), codes, LightGBM(PARAMETERS), FitOptions(4))
     assert caught.value.field == "panel"

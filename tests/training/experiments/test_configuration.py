@@ -7,7 +7,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.configuration import Experiment, load_configuration
-from hushpoll_training.learners.parameters import PARAMETERS
+from hushpoll_training.learners.lightgbm import LightGBM
 
 
 def test_lists_are_put_in_one_order(settings):
@@ -15,9 +15,9 @@ def test_lists_are_put_in_one_order(settings):
     assert found.protocols == ("GRR", "OUE")
     assert found.epsilons == ("0.000001", "4")
     assert found.seeds == (2, 4, 5, 7)
-    assert found.parameters == {name: one.default for name, one in PARAMETERS.items()} | {
-        "n_estimators": 10
-    }
+    assert found.recipe.learner.parameters == {
+        name: one.default for name, one in LightGBM.bounds.items()
+    } | {"n_estimators": 10}
     assert found.test_size == 0.2
 
 

@@ -8,7 +8,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training import LDPClassifier, RecordEncoder, fit_records, load_model, save_model
-from hushpoll_training.learners.parameters import PARAMETERS
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.models.recipe import Recipe
 
 FEW = {"n_estimators": 12, "num_leaves": 7}
 
@@ -29,8 +31,8 @@ def test_check_estimator_passes_without_exception():
 
 def test_its_parameters_are_those_of_the_learner():
     parameters = LDPClassifier().get_params()
-    assert {name: parameters.pop(name) for name in PARAMETERS} == {
-        name: one.default for name, one in PARAMETERS.items()
+    assert {name: parameters.pop(name) for name in LightGBM.bounds} == {
+        name: one.default for name, one in LightGBM.bounds.items()
     }
     assert set(parameters) == {"label_p", "label_q", "random_state", "n_jobs"}
 
@@ -94,7 +96,7 @@ def test_a_fitted_line_is_saved_as_the_models_of_train_are(encoded, people, tmp_
     encoder, table, label, records = encoded
     made = LDPClassifier.for_survey(encoder.published, **FEW).fit(table, label)
     save_model(made.to_model(encoder), tmp_path / "ours", {})
-    theirs = fit_records(encoder.published, records, FEW, seed=0)
+    theirs = fit_records(encoder.published, records, Recipe.of(FEW), FitOptions())
     save_model(theirs, tmp_path / "theirs", {})
     for name in ("model.txt", "model.json"):
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()

@@ -4,23 +4,24 @@ import lightgbm
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.parameters import PARAMETERS, check_parameters, read_parameters
+from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_training.learners.lightgbm import LightGBM
 
 
 def test_defaults_are_those_of_lightgbm():
     theirs = lightgbm.LGBMClassifier().get_params()
     native = {"scale_pos_weight": 1.0, "max_bin": 255}  # not named by the scikit-learn interface
-    assert {name: allowed.default for name, allowed in PARAMETERS.items()} == {
-        name: native[name] if name in native else theirs[name] for name in PARAMETERS
+    assert {name: allowed.default for name, allowed in LightGBM.bounds.items()} == {
+        name: native[name] if name in native else theirs[name] for name in LightGBM.bounds
     }
 
 
 def test_later_texts_and_files_win(tmp_path):
     path = tmp_path / "params.json"
     path.write_text('{"n_estimators": 7, "max_depth": 38}')
-    found = read_parameters([str(path), "n_estimators=9", "learning_rate = 2e-2"])
-    assert found == check_parameters({"n_estimators": 9, "max_depth": 38, "learning_rate": 0.02})
-    assert found["num_leaves"] == 31
+    found = LightGBM(given_parameters([str(path), "n_estimators=9", "learning_rate = 2e-2"]))
+    assert found == LightGBM({"n_estimators": 9, "max_depth": 38, "learning_rate": 0.02})
+    assert found.parameters["num_leaves"] == 31
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_later_texts_and_files_win(tmp_path):
 )
 def test_each_mistake_names_its_parameter(text, field):
     with pytest.raises(InvalidParameter) as caught:
-        read_parameters([text])
+        LightGBM(given_parameters([text]))
     assert caught.value.field == field
 
 
@@ -48,9 +49,9 @@ def test_a_file_that_is_no_object_is_refused(tmp_path, content):
     path = tmp_path / "params.json"
     path.write_text(content)
     with pytest.raises(InvalidParameter, match=r"params\.json"):
-        read_parameters([str(path)])
+        LightGBM(given_parameters([str(path)]))
 
 
 def test_a_boolean_is_no_number():
     with pytest.raises(InvalidParameter, match="max_depth is True"):
-        check_parameters({"max_depth": True})
+        LightGBM({"max_depth": True})

@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import count_rows, fit_clear, fit_records, take
+from hushpoll_training.models.recipe import Recipe
 
 PARAMETERS = {"n_estimators": 15, "min_child_samples": 30}
 
 
 def test_records_that_keep_the_truth_train_the_model_of_their_rows(survey, people, perturbed):
     published, codes = survey(epsilon="64"), people(4000)
-    ours = fit_records(published, perturbed(published, codes), PARAMETERS, seed=3)
-    theirs = fit_clear(published, codes, PARAMETERS, seed=3)
-    assert ours.booster.model_to_string() == theirs.booster.model_to_string()
+    ours = fit_records(published, perturbed(published, codes), Recipe.of(PARAMETERS), FitOptions(3))
+    theirs = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(3))
+    assert ours.fitted.booster.model_to_string() == theirs.fitted.booster.model_to_string()
     other = people(1000, seed=9)
     assert np.unique(ours.scores(other)).size > 20
     assert ours.scores(other).tolist() == theirs.scores(other).tolist()
@@ -22,9 +25,9 @@ def test_records_that_keep_the_truth_train_the_model_of_their_rows(survey, peopl
 
 def test_noise_changes_the_model(survey, people, perturbed):
     published, codes = survey(epsilon="1"), people(4000)
-    ours = fit_records(published, perturbed(published, codes), PARAMETERS, seed=3)
-    theirs = fit_clear(published, codes, PARAMETERS, seed=3)
-    assert ours.booster.model_to_string() != theirs.booster.model_to_string()
+    ours = fit_records(published, perturbed(published, codes), Recipe.of(PARAMETERS), FitOptions(3))
+    theirs = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(3))
+    assert ours.fitted.booster.model_to_string() != theirs.fitted.booster.model_to_string()
 
 
 def test_rows_without_a_target_are_left_out(survey, people, perturbed):
@@ -34,16 +37,16 @@ def test_rows_without_a_target_are_left_out(survey, people, perturbed):
     hidden = codes | {"income": np.where(silent, 2, codes["income"])}
     known = take(codes, ~silent)
     for found in (
-        fit_records(published, perturbed(published, hidden), PARAMETERS, seed=3),
-        fit_clear(published, hidden, PARAMETERS, seed=3),
+        fit_records(published, perturbed(published, hidden), Recipe.of(PARAMETERS), FitOptions(3)),
+        fit_clear(published, hidden, LightGBM(PARAMETERS), FitOptions(3)),
     ):
-        expected = fit_clear(published, known, PARAMETERS, seed=3)
+        expected = fit_clear(published, known, LightGBM(PARAMETERS), FitOptions(3))
         assert found.rows == 2000
-        assert found.booster.model_to_string() == expected.booster.model_to_string()
+        assert found.fitted.booster.model_to_string() == expected.fitted.booster.model_to_string()
 
 
 def test_a_row_is_predicted_positive_above_one_half(survey, people):
-    model = fit_clear(survey(), people(3000), PARAMETERS, seed=3)
+    model = fit_clear(survey(), people(3000), LightGBM(PARAMETERS), FitOptions(3))
     other = people(500, seed=9)
     predicted = model.predict(other)
     assert predicted.tolist() == [int(score > 0.5) for score in model.scores(other)]
@@ -57,10 +60,10 @@ def test_malformed_and_foreign_records_are_refused(survey, people, perturbed):
         broken = records.copy()
         broken[40, published.layout.field(name).offset] = 250
         with pytest.raises(MalformedRecord) as caught:
-            fit_records(published, broken, PARAMETERS, seed=3)
+            fit_records(published, broken, Recipe.of(PARAMETERS), FitOptions(3))
         assert caught.value.reason == "range"
     with pytest.raises(InvalidParameter, match="records"):
-        fit_records(published, records[:, 1:], PARAMETERS, seed=3)
+        fit_records(published, records[:, 1:], Recipe.of(PARAMETERS), FitOptions(3))
 
 
 def test_columns_of_different_length_are_refused():

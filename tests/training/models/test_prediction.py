@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from hushpoll_training.evaluation.evaluation import evaluate
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear
 from hushpoll_training.models.prediction import (
     Predictions,
@@ -19,7 +21,7 @@ from hushpoll_training.models.prediction import (
 
 @pytest.fixture(scope="module")
 def model(survey, people):
-    return fit_clear(survey(), people(3000), {"n_estimators": 15}, seed=3)
+    return fit_clear(survey(), people(3000), LightGBM({"n_estimators": 15}), FitOptions(3))
 
 
 def test_the_category_is_positive_above_one_half(model, people):

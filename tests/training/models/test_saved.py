@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import check_directory, load_model, save_model
 
 PARAMETERS = {"n_estimators": 15, "min_child_samples": 30}
@@ -18,7 +21,9 @@ RUN = {"seed": 3}
 @pytest.fixture(scope="module")
 def model(survey, people, perturbed):
     published = survey(epsilon="3", target={"protocol": "GRR"})
-    return fit_records(published, perturbed(published, people(4000)), PARAMETERS, seed=3)
+    return fit_records(
+        published, perturbed(published, people(4000)), Recipe.of(PARAMETERS), FitOptions(3)
+    )
 
 
 @pytest.fixture
@@ -67,11 +72,13 @@ def test_saving_and_loading_again_changes_no_byte(saved, tmp_path):
 def test_a_posterior_model_keeps_its_priors(survey, people, perturbed, tmp_path):
     published = survey(epsilon="3", protocol="OUE")
     records = perturbed(published, people(2000))
-    model = fit_records(published, records, PARAMETERS, seed=3, encoding="posterior")
+    model = fit_records(
+        published, records, Recipe.of(PARAMETERS, encoding="posterior"), FitOptions(3)
+    )
     save_model(model, tmp_path / "model", RUN)
     again = load_model(tmp_path / "model")
     assert again.features == model.features
-    assert again.features.encoding == "posterior"
+    assert again.features.encoding.name == "posterior"
     assert set(again.features.priors) == {"gender", "age"}
     rows = people(500, seed=6)
     assert again.scores(rows).tolist() == model.scores(rows).tolist()
@@ -114,7 +121,7 @@ def test_a_directory_without_a_model_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"format": 2}, "has format 2; this version reads 1"),
+        ({"format": 3}, "has format 3; this version reads 1 to 2"),
         ({"format": "1"}, "must hold format"),
         ({"encoding": "posterior"}, "must hold the priors of gender, age"),
         ({"encoding": "one-hot"}, "has another encoding"),
@@ -127,10 +134,13 @@ def test_a_directory_without_a_model_is_refused(tmp_path):
             "prior of gender that is not 3 chances",
         ),
         ({"features": ["gender=Male"]}, "has features that are not its manifest's"),
-        ({"target": {"name": "income"}}, "has target that are not its manifest's"),
+        ({"target": {"name": "income"}}, "has a target that is not its manifest's"),
         ({"rows": None}, "must hold"),
-        ({"trees": {}}, "SHA-256"),
-        ({"trees": {"sha256": "0" * 64}}, "is not the file that model.json describes"),
+        ({"files": {}}, "is not the file that model.json describes"),
+        ({"files": {"model.txt": "0" * 64}}, "is not the file that model.json describes"),
+        ({"learner": "oracle"}, "has another learner"),
+        ({"parameters": {"n_estimators": 0}}, "has another learner"),
+        ({"format": 1}, "must hold the SHA-256 of the trees"),
     ],
 )
 def test_a_model_that_contradicts_itself_is_refused(saved, changes, words):
@@ -144,9 +154,13 @@ def test_another_surveys_trees_are_refused(saved, survey, draft, people):
     codes = people(500)
     attributes = [one for one in draft()["attributes"] if one["name"] != "job"]
     other = survey(attributes=attributes)
-    trees = fit_clear(other, codes, PARAMETERS, seed=3).booster.model_to_string().encode()
+    trees = (
+        fit_clear(other, codes, LightGBM(PARAMETERS), FitOptions(3))
+        .fitted.booster.model_to_string()
+        .encode()
+    )
     (saved / "model.txt").write_bytes(trees)
-    rewrite(saved / "model.json", trees={"sha256": hashlib.sha256(trees).hexdigest()})
+    rewrite(saved / "model.json", files={"model.txt": hashlib.sha256(trees).hexdigest()})
     with pytest.raises(InvalidParameter, match=r"model\.txt has other columns than the manifest"):
         load_model(saved)
 

@@ -11,6 +11,8 @@ from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_training import run_record, train_collected, train_simulated
 from hushpoll_training.cli.card import card
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import save_model
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.pages import card_page
@@ -22,9 +24,11 @@ CLOCK = FixedClock("2026-01-02T03:04:05Z")
 @pytest.fixture(scope="module")
 def run(survey, people):
     published = survey(epsilon="4", title="A <i>small</i> survey", target={"protocol": "GRR"})
-    outcome = train_simulated(published, people(3000), FEW, seed=3, encoding="posterior")
+    outcome = train_simulated(
+        published, people(3000), Recipe.of(FEW, encoding="posterior"), FitOptions(3)
+    )
     options = {"clock": CLOCK, "groupings": [("gender", "job")]}
-    return outcome, run_record(outcome, FEW, {"data": "people.csv"}, **options)
+    return outcome, run_record(outcome, {"data": "people.csv"}, **options)
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +97,10 @@ def test_the_page_stands_alone(made):
 
 def test_without_a_panel_the_card_says_that_nothing_was_measured(survey, people, perturbed):
     published = survey(epsilon="4", protected=None)
-    outcome = train_collected(published, perturbed(published, people(500)), FEW, seed=1)
-    made = model_card(run_record(outcome, FEW, {"records": "a.records"}, clock=CLOCK))
+    outcome = train_collected(
+        published, perturbed(published, people(500)), Recipe.of(FEW), FitOptions(1)
+    )
+    made = model_card(run_record(outcome, {"records": "a.records"}, clock=CLOCK))
     assert made["metrics"] is None
     limits = " ".join(made["limits"])
     assert "Nothing was measured: no panel was given" in limits
@@ -106,8 +112,8 @@ def test_an_undefined_metric_is_explained(survey, people):
     published = survey(epsilon="4")
     codes = people(600)
     codes["gender"][:] = 0
-    outcome = train_simulated(published, codes, FEW, seed=1)
-    made = model_card(run_record(outcome, FEW, {}, clock=CLOCK))
+    outcome = train_simulated(published, codes, Recipe.of(FEW), FitOptions(1))
+    made = model_card(run_record(outcome, {}, clock=CLOCK))
     text = card_page(made)
     assert "DI of this model is undefined: there is no row in the privileged group" in text
     assert "Too small to be measured" in text

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import baseline_cell, cell, perturbation, protocol_name, split_rows
 
 PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
@@ -24,19 +26,26 @@ def test_the_split_is_stratified_complete_and_the_seeds(survey, people):
 
 def test_a_cell_repeats_itself_and_no_other_surveys_noise(survey, people):
     codes = people(2000)
-    first, second = (cell(survey(epsilon="1"), codes, 4, PARAMETERS) for _ in range(2))
+    first, second = (
+        cell(survey(epsilon="1"), codes, Recipe.of(PARAMETERS), FitOptions(4)) for _ in range(2)
+    )
     assert first.evaluation == second.evaluation
-    assert first.model.booster.model_to_string() == second.model.booster.model_to_string()
-    other = cell(survey(epsilon="1", version=2), codes, 4, PARAMETERS)
-    assert other.model.booster.model_to_string() != first.model.booster.model_to_string()
+    assert (
+        first.model.fitted.booster.model_to_string()
+        == second.model.fitted.booster.model_to_string()
+    )
+    other = cell(survey(epsilon="1", version=2), codes, Recipe.of(PARAMETERS), FitOptions(4))
+    assert (
+        other.model.fitted.booster.model_to_string() != first.model.fitted.booster.model_to_string()
+    )
     words = [perturbation(survey(version=v), 4).integers(2**63) for v in (1, 1, 2)]
     assert words[0] == words[1] != words[2]
 
 
 def test_without_noise_a_cell_equals_its_baseline(survey, people):
     codes = people(3000)
-    ldp = cell(survey(epsilon="64"), codes, 4, PARAMETERS)
-    clear = baseline_cell(survey(epsilon="64"), codes, 4, PARAMETERS)
+    ldp = cell(survey(epsilon="64"), codes, Recipe.of(PARAMETERS), FitOptions(4))
+    clear = baseline_cell(survey(epsilon="64"), codes, Recipe.of(PARAMETERS), FitOptions(4))
     assert ldp.evaluation == clear.evaluation
     assert ldp.evaluation.rows["tested"] == 600
     assert (ldp.protocol, ldp.split, ldp.epsilon, ldp.seed) == ("GRR", "uniform", "64", 4)

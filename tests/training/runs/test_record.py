@@ -9,7 +9,9 @@ import pytest
 
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.learners.parameters import PARAMETERS as KNOWN
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.reports.training_report import metrics_table, training_report
 from hushpoll_training.runs.collected import train_collected
 from hushpoll_training.runs.record import run_record
@@ -20,19 +22,20 @@ PARAMETERS = {"n_estimators": 30, "min_child_samples": 30}
 
 @pytest.fixture(scope="module")
 def outcome(survey, people):
-    return train_simulated(survey(epsilon="4"), people(4000), PARAMETERS, seed=3)
+    return train_simulated(survey(epsilon="4"), people(4000), Recipe.of(PARAMETERS), FitOptions(3))
 
 
 @pytest.fixture(scope="module")
 def record(outcome):
     clock = FixedClock("2026-01-02T03:04:05Z")
-    return run_record(outcome, PARAMETERS, {"data": "people.csv"}, clock=clock)
+    return run_record(outcome, {"data": "people.csv"}, clock=clock)
 
 
 def test_every_key_is_there_and_survives_json(record, outcome):
     assert list(record) == [
         *("format", "kind", "mode", "finished", "survey", "protocol", "split", "epsilon"),
-        *("inputs", "seed", "test_size", "encoding", "parameters", "target", "rows", "tested_on"),
+        *("inputs", "seed", "test_size", "learner", "learner_is", "privacy", "parameters"),
+        *("encoding", "target", "rows", "tested_on"),
         *("baseline_is", "unmeasured", "ldp", "baseline", "confidence", "intervals", "fairness"),
         *("timings", "versions", "manifest"),
     ]
@@ -48,7 +51,7 @@ def test_every_key_is_there_and_survives_json(record, outcome):
 
 
 def test_parameters_are_complete_and_versions_those_that_ran(record):
-    assert list(record["parameters"]) == list(KNOWN)
+    assert list(record["parameters"]) == list(LightGBM.bounds)
     assert record["parameters"]["n_estimators"] == 30
     assert record["parameters"]["learning_rate"] == 0.1
     assert record["versions"] == {
@@ -68,9 +71,11 @@ def test_metrics_stand_side_by_side(record, outcome):
 
 
 def test_undefined_metrics_carry_their_reason(survey, people):
-    outcome = train_simulated(survey(protected=None), people(500), PARAMETERS, seed=3)
+    outcome = train_simulated(
+        survey(protected=None), people(500), Recipe.of(PARAMETERS), FitOptions(3)
+    )
     reason = {"undefined": "the manifest declares no protected attribute"}
-    record = run_record(outcome, PARAMETERS, {})
+    record = run_record(outcome, {})
     assert record["ldp"]["DI"] == record["baseline"]["OAD"] == reason
     text = training_report(record)
     assert text.count("undefined (1)") == 2 * 12
@@ -94,14 +99,16 @@ def test_the_report_shows_every_metric_of_both_models(record):
 
 def test_rows_without_a_target_are_reported(outcome):
     rows = {**outcome.rows, "unanswered": 17}
-    text = training_report(run_record(replace(outcome, rows=rows), PARAMETERS, {}))
+    text = training_report(run_record(replace(outcome, rows=rows), {}))
     assert "17 of them have no target and are left out." in text
 
 
 def test_without_metrics_the_report_says_why(survey, people, perturbed):
     published = survey(epsilon="2")
     records = perturbed(published, people(500))
-    record = run_record(train_collected(published, records, PARAMETERS, seed=3), PARAMETERS, {})
+    record = run_record(
+        train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3)), {}
+    )
     assert record["ldp"] is record["baseline"] is None
     text = training_report(record)
     assert "not measured: no panel was given" in text
@@ -121,7 +128,7 @@ def test_reasons_are_numbered_once_each():
 
 
 def test_the_report_shows_intervals_and_the_groups_that_were_asked_for(outcome):
-    found = run_record(outcome, PARAMETERS, {}, groupings=[("gender", "job")])
+    found = run_record(outcome, {}, groupings=[("gender", "job")])
     text = training_report(found)
     assert "95 % of LDP" in text
     assert "Groups by gender and job" in text

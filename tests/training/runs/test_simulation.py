@@ -4,6 +4,8 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import baseline_cell, cell
 from hushpoll_training.runs.simulation import override, train_simulated
 
@@ -13,10 +15,16 @@ PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
 def test_it_is_one_cell_and_its_baseline(survey, people):
     published, codes = survey(epsilon="2", target={"missing": "?"}), people(2000)
     codes["income"][:500] = 2
-    found = train_simulated(published, codes, PARAMETERS, seed=3, test_size=0.3)
-    assert found.ldp == cell(published, codes, 3, PARAMETERS, test_size=0.3).evaluation
+    found = train_simulated(published, codes, Recipe.of(PARAMETERS), FitOptions(3), test_size=0.3)
     assert (
-        found.baseline == baseline_cell(published, codes, 3, PARAMETERS, test_size=0.3).evaluation
+        found.ldp
+        == cell(published, codes, Recipe.of(PARAMETERS), FitOptions(3), test_size=0.3).evaluation
+    )
+    assert (
+        found.baseline
+        == baseline_cell(
+            published, codes, Recipe.of(PARAMETERS), FitOptions(3), test_size=0.3
+        ).evaluation
     )
     assert found.mode == "simulation"
     assert found.settings == {"test_size": 0.3}
@@ -35,7 +43,9 @@ def test_it_is_one_cell_and_its_baseline(survey, people):
 def test_a_target_without_labels_is_found_before_anything_is_fitted(survey, people, monkeypatch):
     monkeypatch.setattr("hushpoll_training.runs.simulation.baseline_cell", None)
     with pytest.raises(InvalidParameter, match="collected with OLH"):
-        train_simulated(survey(target={"protocol": "OLH"}), people(10), PARAMETERS, seed=3)
+        train_simulated(
+            survey(target={"protocol": "OLH"}), people(10), Recipe.of(PARAMETERS), FitOptions(3)
+        )
 
 
 def test_a_protocol_replaces_that_of_every_sensitive_attribute_alone(draft):

@@ -5,10 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_training.cli import tune as commands
 from hushpoll_training.cli.train import train
-from hushpoll_training.learners.parameters import read_parameters
-from hushpoll_training.tuning.space import Span
+from hushpoll_training.learners.learner import Span
+from hushpoll_training.learners.lightgbm import LightGBM
 
 
 def call(command, *arguments):
@@ -45,7 +46,10 @@ def test_the_file_is_taken_by_train(small, files, tmp_path):
     assert (found["trials"], found["resumed"]) == (3, 0)
     assert set(found["params"]) == {"n_estimators", "max_depth"}
     assert json.loads((out / "params.json").read_text()) == found["params"]
-    assert read_parameters([str(out / "params.json")]).items() >= found["params"].items()
+    assert (
+        LightGBM(given_parameters([str(out / "params.json")])).parameters.items()
+        >= found["params"].items()
+    )
     assert 0.5 < found["score"]["accuracy"] < 1
     code, text, _ = call(commands.tune_command, *options, "--trials", 5)
     assert code == 0

@@ -5,7 +5,10 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.evaluation.evaluation import evaluate
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records, take
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import split_rows
 from hushpoll_training.tuning.folds import make_problem
 
@@ -25,17 +28,17 @@ def test_test_rows_are_never_read(survey, people, perturbed, monkeypatch):
     published, codes, seed = survey(epsilon="4"), people(600), 3
     train, test = split_rows(published, codes, seed)
     clean = make_problem(published, codes, seed=seed, perturbed=perturbed)
-    expected = list(clean.scores(PARAMETERS))
+    expected = list(clean.scores(Recipe.of(PARAMETERS)))
     # The split alone sees the target of a test row, to stratify; from there on nothing may.
     monkeypatch.setattr("hushpoll_training.tuning.folds.split_rows", lambda *_: (train, test))
     dirty = make_problem(published, poisoned(codes, test), seed=seed, perturbed=perturbed)
-    assert list(dirty.scores(PARAMETERS)) == expected
+    assert list(dirty.scores(Recipe.of(PARAMETERS))) == expected
     # The poison works: a single training row with it is found out.
     spoilt = poisoned(codes, train[:1])
 
     def score():
         found = make_problem(published, spoilt, seed=seed, perturbed=perturbed)
-        return list(found.scores(PARAMETERS))
+        return list(found.scores(Recipe.of(PARAMETERS)))
 
     with pytest.raises((InvalidParameter, IndexError)):
         score()
@@ -65,11 +68,15 @@ def test_a_score_is_that_of_a_model_fitted_to_the_other_folds(survey, people):
         )
         inside, outside = found.folds[1]
         if perturbed:
-            model = fit_records(published, found.records[inside], PARAMETERS, seed=1)
+            model = fit_records(
+                published, found.records[inside], Recipe.of(PARAMETERS), FitOptions(1)
+            )
         else:
-            model = fit_clear(published, take(found.codes, inside), PARAMETERS, seed=1)
+            model = fit_clear(
+                published, take(found.codes, inside), LightGBM(PARAMETERS), FitOptions(1)
+            )
         expected = evaluate(model, take(found.codes, outside)).metrics["roc_auc"].number()
-        assert list(found.scores(PARAMETERS))[1] == expected
+        assert list(found.scores(Recipe.of(PARAMETERS)))[1] == expected
 
 
 def test_the_randomised_rows_are_one_collection(survey, people):

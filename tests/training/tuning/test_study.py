@@ -6,7 +6,8 @@ import optuna
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.tuning.space import SPACE, Span
+from hushpoll_training.learners.learner import Span
+from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.tuning.study import tune
 
 SETTINGS = {"data": "abc", "seed": 5}
@@ -22,12 +23,12 @@ class Bowl:
     fail_at: int = -1
     asked: int = 0
 
-    def scores(self, parameters, *, threads=1):
+    def scores(self, recipe, *, threads=1):
         if self.asked == self.fail_at:
             raise KeyboardInterrupt
         self.asked += 1
         for _ in self.folds:
-            yield 1 - abs(parameters["learning_rate"] - OPTIMUM)
+            yield 1 - abs(recipe.learner.parameters["learning_rate"] - OPTIMUM)
 
 
 def history(path):
@@ -37,9 +38,9 @@ def history(path):
 
 
 def test_the_space_is_the_papers():
-    assert SPACE["max_depth"] == (3, 50, 1)
-    assert SPACE["n_estimators"] == (50, 2000, 50)
-    assert SPACE["learning_rate"] == (0.01, 0.25, None)
+    assert LightGBM.space["max_depth"] == (3, 50, 1)
+    assert LightGBM.space["n_estimators"] == (50, 2000, 50)
+    assert LightGBM.space["learning_rate"] == (0.01, 0.25, None)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_a_study_of_other_settings_is_refused_with_the_difference(tmp_path):
     with pytest.raises(InvalidParameter, match='data was "abc" and is "abd"') as caught:
         tune(Bowl(), path, SETTINGS | {"data": "abd"}, trials=2)
     assert caught.value.field == "out"
-    narrow = SPACE | {"max_depth": Span(3, 9, 1)}
+    narrow = dict(LightGBM.space) | {"max_depth": Span(3, 9, 1)}
     with pytest.raises(InvalidParameter, match="space was"):
         tune(Bowl(), path, SETTINGS, trials=2, space=narrow)
     assert len(history(path)[0]) == 1

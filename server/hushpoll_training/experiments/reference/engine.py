@@ -2,7 +2,7 @@
 
 The same rows, the same parameters and the same metrics as :mod:`hushpoll_training.runs.cell`;
 perturbed by multi-freq-ldpy's clients one respondent at a time (:mod:`.reference_clients`), encoded
-as one vector per respondent and attribute, joined as dense tables, and fitted by LightGBM's own
+as one vector per respondent and attribute, joined as dense tables, and fitted by the learner's own
 scikit-learn classifier. Not copied are: a domain taken from the data's distinct values (it is the
 survey's), columns in the order of a set (they are in the survey's), and AUC of predicted labels
 (``roc_auc`` ranks scores; ``balanced_acc`` is that number under its name).
@@ -28,7 +28,7 @@ from hushpoll_training.experiments.reference.clients import (
     one_hot_encoder,
     seeded,
 )
-from hushpoll_training.learners.parameters import check_parameters
+from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import Codes, take
 from hushpoll_training.runs.cell import TEST_SIZE, split_rows
 from hushpoll_training.runs.stopwatch import Stopwatch
@@ -54,9 +54,8 @@ class ReferenceCell:
 def reference_cell(
     published: Published,
     codes: Codes,
-    seed: int,
-    parameters: Mapping[str, Any],
-    threads: int = 1,
+    learner: Learner,
+    options: FitOptions,
     *,
     perturbed: bool = True,
     test_size: float = TEST_SIZE,
@@ -65,8 +64,10 @@ def reference_cell(
 
     Parameters
     ----------
-    published, codes, seed, parameters, threads, test_size
+    published, codes, options, test_size
         As there. The records differ from ours at the same seed, being other draws.
+    learner : Learner
+        One that has a scikit-learn classifier of its own.
     perturbed : bool
         Whether the training part is; False gives the NonDP baseline.
 
@@ -79,8 +80,6 @@ def reference_cell(
     MissingExtra
         If multi-freq-ldpy is not installed.
     """
-    from lightgbm import LGBMClassifier
-
     check_clients()
     target = Target.clear(published)
     if published.attribute(target.name).oracle is not None:
@@ -89,17 +88,14 @@ def reference_cell(
             "use the engine hushpoll, or a target in clear",
             field="engine",
         )
-    train, test = split_rows(published, codes, seed, test_size)
+    train, test = split_rows(published, codes, options.seed, test_size)
     fitted, tested = take(codes, train), take(codes, test)
     label, answered = target.labels(fitted[target.name])
     clock = Stopwatch()
-    with seeded([seed, int(published.digest, 16)]):
+    with seeded([options.seed, int(published.digest, 16)]):
         features = _table(published, take(fitted, answered), perturbed=perturbed)
     clock.lap("perturb")
-    settings: dict[str, Any] = check_parameters(parameters)
-    model = LGBMClassifier(
-        objective="binary", random_state=seed, n_jobs=threads, verbosity=-1, **settings
-    )
+    model = learner.reference_classifier(options)
     model.fit(features, label[answered])
     clock.lap("fit")
     raw = np.asarray(model.predict_proba(_table(published, tested, perturbed=False)))[:, 1]

@@ -15,6 +15,8 @@ from hushpoll_training.experiments.reference import clients as reference_clients
 from hushpoll_training.experiments.reference.clients import check_clients, encoder, seeded
 from hushpoll_training.experiments.reference.engine import reference_cell
 from hushpoll_training.experiments.results.summaries import Summary
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
 
 ROWS = 3000
 
@@ -120,7 +122,7 @@ def test_both_engines_agree_on_average(experiment, settings, data):
 def test_a_perturbed_target_is_refused(survey, people):
     published = survey(target={"protocol": "GRR"})
     with pytest.raises(InvalidParameter, match="the engine reference cannot learn from") as caught:
-        reference_cell(published, people(50), 0, {})
+        reference_cell(published, people(50), LightGBM({}), FitOptions())
     assert caught.value.field == "engine"
 
 

@@ -1,8 +1,8 @@
-"""A process that reads a model and scores some rows, in place of the one that asked.
+"""A process that reads a saved LightGBM model first, since reading an altered one may end it.
 
-``python -m hushpoll_training.models.model_trial`` reads the text of a model on standard input and
-ends with 0 if LightGBM took it. LightGBM is not made for altered files, and may end the process
-that reads one.
+``python -m hushpoll_training.learners.lightgbm_trial`` reads the text of a model on standard
+input and ends with 0 if LightGBM took it. LightGBM is not made for altered files, and may end the
+process that reads one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def try_text(text: str) -> None:
         That process was killed by a signal, ended with an error, or took longer than `SECONDS`.
     """
     # -P: a module of the working directory must not stand in for one of ours.
-    command = [sys.executable, "-P", "-m", "hushpoll_training.models.model_trial"]
+    command = [sys.executable, "-P", "-m", "hushpoll_training.learners.lightgbm_trial"]
     try:
         done = subprocess.run(  # noqa: S603  our own interpreter and module
             command, input=text.encode("ascii"), capture_output=True, timeout=SECONDS, check=False

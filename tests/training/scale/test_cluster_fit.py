@@ -10,11 +10,13 @@ import pytest
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_training.encodings.encoding import priors_for
+from hushpoll_training.encodings.priors import estimate_priors
 from hushpoll_training.evaluation.evaluation import evaluate
 from hushpoll_training.learners.cluster import connected
-from hushpoll_training.learners.cluster_learner import fit_parquet
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.cluster_fit import fit_parquet
 from hushpoll_training.models.model import fit_records
+from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
 
 THERE, HERE = range(4), range(20)
@@ -50,12 +52,16 @@ def test_metrics_lie_within_the_spread_over_seeds(collected, client, people):
     found = ParquetRecords.of([path])
     assert (found.n, len(found.groups)) == (6000, 9)
     panel = people(4000, 2)
-    there = [fit_parquet(found, PARAMETERS, client=client, seed=seed) for seed in THERE]
-    here = [fit_records(published, records, PARAMETERS, seed=seed) for seed in HERE]
+    there = [
+        fit_parquet(found, Recipe.of(PARAMETERS), FitOptions(seed), client=client) for seed in THERE
+    ]
+    here = [
+        fit_records(published, records, Recipe.of(PARAMETERS), FitOptions(seed)) for seed in HERE
+    ]
     assert {model.rows for model in [*there, *here]} == {5400}
     for model in there:
-        assert model.booster.feature_name() == here[0].booster.feature_name()
-        assert model.booster.num_trees() == 20
+        assert model.fitted.booster.feature_name() == here[0].fitted.booster.feature_name()
+        assert model.fitted.booster.num_trees() == 20
     ours, theirs = (np.array([m.scores(panel) for m in models]) for models in (there, here))
     assert np.corrcoef(ours.mean(axis=0), theirs.mean(axis=0))[0, 1] > 0.995
     measured = [[evaluate(model, panel).metrics for model in models] for models in (there, here)]
@@ -80,8 +86,10 @@ def test_no_worker_drops_a_rare_category(client, draft, people, perturbed, write
     records = perturbed(published, codes)
     path = write_parquet(tmp_path / "rare", published, records, 500)
     parameters = {"n_estimators": 2, "min_child_samples": 50}
-    there = fit_parquet(ParquetRecords.of([path]), parameters, client=client, seed=1)
-    here = fit_records(published, records, parameters, seed=1)
+    there = fit_parquet(
+        ParquetRecords.of([path]), Recipe.of(parameters), FitOptions(1), client=client
+    )
+    here = fit_records(published, records, Recipe.of(parameters), FitOptions(1))
     assert unused(there) <= unused(here)
     assert not any("job" in name for name in unused(there))
 
@@ -89,7 +97,9 @@ def test_no_worker_drops_a_rare_category(client, draft, people, perturbed, write
 def unused(model):
     """Return the names of the columns that LightGBM has left out."""
     lines = dict(
-        line.split("=", 1) for line in model.booster.model_to_string().splitlines() if "=" in line
+        line.split("=", 1)
+        for line in model.fitted.booster.model_to_string().splitlines()
+        if "=" in line
     )
     names, kinds = lines["feature_names"].split(), lines["feature_infos"].split()
     return {name for name, kind in zip(names, kinds, strict=True) if kind == "none"}
@@ -100,9 +110,14 @@ def test_posteriors_have_the_priors_of_one_machine_and_the_model_is_saved(
 ):
     published, records, path = collected
     few = {"n_estimators": 3}
-    model = fit_parquet(ParquetRecords.of([path]), few, client=client, seed=1, encoding="posterior")
+    model = fit_parquet(
+        ParquetRecords.of([path]),
+        Recipe.of(few, encoding="posterior"),
+        FitOptions(1),
+        client=client,
+    )
     answered = records[np.arange(6000) % 10 != 0]
-    assert model.features.priors == priors_for(published, answered, "posterior")
+    assert model.features.priors == estimate_priors(published, answered)
     save_model(model, tmp_path / "model", {})
     assert (tmp_path / "model" / "model.txt").read_text().startswith("tree\nversion=")
     panel = people(500, 3)
@@ -144,16 +159,24 @@ def test_what_cannot_be_done_is_refused_with_its_reason(
     published, _, path = collected
     found = ParquetRecords.of([path])
     stop = {"early_stopping_rounds": 10}
-    said = refused(lambda: fit_parquet(found, stop, client=client, seed=1), "early_stopping_rounds")
+    said = refused(
+        lambda: fit_parquet(found, Recipe.of(stop), FitOptions(1), client=client),
+        "early_stopping_rounds",
+    )
     assert "early stopping is not offered" in said
     assert "hushpoll tune" in said
-    refused(lambda: fit_parquet(found, {}, client=client, seed=-1), "seed")
-    refused(lambda: fit_parquet(found, {}, client=client, seed=1, encoding="one"), "encoding")
+    refused(lambda: fit_parquet(found, Recipe.of({}), FitOptions(-1), client=client), "seed")
+    refused(
+        lambda: fit_parquet(found, Recipe.of({}, encoding="one"), FitOptions(1), client=client),
+        "encoding",
+    )
     codes = people(200, 1)
     codes["income"][:] = 0
     poor = write_parquet(tmp_path / "poor", published, perturbed(published, codes), 90)
     one_class = ParquetRecords.of([poor])
-    said = refused(lambda: fit_parquet(one_class, {}, client=client, seed=1), "target")
+    said = refused(
+        lambda: fit_parquet(one_class, Recipe.of({}), FitOptions(1), client=client), "target"
+    )
     assert "the 200 training rows are all of one class" in said
     (tmp_path / "text").write_text("no table")
     assert "no Parquet file" in refused(lambda: ParquetRecords.of([tmp_path / "text"]), "paths")
@@ -176,8 +199,10 @@ def test_rows_of_one_class_on_a_worker_do_no_harm(collected, client, people, sur
         write_parquet(tmp_path / str(at), published, part, len(part))
         for at, part in enumerate(parts)
     ]
-    model = fit_parquet(ParquetRecords.of(paths), {"n_estimators": 10}, client=client, seed=1)
-    alone = fit_records(published, records, {"n_estimators": 10}, seed=1)
+    model = fit_parquet(
+        ParquetRecords.of(paths), Recipe.of({"n_estimators": 10}), FitOptions(1), client=client
+    )
+    alone = fit_records(published, records, Recipe.of({"n_estimators": 10}), FitOptions(1))
     panel = people(2000, 6)
     auc = [evaluate(one, panel).metrics["roc_auc"].value for one in (model, alone)]
     assert auc[0] == pytest.approx(auc[1], abs=0.02)

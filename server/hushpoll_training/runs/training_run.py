@@ -1,4 +1,4 @@
-"""What a training gave: the model, and its metrics beside those of the baseline."""
+"""One training: the model, and its metrics beside those of the baseline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hushpoll_training.models.model import Model
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrainingRun:
     """A trained model and what is known about it.
 
     Attributes
@@ -30,9 +30,9 @@ class Outcome:
     timings : mapping of str to float
         Seconds per step.
     seed : int
-        Of whatever was drawn.
+        Of everything that was drawn.
     settings : mapping
-        Further settings that the outcome depends on.
+        Further settings that the run depends on.
     """
 
     mode: str

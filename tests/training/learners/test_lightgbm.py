@@ -6,9 +6,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.lightgbm_learner import fit, scores
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM, safe_names
 
-NAMES = [f"c{i}" for i in range(12)]
+NAMES = tuple(f"c{i}" for i in range(12))
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +24,13 @@ def table():
 PARAMETERS = {"n_estimators": 40, "max_depth": 5, "learning_rate": 0.07, "min_child_samples": 11}
 
 
+def fit(features, label, parameters, **options):
+    return LightGBM(parameters).fit(Design(features, label, NAMES), FitOptions(**options))
+
+
 def test_it_equals_lightgbms_classifier(table):
     features, label = table
-    ours = scores(fit(features, label, NAMES, PARAMETERS, seed=4), features)
+    ours = fit(features, label, PARAMETERS, seed=4).scores(features)
     classifier = lightgbm.LGBMClassifier(
         objective="binary", random_state=4, n_jobs=1, verbosity=-1, **PARAMETERS
     ).fit(features, label)
@@ -34,29 +40,29 @@ def test_it_equals_lightgbms_classifier(table):
 
 
 def test_the_number_of_threads_changes_nothing(table):
-    one = fit(*table, NAMES, PARAMETERS, seed=4, threads=1)
-    two = fit(*table, NAMES, PARAMETERS, seed=4, threads=2)
-    assert scores(one, table[0]).tolist() == scores(two, table[0], threads=2).tolist()
+    one = fit(*table, PARAMETERS, seed=4, threads=1)
+    two = fit(*table, PARAMETERS, seed=4, threads=2)
+    assert one.scores(table[0]).tolist() == two.scores(table[0], threads=2).tolist()
 
 
 def test_the_seed_decides_what_is_sampled(table):
     sampling = PARAMETERS | {"subsample": 0.5, "subsample_freq": 1}
-    found = [scores(fit(*table, NAMES, sampling, seed=seed), table[0]) for seed in (1, 1, 2)]
+    found = [fit(*table, sampling, seed=seed).scores(table[0]) for seed in (1, 1, 2)]
     assert (found[0] == found[1]).all()
     assert (found[0] != found[2]).any()
 
 
 def test_scoring_in_parts_equals_scoring_at_once(table, monkeypatch):
-    booster = fit(*table, NAMES, PARAMETERS, seed=4)
-    whole = scores(booster, table[0])
-    monkeypatch.setattr("hushpoll_training.learners.lightgbm_learner.PREDICT_ROWS", 700)
-    assert scores(booster, table[0]).tolist() == whole.tolist()
-    assert scores(booster, table[0][:0]).shape == (0,)
+    trees = fit(*table, PARAMETERS, seed=4)
+    whole = trees.scores(table[0])
+    monkeypatch.setattr("hushpoll_training.learners.lightgbm.PREDICT_ROWS", 700)
+    assert trees.scores(table[0]).tolist() == whole.tolist()
+    assert trees.scores(table[0][:0]).shape == (0,)
 
 
 def test_every_round_is_reported(table):
     seen = []
-    fit(*table, NAMES, PARAMETERS, seed=4, on_round=lambda done, total: seen.append((done, total)))
+    fit(*table, PARAMETERS, seed=4, on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(done, 40) for done in range(1, 41)]
 
 
@@ -66,10 +72,19 @@ def test_every_round_is_reported(table):
 )
 def test_bad_seed_and_threads_are_refused(table, changes, field):
     with pytest.raises(InvalidParameter) as caught:
-        fit(*table, NAMES, PARAMETERS, **({"seed": 1} | changes))
+        fit(*table, PARAMETERS, **({"seed": 1} | changes))
     assert caught.value.field == field
 
 
 def test_labels_of_one_class_are_refused(table):
     with pytest.raises(InvalidParameter, match="all of one class"):
-        fit(table[0], np.ones(3000, dtype=np.int64), NAMES, PARAMETERS, seed=1)
+        fit(table[0], np.ones(3000, dtype=np.int64), PARAMETERS, seed=1)
+
+
+def test_safe_names_differ_and_are_taken_by_lightgbm_as_they_are(survey):
+    names = safe_names(one_hot_features(survey()).names)
+    assert len(set(names)) == len(names) == 12
+    table = lightgbm.Dataset(
+        np.eye(12), label=np.arange(12) % 2, feature_name=list(names), params={"verbosity": 1}
+    )
+    assert tuple(table.construct().get_feature_name()) == names

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hushpoll_training.learners.parameters import PARAMETERS
+MOST_LEAVES: Final = 131_072
+"""Of a tree; also the bound of the parameter."""
 
 LARGEST_VALUE: Final = 1e100
 """Of a leaf: scores of a million trees still add up to a number."""
@@ -40,8 +41,6 @@ _PER_SPLIT_TOO: Final = ("internal_value", "internal_weight", "internal_count")
 _INTEGERS: Final = {"split_feature", "decision_type", *_CHILDREN, "leaf_count", "internal_count"}
 _NUMERICAL: Final = frozenset(range(0, 12, 2))
 """Kinds of decision on a number: bit 0 (a set of categories) is clear, the missing type 0 to 2."""
-
-_MOST_LEAVES: Final = int(PARAMETERS["num_leaves"].high)
 
 
 class UnsoundText(ValueError):
@@ -121,8 +120,8 @@ class _Lines:
 def _check_tree(lines: _Lines, columns: int) -> None:
     """Check the lines of one tree, after its number and with the two empty ones that end it."""
     (leaves,) = _integers([lines.value("num_leaves")], lines)
-    if not 1 <= leaves <= _MOST_LEAVES:
-        raise lines.unsound(f"is outside [1, {_MOST_LEAVES}]")
+    if not 1 <= leaves <= MOST_LEAVES:
+        raise lines.unsound(f"is outside [1, {MOST_LEAVES}]")
     lines.expect("num_cat=0")
     splits = leaves - 1
     for name in _PER_SPLIT:

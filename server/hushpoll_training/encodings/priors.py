@@ -1,0 +1,126 @@
+"""Shares of the categories of each perturbed attribute, estimated from training records.
+
+An encoding that applies Bayes' rule to a record needs them as its prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import estimate_proportion
+from hushpoll_protocols.estimation.likelihood import maximum_likelihood
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_protocols.estimation.shrinkage import shrunk
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import column
+
+PRIOR_METHODS: Final = ("shrinkage", "projection", "likelihood")
+
+Priors: TypeAlias = Mapping[str, tuple[float, ...]]
+"""Per perturbed attribute that is a feature, the share of each category."""
+
+
+def check_prior_method(method: str) -> None:
+    """Refuse anything but one of `PRIOR_METHODS`.
+
+    Raises
+    ------
+    InvalidParameter
+        Listing them.
+    """
+    if method not in PRIOR_METHODS:
+        raise InvalidParameter(
+            f"prior is {method!r}; it must be one of {', '.join(PRIOR_METHODS)}", field="prior"
+        )
+
+
+def estimate_priors(
+    published: Published, records: npt.NDArray[np.uint8], method: str = "shrinkage"
+) -> dict[str, tuple[float, ...]]:
+    """Return the priors from training records.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    records : uint8[n, L]
+        The training records, well formed, n at least 1.
+    method : {"shrinkage", "projection", "likelihood"}
+        Frequencies shrunk by what the categories have in common, never 0
+        (:mod:`hushpoll_protocols.estimation.shrinkage`); the unbiased ones projected onto the
+        simplex, or the maximum-likelihood ones. The last two rule many rare categories out,
+        whatever a record says.
+
+    Raises
+    ------
+    InvalidParameter
+        For another method, or no records.
+    NotConverged
+        If the maximum of the likelihood is not found.
+    """
+    check_prior_method(method)
+    require_rows(len(records))
+    if method == "likelihood":
+        return {
+            name: tuple(
+                maximum_likelihood(oracle, column(published.layout, records, name)).tolist()
+            )
+            for name, oracle in perturbed_features(published)
+        }
+    return priors_from_counts(published, count(published, records), method)
+
+
+def priors_from_counts(
+    published: Published, counts: Counts, method: str = "shrinkage"
+) -> dict[str, tuple[float, ...]]:
+    """Return the priors from the counts of the training records.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    counts : Counts
+        Of the training records alone.
+    method : {"shrinkage", "projection"}
+        See :func:`estimate_priors`.
+
+    Raises
+    ------
+    InvalidParameter
+        If no record was counted, or the method needs the records themselves.
+    """
+    require_rows(counts.n)
+    if method == "likelihood":
+        raise InvalidParameter(
+            "prior is 'likelihood', which needs the records themselves; use shrinkage or "
+            "projection on a cluster",
+            field="prior",
+        )
+    priors = {}
+    for name, oracle in perturbed_features(published):
+        channel, support = Channel.of(oracle), counts.support[name]
+        if method == "shrinkage":
+            prior = shrunk(support, counts.n, p=channel.p, q=channel.q)
+        else:
+            estimated = estimate_proportion(support, counts.n, p=channel.p, q=channel.q)
+            prior = project_simplex(estimated.frequency)
+        priors[name] = tuple(prior.tolist())
+    return priors
+
+
+def perturbed_features(published: Published) -> list[tuple[str, FrequencyOracle]]:
+    """Return name and protocol of each perturbed attribute that is a feature."""
+    return [
+        (attribute.name, attribute.oracle)
+        for attribute in published.attributes
+        if attribute.oracle is not None and attribute.role != "target"
+    ]

@@ -1,0 +1,382 @@
+"""What a learner is: a training algorithm that is fitted to a design and gives a model that scores.
+
+A new learner is a module with a subclass of :class:`Learner` and of :class:`Fitted`, and its line
+in :mod:`hushpoll_training.learners.registry`. Commands, experiments, saved models, cards and
+records take everything else that they say of it from these two classes.
+"""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.parameters import Range, check_parameters
+
+Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
+"""Encoded rows, finite numbers [n, m]."""
+
+OnProgress: TypeAlias = Callable[[int, int], None]
+"""Called with (steps done, steps in all) of one fit."""
+
+SEEDS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """How to fit, whatever the learner: nothing here changes what is learned but the seed.
+
+    Attributes
+    ----------
+    seed : int
+        In [0, 2^31).
+    threads : int
+        At least 1.
+    on_progress : callable, optional
+        Called with (steps done, steps in all) after each step of a fit.
+
+    Raises
+    ------
+    InvalidParameter
+        For a seed or a number of threads outside these intervals.
+    """
+
+    seed: int = 0
+    threads: int = 1
+    on_progress: OnProgress | None = None
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.threads < 1:
+            raise InvalidParameter(
+                f"threads is {self.threads}; it must be at least 1", field="threads"
+            )
+
+    def part(self, number: int, parts: int) -> FitOptions:
+        """Return the options of one of several fits of equal length, counted from 0.
+
+        Its steps are reported as those of all the fits together.
+        """
+        report = self.on_progress
+        if report is None:
+            return self
+        return replace(
+            self,
+            on_progress=lambda done, steps: report(number * steps + done, parts * steps),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a learner is fitted to.
+
+    Attributes
+    ----------
+    table : csr_matrix or float array [n, m]
+        Encoded rows, finite.
+    label : int64[n] of {0, 1}
+        1 is the positive class.
+    names : tuple of str, m
+        Of the columns.
+    protected : slice or None
+        The columns of the protected attribute, if it is among them; a learner that treats groups
+        apart reads them here, and in the tables that it scores.
+    weight : f64[n], optional
+        Of each row, not negative.
+    """
+
+    table: Table
+    label: npt.NDArray[np.int64]
+    names: tuple[str, ...]
+    protected: slice | None = None
+    weight: npt.NDArray[np.float64] | None = None
+
+    def check_classes(self) -> None:
+        """Refuse rows of a single class; see :func:`check_classes`."""
+        check_classes(self.label.size, int(self.label.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyClaim:
+    """What a learner itself promises about the rows that it is fitted to.
+
+    This is besides the local differential privacy of perturbed records, which no learner changes.
+
+    Attributes
+    ----------
+    epsilon, delta : float or None
+        Of central differential privacy; None without a claim.
+    accountant : str or None
+        What composed the steps' losses, with its version.
+    neighbours : str or None
+        Which data sets count as neighbours, such as ``add or remove one row``.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    accountant: str | None = None
+    neighbours: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claim as records of runs and cards hold it."""
+        if self.epsilon is None:
+            return {"kind": "none"}
+        return {
+            "kind": "central",
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "accountant": self.accountant,
+            "neighbours": self.neighbours,
+        }
+
+
+def privacy_sentence(claim: Mapping[str, Any]) -> str:
+    """Say a claim, as :meth:`PrivacyClaim.to_json` writes it, in words."""
+    if claim["kind"] == "none":
+        return (
+            "The learner adds no differential privacy of its own to the rows that it is fitted to."
+        )
+    return (
+        f"The learner is ({claim['epsilon']:g}, {claim['delta']:g})-differentially private in the "
+        f"central model; neighbouring data sets: {claim['neighbours']}. The loss was computed by "
+        f"{claim['accountant']}."
+    )
+
+
+class Span(NamedTuple):
+    """A closed interval that tuning searches, and the step of a whole number."""
+
+    low: float
+    high: float
+    step: int | None
+
+
+class UnsoundModel(ValueError):
+    """A file is not as the learner writes it; the message says where and why.
+
+    Attributes
+    ----------
+    file : str
+        Its name.
+    """
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(reason)
+        self.file = file
+
+
+@dataclass(frozen=True)
+class Learner(ABC):
+    """A training algorithm with its parameters.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Some of those in `bounds`; the others get their defaults.
+
+    Attributes
+    ----------
+    name : str
+        What commands, configurations and saved models call it.
+    label : str
+        What people call it.
+    description : str
+        What it is, as a model card says it.
+    bounds : mapping of str to Range
+        Its parameters: type, interval and default of each.
+    refused : mapping of str to str
+        Names that somebody may expect to be parameters, each with the reason and the remedy.
+    space : mapping of str to Span
+        What ``hushpoll tune`` searches.
+    progress_unit : str
+        What the steps of a fit are, in the plural.
+    files : tuple of str
+        Names of the files that its models are saved in.
+    distributions : tuple of str
+        Installed packages whose versions results depend on, besides numpy and scikit-learn.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown parameter, a wrong type or a value out of bounds.
+    """
+
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    description: ClassVar[str]
+    bounds: ClassVar[Mapping[str, Range]]
+    refused: ClassVar[Mapping[str, str]] = {}
+    space: ClassVar[Mapping[str, Span]]
+    progress_unit: ClassVar[str] = "steps"
+    files: ClassVar[tuple[str, ...]]
+    distributions: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        checked = check_parameters(self.parameters, self.bounds, self.refused, self.label)
+        object.__setattr__(self, "parameters", checked)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of progress one fit reports."""
+        return 1
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """What the learner promises about the rows that it is fitted to; nothing by default."""
+        return PrivacyClaim()
+
+    @abstractmethod
+    def fit(self, design: Design, options: FitOptions) -> Fitted:
+        """Fit; the same design, parameters and seed give the same model.
+
+        Raises
+        ------
+        InvalidParameter
+            For labels of a single class.
+        """
+
+    @abstractmethod
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> Fitted:
+        """Read what :meth:`Fitted.save` gave; never by pickle.
+
+        Parameters
+        ----------
+        files : mapping of str to bytes
+            Content by name, for each of `files`.
+        names : tuple of str
+            Of the columns.
+        trial : bool
+            Whether another process reads them first, where reading an altered file can end one.
+
+        Raises
+        ------
+        UnsoundModel
+            If a file is not as :meth:`Fitted.save` writes it.
+        """
+
+    def fit_on_cluster(
+        self, client: Any, parts: Sequence[Any], sizes: Sequence[int], names: tuple[str, ...],
+        options: FitOptions,
+    ) -> Fitted:  # fmt: skip
+        """Fit to rows that the workers of a Dask cluster hold.
+
+        Parameters
+        ----------
+        client : distributed.Client
+            Of the cluster.
+        parts : sequence of delayed (csr_matrix[n, m] of float32, float32[n])
+            Encoded rows and labels, on the workers.
+        sizes : sequence of int
+            Rows of each part, at least 1.
+        names : tuple of str
+            Of the columns.
+        options : FitOptions
+            The seed; workers use the threads that they were started with.
+
+        Raises
+        ------
+        InvalidParameter
+            If the learner cannot.
+        """
+        del client, parts, sizes, names, options
+        raise InvalidParameter(
+            f"the learner {self.name} does not train on a cluster; leave out the cluster, or use "
+            "another learner",
+            field="learner",
+        )
+
+    def reference_classifier(self, options: FitOptions) -> Any:
+        """Return the library's own scikit-learn classifier, unfitted, for the reference engine.
+
+        Raises
+        ------
+        InvalidParameter
+            If the learner has none.
+        """
+        del options
+        raise InvalidParameter(
+            f"the learner {self.name} has no classifier for the reference engine; use the engine "
+            "hushpoll, or another learner",
+            field="learner",
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions that results depend on, by distribution, and Python's."""
+        return versions(*self.distributions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what records of runs and cards say about the learner."""
+        return {
+            "learner": self.name,
+            "learner_is": self.description,
+            "privacy": self.claim.to_json(),
+            "parameters": dict(self.parameters),
+        }
+
+
+class Fitted(ABC):
+    """What a learner has learned.
+
+    Attributes
+    ----------
+    learner : Learner
+        With the parameters that it was fitted with.
+    """
+
+    learner: Learner
+
+    @abstractmethod
+    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
+        """Return the chance of a positive label per row, f64[n] in [0, 1].
+
+        Parameters
+        ----------
+        table : csr_matrix or float array [n, m]
+            Rows in the columns of the design.
+        threads : int
+            Results do not depend on it.
+        """
+
+    @abstractmethod
+    def save(self) -> dict[str, bytes]:
+        """Return the content of each of the learner's `files`."""
+
+
+def versions(*distributions: str) -> dict[str, str]:
+    """Return the versions of hushpoll, of what it computes with and of Python."""
+    names = dict.fromkeys(("hushpoll", *distributions, "numpy", "scikit-learn"))
+    return {**{name: version(name) for name in names}, "python": platform.python_version()}
+
+
+def check_classes(rows: int, positive: int) -> None:
+    """Refuse training rows of a single class.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are no rows, or all or none of them are positive.
+    """
+    if not 0 < positive < rows:
+        raise InvalidParameter(
+            f"the {rows} training rows are all of one class of the target, so there is nothing to "
+            "learn; collect rows of both classes",
+            field="target",
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed outside [0, 2^31), the range that the learners share."""
+    if not 0 <= seed < SEEDS:
+        raise InvalidParameter(f"seed is {seed}; it must lie in [0, 2147483648)", field="seed")

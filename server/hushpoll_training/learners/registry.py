@@ -1,0 +1,32 @@
+"""The learners by name, as commands, configurations and saved models choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.learner import Learner
+from hushpoll_training.learners.lightgbm import LightGBM
+
+LEARNERS: Final[Mapping[str, type[Learner]]] = {
+    "lightgbm": LightGBM,
+}
+
+DEFAULT: Final = "lightgbm"
+"""Also the learner of models and records that were saved before learners had names."""
+
+
+def create_learner(name: str = DEFAULT, parameters: Mapping[str, Any] | None = None) -> Learner:
+    """Return a learner by its name, with its parameters.
+
+    Raises
+    ------
+    InvalidParameter
+        For another name, or a parameter that the learner refuses.
+    """
+    if name not in LEARNERS:
+        raise InvalidParameter(
+            f"learner is {name!r}; it must be one of {', '.join(LEARNERS)}", field="learner"
+        )
+    return LEARNERS[name](parameters or {})

@@ -1,0 +1,63 @@
+"""How a model is made from records: a learner with its parameters, and an encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hushpoll_training.encodings.encoding import Encoding
+from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
+from hushpoll_training.encodings.registry import create_encoding
+from hushpoll_training.learners.learner import Learner
+from hushpoll_training.learners.registry import DEFAULT as DEFAULT_LEARNER
+from hushpoll_training.learners.registry import create_learner
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A learner and an encoding.
+
+    Attributes
+    ----------
+    learner : Learner
+        With its parameters.
+    encoding : Encoding
+        How records become features. Rows in clear are one-hot in any of them.
+    """
+
+    learner: Learner = field(default_factory=create_learner)
+    encoding: Encoding = field(default_factory=create_encoding)
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        learner: str = DEFAULT_LEARNER,
+        encoding: str = DEFAULT_ENCODING,
+        prior: str = "shrinkage",
+    ) -> Recipe:
+        """Return the recipe of a learner and an encoding by their names.
+
+        Parameters
+        ----------
+        parameters : mapping, optional
+            The learner's; see its ``bounds``.
+        learner : str
+            One of :data:`hushpoll_training.learners.registry.LEARNERS`.
+        encoding : str
+            One of :data:`hushpoll_training.encodings.registry.ENCODINGS`.
+        prior : {"shrinkage", "projection", "likelihood"}
+            How the encoding's prior is estimated, if it needs one.
+
+        Raises
+        ------
+        InvalidParameter
+            For an unknown name, or a parameter that the learner refuses.
+        """
+        return cls(create_learner(learner, parameters), create_encoding(encoding, prior=prior))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as records of runs hold it."""
+        return {**self.learner.to_json(), "encoding": self.encoding.name}
