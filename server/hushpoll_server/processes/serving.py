@@ -152,7 +152,7 @@ def serve(
 
             ingest = [(INGEST, given(listener.fileno()))] * settings.workers
             asyncio.run(
-                _run([*ingest], [(WEB, given(web_listener.fileno()))], _told(listener, ready))
+                _run([*ingest], [(WEB, given(web_listener.fileno()))], _with_url(listener, ready))
             )
 
 
@@ -165,7 +165,7 @@ async def _run(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    takers, others = ([Child(*one) for one in kind] for kind in (ingest, web))
+    takers, others = ([Child(*arguments) for arguments in kind] for kind in (ingest, web))
     keeping = [asyncio.create_task(child.keep()) for child in (*takers, *others)]
     first = asyncio.create_task(_any_ready(takers))
     ended = asyncio.create_task(stopped.wait())
@@ -187,7 +187,7 @@ async def _any_ready(children: Sequence[Child]) -> None:
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
 
-def _told(listener: socket.socket, ready: Callable[[str], None]) -> Callable[[], None]:
+def _with_url(listener: socket.socket, ready: Callable[[str], None]) -> Callable[[], None]:
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     return lambda: ready(url)

@@ -60,7 +60,7 @@ class Sampler:
     Parameters
     ----------
     metrics : Metrics
-        Told what was found.
+        Told the numbers of the last look.
     waiting : callable
         Returns the number of reports in each inbox that is not empty, by version.
     counts : callable
@@ -100,7 +100,7 @@ class Sampler:
     def sample(self) -> None:
         """Look once."""
         try:
-            found = {version_id: self._counts(version_id) for version_id in self._waiting()}
+            counts = {version_id: self._counts(version_id) for version_id in self._waiting()}
             jobs = self._jobs()
         except Exception as error:
             if self._up:
@@ -111,8 +111,8 @@ class Sampler:
         self._up = True
         self._metrics.sampled(
             up=True,
-            inbox=sum(inbox for inbox, _ in found.values()),
-            seal_lag=self._lag.look(found, time.monotonic()),
+            inbox=sum(inbox for inbox, _ in counts.values()),
+            seal_lag=self._lag.look(counts, time.monotonic()),
             jobs=jobs,
         )
 

@@ -30,7 +30,7 @@ class CommitState(Protocol):
 
     @property
     def died(self) -> bool:
-        """Whether the thread ended without being told to."""
+        """Whether the thread ended by itself."""
 
 
 class Commit(Protocol):
@@ -59,7 +59,7 @@ class Reason:
 
 @dataclass(eq=False)
 class _Probe:
-    """One question to the database, shared by everybody who asks while it lasts."""
+    """One question to the database, shared by all requests that ask while it lasts."""
 
     done: threading.Event = field(default_factory=threading.Event)
     version: str | None = None
@@ -101,23 +101,23 @@ class Readiness:
     def reasons(self) -> list[Reason]:
         """Return why the server is not ready; nothing if it is."""
         end = time.monotonic() + self._probe_seconds
-        found = [*self._of_the_commit(), *self._of_the_database()]
-        return found or self._of_writing(max(0.0, end - time.monotonic()))
+        reasons = [*self._of_the_commit(), *self._of_the_database()]
+        return reasons or self._of_writing(max(0.0, end - time.monotonic()))
 
     def _of_the_commit(self) -> list[Reason]:
         state = self._commit.state
-        found = []
+        reasons = []
         if state.stopping:
-            found.append(Reason("stopping", "the server is stopping"))
+            reasons.append(Reason("stopping", "the server is stopping"))
         elif state.died:
-            found.append(Reason("writer", "the thread that stores reports has ended"))
+            reasons.append(Reason("writer", "the thread that stores reports has ended"))
         if state.waiting >= state.most:
-            found.append(
+            reasons.append(
                 Reason(
                     "queue", f"{state.waiting} reports wait to be stored, of at most {state.most}"
                 )
             )
-        return found
+        return reasons
 
     def _of_writing(self, seconds: float) -> list[Reason]:
         if not self._writability.failing(seconds):

@@ -18,7 +18,7 @@ _Outcome = TypeVar("_Outcome")
 
 
 class Writability:
-    """What is known of the last attempt to write; asked for more than that, it writes itself.
+    """Remembers whether the last commit succeeded; where that is too old, it writes a probe itself.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class Writability:
 
         def watch(uploads: Sequence[_Upload]) -> _Outcome:
             try:
-                found = commit(uploads)
+                outcome = commit(uploads)
             except Exception:
                 self._note(failing=True)
                 raise
             self._note(failing=False)
             self._known_until = self._monotonic() + self._interval
-            return found
+            return outcome
 
         return watch
 
