@@ -1,4 +1,4 @@
-"""Fairness without ever seeing the protected attribute: an audit from LDP records alone.
+"""An audit of a model's group fairness from perturbed records alone, no group being known in clear.
 
 See docs/explanation/fairness-without-the-attribute.md for the derivation and its conditions.
 """

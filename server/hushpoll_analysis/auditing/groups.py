@@ -47,7 +47,7 @@ class GroupsAudit:
     def to_dict(self) -> dict[str, Any]:
         """Return the audits as the API and ``--json`` give them."""
         first = next(iter(self.audits.values())).to_dict()
-        shown = sum(one.intervals for one in self.audits.values())
+        shown = sum(pair.intervals for pair in self.audits.values())
         return {
             "kind": "fairness audit of several groups",
             **{name: first[name] for name in ("survey", "n", "confidence", "setting", "origin")},
@@ -59,8 +59,8 @@ class GroupsAudit:
                 "reference": list(self.reference),
             },
             "groups": [
-                {"group": name, **{part: found.to_dict()[part] for part in _PARTS}}
-                for name, found in self.audits.items()
+                {"group": name, **{part: pair.to_dict()[part] for part in _PARTS}}
+                for name, pair in self.audits.items()
             ],
         }
 
@@ -160,7 +160,7 @@ def audit_groups(
     """
     groups = regrouped(published, attribute, reference).protected
     assert groups is not None  # noqa: S101  (regrouped has set it)
-    found = {}
+    audits = {}
     for category in groups.unprivileged:
         pair = replace(
             published, protected=Protected(groups.attribute, groups.privileged, (category,))
@@ -168,5 +168,5 @@ def audit_groups(
         result = audit(
             pair, records, predictions, confidence=confidence, expected=expected, outlook=outlook
         )
-        found[category] = replace(result, digest=published.digest)
-    return GroupsAudit(groups.attribute, groups.privileged, found)
+        audits[category] = replace(result, digest=published.digest)
+    return GroupsAudit(groups.attribute, groups.privileged, audits)

@@ -1,4 +1,4 @@
-"""AuditPredictions as an audit takes them: with what they were made from, and by which model.
+"""The predictions that an audit takes: with what they were made from, and by which model.
 
 Two of the three conditions under which an audit from records alone is unbiased cannot be seen in
 the predictions themselves, so whoever makes them declares them, and :func:`check` refuses the rest.

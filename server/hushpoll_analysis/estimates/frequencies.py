@@ -107,8 +107,8 @@ def frequencies_from_counts(
     """Estimate every attribute from support counts; see :func:`frequencies`."""
     require_rows(counts.n)
     return [
-        _estimate(one, counts.support[one.name], counts.n, confidence)
-        for one in published.attributes
+        _estimate(attribute, counts.support[attribute.name], counts.n, confidence)
+        for attribute in published.attributes
     ]
 
 
@@ -128,23 +128,23 @@ def require_rows(n: int) -> None:
 
 
 def _estimate(
-    one: PublishedAttribute, support: npt.NDArray[np.int64], n: int, confidence: float
+    attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int, confidence: float
 ) -> AttributeEstimate:
-    if one.oracle is None:
-        found = estimate_proportion(support, n, p=1, q=0, confidence=confidence)
+    if attribute.oracle is None:
+        estimated = estimate_proportion(support, n, p=1, q=0, confidence=confidence)
     else:
-        found = estimate(one.oracle, support, n, confidence=confidence)
+        estimated = estimate(attribute.oracle, support, n, confidence=confidence)
     return AttributeEstimate(
-        name=one.name,
-        role=one.role,
-        protocol=None if one.oracle is None else one.oracle.name,
-        epsilon=None if one.oracle is None else format_epsilon(one.oracle.epsilon),
-        categories=one.domain,
+        name=attribute.name,
+        role=attribute.role,
+        protocol=None if attribute.oracle is None else attribute.oracle.name,
+        epsilon=None if attribute.oracle is None else format_epsilon(attribute.oracle.epsilon),
+        categories=attribute.domain,
         n=n,
         confidence=confidence,
-        frequency=found.frequency,
-        standard_error=found.standard_error,
-        lower=found.lower,
-        upper=found.upper,
-        poisoning=influence(one.oracle),
+        frequency=estimated.frequency,
+        standard_error=estimated.standard_error,
+        lower=estimated.lower,
+        upper=estimated.upper,
+        poisoning=influence(attribute.oracle),
     )

@@ -46,13 +46,19 @@ class Counts:
             )
         return Counts(
             self.n + other.n,
-            {name: found + other.support[name] for name, found in self.support.items()},
+            {name: support + other.support[name] for name, support in self.support.items()},
         )
 
     @classmethod
     def none(cls, published: Published, only: Collection[str] | None = None) -> Counts:
         """Return the counts of no record, of all attributes or of those named only."""
-        return cls(0, {one.name: np.zeros(one.k, np.int64) for one in _chosen(published, only)})
+        return cls(
+            0,
+            {
+                attribute.name: np.zeros(attribute.k, np.int64)
+                for attribute in _chosen(published, only)
+            },
+        )
 
 
 def count(published: Published, records: Records, *, only: Collection[str] | None = None) -> Counts:
@@ -89,17 +95,23 @@ def chunks(published: Published, records: Records, rows: int) -> Iterator[npt.ND
 
 
 def _chosen(published: Published, only: Collection[str] | None) -> list[PublishedAttribute]:
-    return [one for one in published.attributes if only is None or one.name in only]
+    return [
+        attribute for attribute in published.attributes if only is None or attribute.name in only
+    ]
 
 
 def _count_chunk(
     published: Published, records: npt.NDArray[np.uint8], only: Collection[str] | None
 ) -> Counts:
     layout = published.layout
-    found: dict[str, npt.NDArray[np.int64]] = {}
-    for one in _chosen(published, only):
-        if one.oracle is None:
-            found[one.name] = np.bincount(clear_codes(published, records, one), minlength=one.k)
+    support: dict[str, npt.NDArray[np.int64]] = {}
+    for attribute in _chosen(published, only):
+        if attribute.oracle is None:
+            support[attribute.name] = np.bincount(
+                clear_codes(published, records, attribute), minlength=attribute.k
+            )
         else:
-            found[one.name] = support_counts(one.oracle, column(layout, records, one.name))
-    return Counts(len(records), found)
+            support[attribute.name] = support_counts(
+                attribute.oracle, column(layout, records, attribute.name)
+            )
+    return Counts(len(records), support)

@@ -64,8 +64,8 @@ class PairCounts:
         return cls(
             Counts.none(published),
             {
-                (one.name, two.name): np.zeros((one.k, two.k), np.int64)
-                for one, two in combinations(paired(published), 2)
+                (first.name, second.name): np.zeros((first.k, second.k), np.int64)
+                for first, second in combinations(paired(published), 2)
             },
         )
 
@@ -107,12 +107,12 @@ def paired(published: Published) -> tuple[PublishedAttribute, ...]:
     """
     chosen: set[str] = set()
     left = PAIRED_CATEGORIES
-    for one in sorted(published.attributes, key=lambda one: one.k):
-        if one.k > left:
+    for attribute in sorted(published.attributes, key=lambda attribute: attribute.k):
+        if attribute.k > left:
             break
-        left -= one.k
-        chosen.add(one.name)
-    return tuple(one for one in published.attributes if one.name in chosen)
+        left -= attribute.k
+        chosen.add(attribute.name)
+    return tuple(attribute for attribute in published.attributes if attribute.name in chosen)
 
 
 def count_pairs(published: Published, records: Records) -> PairCounts:
@@ -143,20 +143,21 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
     from hushpoll_analysis.records.pair_kernels import count_bits
 
     together = paired(published)
-    starts = np.cumsum([0, *(one.k for one in together)]).tolist()
+    starts = np.cumsum([0, *(attribute.k for attribute in together)]).tolist()
     places = {
-        one.name: slice(start, start + one.k) for one, start in zip(together, starts, strict=False)
+        attribute.name: slice(start, start + attribute.k)
+        for attribute, start in zip(together, starts, strict=False)
     }
     width = starts[-1]
     # Of each column, where the next attribute's columns begin.
-    later = np.repeat(starts[1:], [one.k for one in together])
+    later = np.repeat(starts[1:], [attribute.k for attribute in together])
     support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
     adding = Lock()
 
     def block(rows: slice) -> None:
         bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
-        for one in together:
-            _set_bits(published, records[rows], one, bits[places[one.name]])
+        for attribute in together:
+            _set_bits(published, records[rows], attribute, bits[places[attribute.name]])
         found, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
         count_bits(bits, later, found, both)
         with adding:
@@ -164,19 +165,21 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
             np.add(joint, both, out=joint)
 
     run(partial(block, rows) for rows in spans(len(records), ROWS))
-    alone = {one.name for one in published.attributes} - set(places)
+    alone = {attribute.name for attribute in published.attributes} - set(places)
     others = count(published, records, only=alone).support if alone else {}
     return PairCounts(
         Counts(
             len(records),
             {
-                one.name: others[one.name] if one.name in alone else support[places[one.name]]
-                for one in published.attributes
+                attribute.name: others[attribute.name]
+                if attribute.name in alone
+                else support[places[attribute.name]]
+                for attribute in published.attributes
             },
         ),
         {
-            (one.name, two.name): joint[places[one.name], places[two.name]]
-            for one, two in combinations(together, 2)
+            (first.name, second.name): joint[places[first.name], places[second.name]]
+            for first, second in combinations(together, 2)
         },
     )
 

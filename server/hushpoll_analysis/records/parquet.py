@@ -49,20 +49,20 @@ class ParquetRecords:
         OSError
             If one cannot be read.
         """
-        found = [_describe(path) for path in paths]
-        if not found or len({published.digest for published, _, _ in found}) > 1:
-            surveys = len({published.digest for published, _, _ in found})
+        described = [_describe(path) for path in paths]
+        if not described or len({published.digest for published, _, _ in described}) > 1:
+            surveys = len({published.digest for published, _, _ in described})
             raise InvalidParameter(
-                f"the {len(found)} files are of {surveys} surveys; give at least one, all of the "
-                "same published version",
+                f"the {len(described)} files are of {surveys} surveys; give at least one, all of "
+                "the same published version",
                 field="paths",
             )
         groups = [
             (str(path), group)
-            for path, (_, number, _) in zip(paths, found, strict=True)
+            for path, (_, number, _) in zip(paths, described, strict=True)
             for group in range(number)
         ]
-        return cls(found[0][0], tuple(groups), sum(rows for _, _, rows in found))
+        return cls(described[0][0], tuple(groups), sum(rows for _, _, rows in described))
 
 
 def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[Published, Counts]:
@@ -88,11 +88,11 @@ def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[P
         import dask
     except ImportError as error:
         raise MissingExtra("scale", "counting with Dask") from error
-    found = ParquetRecords.of(paths)
+    described = ParquetRecords.of(paths)
     untyped: Any = dask
-    parts = [untyped.delayed(count_row_group, pure=False)(*group) for group in found.groups]
+    parts = [untyped.delayed(count_row_group, pure=False)(*group) for group in described.groups]
     done = client.gather(client.compute(parts)) if client is not None else untyped.compute(*parts)
-    return found.published, sum(done, Counts.none(found.published))
+    return described.published, sum(done, Counts.none(described.published))
 
 
 def count_row_group(path: str, group: int) -> Counts:
@@ -131,11 +131,11 @@ def _describe(path: str | Path) -> tuple[Published, int, int]:
 def _records(published: Published, table: Any) -> npt.NDArray[np.uint8]:
     """Return the rows uint8[n, L] that a table's columns came from."""
     records = np.empty((table.num_rows, published.layout.record_size), np.uint8)
-    for one in published.attributes:
-        field = published.layout.field(one.name)
-        values = table.column(one.name).combine_chunks()
-        if one.oracle is None:
-            place = {category: code for code, category in enumerate(one.domain)}
+    for attribute in published.attributes:
+        field = published.layout.field(attribute.name)
+        values = table.column(attribute.name).combine_chunks()
+        if attribute.oracle is None:
+            place = {category: code for code, category in enumerate(attribute.domain)}
             codes = np.array([place[text] for text in values.to_pylist()], f"<u{field.size}")
             part = codes.view(np.uint8)
         else:

@@ -39,7 +39,7 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, 
     counts = GroupCounts.of(scored.label, scored.predicted, everyone, 1)
     negative, false, missed, hits = (int(one) for one in counts.cells[0])
     tpr, fpr = (_proportion(counts, rate, z) for rate in ("TPR", "FPR"))
-    found: dict[str, tuple[float, float] | None] = {
+    intervals: dict[str, tuple[float, float] | None] = {
         "accuracy": _proportion(counts, "ACC", z),
         "f1": None,
         "roc_auc": _auc(scored, z),
@@ -48,12 +48,12 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, 
     }
     if hits + false + missed:
         limits = _limits(hits, hits + false + missed, z)
-        found["f1"] = (2 * limits[0] / (1 + limits[0]), 2 * limits[1] / (1 + limits[1]))
+        intervals["f1"] = (2 * limits[0] / (1 + limits[0]), 2 * limits[1] / (1 + limits[1]))
     if tpr is not None and fpr is not None:
         one, other = np.array(hits / (hits + missed)), np.array(false / (false + negative))
         low, high = difference_limits(one, _arrays(tpr), other, _arrays(fpr))
-        found["balanced_acc"] = ((1 + float(low)) / 2, (1 + float(high)) / 2)
-    return {name: _as_json(found[name]) for name in UTILITY}
+        intervals["balanced_acc"] = ((1 + float(low)) / 2, (1 + float(high)) / 2)
+    return {name: _as_json(intervals[name]) for name in UTILITY}
 
 
 def _proportion(counts: GroupCounts, rate: str, z: float) -> tuple[float, float] | None:

@@ -62,21 +62,21 @@ def bca(
     z = normal_quantile(confidence)
     lower, upper = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     for at, observed in enumerate(value):
-        found = drawn[:, at][np.isfinite(drawn[:, at])]
+        values = drawn[:, at][np.isfinite(drawn[:, at])]
         if (
             not np.isfinite(observed)
-            or len(found) < USABLE * len(drawn)
+            or len(values) < USABLE * len(drawn)
             or not np.isfinite(acceleration[at])
-            or found.min() == found.max()
+            or values.min() == values.max()
         ):
             continue
-        below = (np.mean(found < observed) + np.mean(found <= observed)) / 2
+        below = (np.mean(values < observed) + np.mean(values <= observed)) / 2
         bias = ndtri(below)
         if not np.isfinite(bias):
             continue
         shifted = bias + np.array([-z, z])
         place = ndtr(bias + shifted / (1 - acceleration[at] * shifted))
-        lower[at], upper[at] = np.quantile(found, place)
+        lower[at], upper[at] = np.quantile(values, place)
     return lower, upper
 
 

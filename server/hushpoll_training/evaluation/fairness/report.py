@@ -33,7 +33,7 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group as JSON."""
-        rates = {name: found.to_dict() for name, found in self.rates.items()}
+        rates = {name: estimate.to_dict() for name, estimate in self.rates.items()}
         return {"group": self.name, "n": self.n, "positives": self.positives, "rates": rates}
 
 
@@ -46,7 +46,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
-        metrics = {name: found.to_dict() for name, found in self.metrics.items()}
+        metrics = {name: estimate.to_dict() for name, estimate in self.metrics.items()}
         return {"group": self.group, "metrics": metrics}
 
 
@@ -90,10 +90,10 @@ class FairnessReport:
     @property
     def intervals(self) -> int:
         """How many closed-form intervals it shows, without those withheld; at least 1."""
-        shown = [found for group in self.groups for found in group.rates.values()]
-        shown += [found for one in self.comparisons for found in one.metrics.values()]
+        shown = [number for group in self.groups for number in group.rates.values()]
+        shown += [number for compared in self.comparisons for number in compared.metrics.values()]
         spread = self.spreads.values() if len(self.groups) > 2 else ()
-        return max(1, sum(not isinstance(found, Withheld) for found in (*shown, *spread)))
+        return max(1, sum(not isinstance(number, Withheld) for number in (*shown, *spread)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -109,9 +109,9 @@ class FairnessReport:
             "bootstrap": {"resamples": self.resamples, "seed": self.seed, "kind": "BCa by group"},
             "smallest_group": self.smallest,
             "too_small": list(self.too_small),
-            "groups": [one.to_dict() for one in self.groups],
-            "comparisons": [one.to_dict() for one in self.comparisons],
-            "spreads": {name: found.to_dict() for name, found in self.spreads.items()},
+            "groups": [group.to_dict() for group in self.groups],
+            "comparisons": [compared.to_dict() for compared in self.comparisons],
+            "spreads": {name: spread.to_dict() for name, spread in self.spreads.items()},
         }
 
 
@@ -189,8 +189,8 @@ def fairness_report(
         ),
         spreads=spreads(counts, partition.names, confidence=confidence, smallest=smallest),
         too_small=tuple(
-            one.name
-            for one in groups
-            if any(isinstance(found, Withheld) for found in one.rates.values())
+            group.name
+            for group in groups
+            if any(isinstance(estimate, Withheld) for estimate in group.rates.values())
         ),
     )
