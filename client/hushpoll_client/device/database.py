@@ -25,8 +25,8 @@ from hushpoll_client.threads import guard
 
 _FORMAT: Final = 2
 _BUSY_SECONDS: Final = 5.0
-# An accepted answer keeps the report's id, not the report, which holds the clear answers. A withdrawn
-# answer is a tombstone: it keeps two digests and the epsilon.
+# An accepted answer keeps the report's id, not the report, which holds the clear answers. A
+# withdrawn answer is a tombstone: it keeps two digests and the epsilon.
 _ANSWERS: Final = """
 CREATE TABLE answers (
   digest TEXT PRIMARY KEY,
@@ -76,8 +76,8 @@ DROP TABLE old_answers;
 if sys.platform == "darwin":
     import fcntl
 
-# To close any descriptor of a database drops all of this process's locks on it. So a file is created
-# while no other thread can open it.
+# To close any descriptor of a database drops all of this process's locks on it. So a file is
+# created while no other thread can open it.
 _creating = threading.Lock()
 
 
@@ -254,8 +254,8 @@ def _create(path: Path) -> None:
 
 
 def _await_disk(path: Path) -> None:
-    # SQLite takes no locks on its log, so to close a descriptor of it drops none. If there is no log
-    # any more, the process that emptied it has waited for the disk.
+    # SQLite takes no locks on its log, so to close a descriptor of it drops none. If there is no
+    # log any more, the process that emptied it has waited for the disk.
     with suppress(FileNotFoundError):
         log = os.open(f"{path}-wal", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
         try:
@@ -301,8 +301,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _start_log(connection: sqlite3.Connection) -> None:
-    # The first commit to an empty log waits for the disk in any mode, and should not do so within an
-    # answer. To write the same number again makes such a commit.
+    # The first commit to an empty log waits for the disk in any mode, and should not do so within
+    # an answer. To write the same number again makes such a commit.
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA user_version={_FORMAT}")
     connection.execute("COMMIT")
