@@ -171,12 +171,12 @@ def notices(published: Published) -> tuple[str, ...]:
         The survey.
     """
     protection = protection_of_survey(tuple(published.budget.values()))
-    found = [protection.words] if protection.level >= Level.WEAK else []
+    sentences = [protection.words] if protection.level >= Level.WEAK else []
     if published.release == IMMEDIATE:
-        found.append(RELEASED_AT_ONCE)
+        sentences.append(RELEASED_AT_ONCE)
     if published.minimum_batch < SMALL_BATCH:
-        found.append(small_batch_sentence(published.minimum_batch))
-    return tuple(found)
+        sentences.append(small_batch_sentence(published.minimum_batch))
+    return tuple(sentences)
 
 
 def build_preview(published: Published, answers: Answers | None) -> Preview:

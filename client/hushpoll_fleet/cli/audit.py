@@ -28,7 +28,7 @@ def _names(_: click.Context, option: click.Parameter, value: str | None) -> tupl
 
 
 def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(str(parse_epsilon(one, field="epsilons")) for one in value.split(","))
+    return tuple(str(parse_epsilon(text, field="epsilons")) for text in value.split(","))
 
 
 @click.command(name="audit")
@@ -85,18 +85,19 @@ def command(
             findings.append(audit(SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha))
             advance(1)
     emit(_document(findings, draws, alpha), certificate(findings, draws, alpha), as_json=as_json)
-    if any(one.overspends for one in findings):
+    if any(finding.overspends for finding in findings):
         ctx.exit(1)
 
 
 def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
     """Return the findings as text."""
     rows = [
-        f"{one.sdk:<11} {one.protocol:<7} {one.epsilon:>7g} {one.realized_epsilon:>9.4f} "
-        f"{one.lower_bound:>8.4f} {one.share:>6.1%}  {verdict(one)}"
-        for one in findings
+        f"{finding.sdk:<11} {finding.protocol:<7} {finding.epsilon:>7g} "
+        f"{finding.realized_epsilon:>9.4f} "
+        f"{finding.lower_bound:>8.4f} {finding.share:>6.1%}  {verdict(finding)}"
+        for finding in findings
     ]
-    over = sum(one.overspends for one in findings)
+    over = sum(finding.overspends for finding in findings)
     return "\n".join(
         [
             f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
@@ -128,5 +129,5 @@ def _document(findings: list[Finding], draws: int, alpha: float) -> dict[str, An
         "hushpoll": version("hushpoll"),
         "draws": draws,
         "alpha": alpha,
-        "findings": [{**one.to_dict(), "verdict": verdict(one)} for one in findings],
+        "findings": [{**finding.to_dict(), "verdict": verdict(finding)} for finding in findings],
     }

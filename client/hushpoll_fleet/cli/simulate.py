@@ -236,8 +236,8 @@ def _reported(
     finally:
         document, words = account.to_dict(), str(account)
         if before is not None and finished:
-            found = reconcile(analyst, published, before, account)
-            agreed[0] = not found.differences
-            document["server"] = found.to_dict()
-            words = f"{words}\n{found}"
+            comparison = reconcile(analyst, published, before, account)
+            agreed[0] = not comparison.differences
+            document["server"] = comparison.to_dict()
+            words = f"{words}\n{comparison}"
         emit(document, words, as_json=as_json)

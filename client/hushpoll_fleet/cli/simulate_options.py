@@ -71,7 +71,7 @@ _OPTIONS = (
     click.option("--bulk", is_flag=True, help="Perturb with the kernels and upload in batches."),
     click.option(
         "--arrivals",
-        type=click.Choice([str(one) for one in Arrivals]),
+        type=click.Choice([str(pattern) for pattern in Arrivals]),
         default=str(Arrivals.AT_ONCE),
         show_default=True,
         help="When respondents arrive.",

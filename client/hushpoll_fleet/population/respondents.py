@@ -34,8 +34,8 @@ def from_file(
                 writer = csv.writer(stream)
                 writer.writerow(["row", "line", "column", "value", "remedy"])
                 writer.writerows(
-                    [one.row, one.line, *map(escaped, (one.column, one.value, one.remedy))]
-                    for one in error.values
+                    [bad.row, bad.line, *map(escaped, (bad.column, bad.value, bad.remedy))]
+                    for bad in error.values
                 )
         # Its lines are a list to work through, and are kept apart.
         raise click.ClickException(str(error)) from None
@@ -88,16 +88,16 @@ def from_function(
     rows = []
     for number in range(count):
         rng = random.Random() if seed is None else random.Random(f"{seed}/answers/{number}")
-        given = answer(number, rng)
+        answers = answer(number, rng)
         names = {attribute.name for attribute in manifest.attributes}
-        if not isinstance(given, dict) or not names.issuperset(given):
+        if not isinstance(answers, dict) or not names.issuperset(answers):
             raise InvalidParameter(
                 f"{target} returned for respondent {number} what is no mapping of the survey's "
                 f"attributes, which are {', '.join(sorted(names))}; correct the function",
                 field="answers-from",
             )
         rows.append(
-            tuple(attribute.code(given.get(attribute.name)) for attribute in manifest.attributes)
+            tuple(attribute.code(answers.get(attribute.name)) for attribute in manifest.attributes)
         )
     return SimulatedRespondents.of_rows(manifest.attributes, rows)
 
@@ -109,15 +109,15 @@ def _function(target: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = getattr(importlib.import_module(module), name)
+        function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidParameter(
             f"--answers-from is {target!r}: {error}; give MODULE:FUNCTION, importable from here",
             field="answers-from",
         ) from None
-    if not colon or not callable(found):
+    if not colon or not callable(function):
         raise InvalidParameter(
             f"--answers-from is {target!r}, which is no function; give MODULE:FUNCTION",
             field="answers-from",
         )
-    return found
+    return function

@@ -97,12 +97,12 @@ def marginals(
         population, summed over all combinations of the attributes that it depends on, or None where
         there is no population or the combinations are too many.
     """
-    found = []
+    shares = []
     for attribute in respondents.attributes:
         counts = Counter(map(int, respondents.columns[attribute.name]))
         joint = population.joint(attribute.name) if population is not None else None
         exact = [None] * attribute.k if joint is None else joint.tolist()
-        found.append(
+        shares.append(
             {
                 "name": attribute.name,
                 "categories": [
@@ -115,4 +115,4 @@ def marginals(
                 ],
             }
         )
-    return found
+    return shares

@@ -78,7 +78,7 @@ class Account:
         """Enter what the server answered to a batch."""
         self.accepted += receipt.accepted
         self.duplicate += receipt.duplicate
-        self.rejected.update(printable(one.get("code")) for one in receipt.rejected)
+        self.rejected.update(printable(report.get("code")) for report in receipt.rejected)
 
     def add(self, other: Account) -> None:
         """Add the counts of another part of the fleet; respondents and duration stay."""

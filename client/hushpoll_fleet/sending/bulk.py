@@ -111,7 +111,8 @@ def blocks(
         behaviours = [assignment.behaviour for assignment in assignments[start : start + size]]
         for row in [row for row, one in enumerate(behaviours) if one in POISONERS]:
             answers = {
-                one.name: one.domain[int(part[one.name][row])] for one in published.attributes
+                entry.name: entry.domain[int(part[entry.name][row])]
+                for entry in published.attributes
             }
             record = poisoned(
                 published,

@@ -45,13 +45,13 @@ class ServerCounts:
         TransportError
             The answer has no counts, or none came.
         """
-        found = analyst.counts(published.name, published.version)
+        answer = analyst.counts(published.name, published.version)
         rejected: Counter[str] = Counter()
         try:
-            for code, count in found["rejected"].items():
+            for code, count in answer["rejected"].items():
                 # A malformed report is counted by its reason as well.
                 rejected[printable(code.partition(":")[0])] += int(count)
-            return cls(int(found["accepted"]), int(found["duplicate"]), rejected)
+            return cls(int(answer["accepted"]), int(answer["duplicate"]), rejected)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise TransportError(
                 "the server's answer has no counts of reports; check that both sides have the "
@@ -91,21 +91,21 @@ class Reconciliation:
         server alone, where its first acknowledgement was lost and the client sent it again.
         """
         account, server = self.account, self.server
-        found = []
+        lines = []
         if not account.stored <= server.accepted <= account.stored + account.pending:
-            found.append(
+            lines.append(
                 f"the server stored {server.accepted} reports, the fleet was told of "
                 f"{account.stored} ({account.pending} pending)"
             )
         if server.duplicate < account.duplicate:
-            found.append(
+            lines.append(
                 f"the server counted {server.duplicate} duplicates, the fleet {account.duplicate}"
             )
         for code in sorted({*server.rejected, *account.rejected} - {_NOT_OF_A_VERSION}):
             theirs, ours = server.rejected[code], account.rejected[code]
             if theirs != ours:
-                found.append(f"the server counted {theirs} refusals by {code}, the fleet {ours}")
-        return found
+                lines.append(f"the server counted {theirs} refusals by {code}, the fleet {ours}")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return both sides as JSON."""
@@ -138,7 +138,7 @@ def reconcile(
     end = time.monotonic() + _PATIENCE_SECONDS
     while True:
         counts = ServerCounts.now(analyst, published).since(before)
-        found = Reconciliation(account, counts)
-        if not found.differences or time.monotonic() >= end:
-            return found
+        comparison = Reconciliation(account, counts)
+        if not comparison.differences or time.monotonic() >= end:
+            return comparison
         time.sleep(_PAUSE_SECONDS)
