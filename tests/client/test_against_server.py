@@ -262,7 +262,7 @@ def test_survey_commands(hushpoll, draft, tmp_path):
     assert code == 0
     assert out.index("education") < out.index("gender") < out.index(digest)
     code, out, _ = hushpoll("survey", "show", "by-command", "--version", "1", "--json")
-    assert json.loads(out)["survey"] == "by-command"
+    assert json.loads(out)["name"] == "by-command"
     code, out, _ = hushpoll("survey", "list")
     assert f"by-command v1  open  0 reports  Work and health  sha256={digest}" in out
     code, out, _ = hushpoll("survey", "close", "by-command", "--grace", "0")
