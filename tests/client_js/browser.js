@@ -46,9 +46,9 @@ export async function serve() {
     origin,
     publish: (draft) => ask("surveys?allow_weak=true", draft),
     ask,
-    count: async (survey) => {
+    count: async (name) => {
       const { surveys } = await ask("surveys");
-      return surveys.filter(({ name }) => name === survey).reduce((sum, { reports }) => sum + reports, 0);
+      return surveys.filter(({ survey }) => survey === name).reduce((sum, { reports }) => sum + reports, 0);
     },
     stop: async () => {
       child.stdin.end();

@@ -240,10 +240,10 @@ def _ask(url: str, token: str) -> None:
 
 
 def _wait(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not reached():
         if time.monotonic() > end:
-            raise TimeoutError("the report was not sealed within a minute")
+            raise TimeoutError("the report was not sealed within ten minutes")
         time.sleep(0.2)
 
 
