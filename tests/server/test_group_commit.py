@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -220,6 +221,44 @@ def test_requests_do_not_wait_for_a_thread_that_died(make, disk, run, monkeypatc
     assert commit.state.waiting == 0
     wait_until(lambda: commit.state.died)
     assert run(settled(commit, arrivals(1))) == ACCEPTED  # by a new thread
+    assert not commit.state.died
+
+
+def test_report_that_arrived_while_the_thread_died_is_stored_by_a_new_one(
+    make, disk, run, monkeypatch
+):
+    """Guards: it waited until another report came."""
+    monkeypatch.setattr(threading, "excepthook", lambda _arguments: None)
+    monkeypatch.setattr(group_commit, "ACKNOWLEDGE_SECONDS", 0.2)
+    commit = make()
+    disk.open.clear()
+    disk.failure = ThreadEnds()
+
+    async def submit():
+        first = commit.submit(arrivals(1))
+        await entered(disk)
+        second = commit.submit(arrivals(2))
+        disk.open.set()
+        with contextlib.suppress(Refused):  # unless it gave up before
+            assert await first is None
+        while not commit.state.died and not second.done():
+            await asyncio.sleep(0.001)
+        disk.failure = None
+        return await second
+
+    assert run(submit()) == ACCEPTED
+
+
+def test_metrics_that_cannot_be_written_do_not_undo_a_commit(make, disk, run):
+    """Guards: stored reports were answered 503, and the thread ended."""
+
+    class Full:
+        def committed(self, *_arguments):
+            raise OSError("no space left")
+
+    commit = make(metrics=Full())
+    assert run(settled(commit, arrivals(1))) == ACCEPTED
+    assert run(settled(commit, arrivals(2))) == ACCEPTED
     assert not commit.state.died
 
 

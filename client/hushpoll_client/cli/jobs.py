@@ -72,6 +72,12 @@ def start(
     and shape, train for train and fairness; looking at a job needs read. What hushpoll fairness
     survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
     """
+    if out is not None and not timeout:
+        raise InvalidParameter(
+            f"--out is {out}, and --timeout is 0, so that nothing waits for the result; leave one "
+            "of the two out, or fetch the result later with hushpoll job result",
+            field="out",
+        )
     parameters = dict(map(_parameter, given))
     with analyst(url, authorized(token)) as client:
         number = client.show(name).version if version is None else version

@@ -120,7 +120,7 @@ def load(
 
 
 def masked(url: str) -> str:
-    """Return a database's or a queue's URL without its passwords."""
+    """Return a database's or a Redis server's URL without its passwords."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

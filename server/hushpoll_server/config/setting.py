@@ -101,6 +101,14 @@ class Setting:
         return InvalidParameter(f"{self.key} is {shown}, {detail}; {remedy}", field=self.key)
 
 
+FORMER_NAMES: Final = {
+    "fold_at": "seal_at",
+    "fold_idle_seconds": "seal_idle_seconds",
+    "folding": "sealing",
+}
+"""Names of settings in earlier releases, and their names now."""
+
+
 def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParameter:
     """Return the refusal of a key that is none, with the one that was probably meant.
 
@@ -114,8 +122,14 @@ def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParam
         Where it was given, such as ``" in hushpoll.toml"``.
     """
     names = list(known)
-    close = difflib.get_close_matches(key, names, n=1)
-    remedy = f"did you mean {close[0]!r}? " if close else f"known keys are {', '.join(names)}; "
+    former = key.lower().removeprefix("hushpoll_")
+    if former == "jobs_url":  # no setting is like it, and one is spelt like it
+        remedy = "workers look into the table of jobs, and no setting takes its place; "
+    else:
+        now = FORMER_NAMES.get(former)
+        close = [name for name in names if now and name.lower().removeprefix("hushpoll_") == now]
+        close = close or difflib.get_close_matches(key, names, n=1)
+        remedy = f"did you mean {close[0]!r}? " if close else f"known keys are {', '.join(names)}; "
     return InvalidParameter(
         f"unknown configuration key {key!r}{where}; {remedy}correct or remove it", field=key
     )

@@ -201,11 +201,14 @@ class GroupCommit:
                 self._waiting -= sum(len(job.upload) for job in self._arrived)
                 self._arrived.clear()
             busy = bool(self._group or self._arrived)
+            lost = bool(self._arrived) and self._thread is not None and not self._thread.is_alive()
         for job in late:
             if not job.settled.done():
                 job.settled.set_exception(
                     unavailable(f"the report was not stored within {ACKNOWLEDGE_SECONDS:g} s")
                 )
+        if lost:  # what arrived while the thread was dying; a new thread stores it
+            self.start()
         self._watch = loop.call_later(left, self._give_up, loop) if busy else None
 
     @staticmethod
@@ -284,12 +287,18 @@ class GroupCommit:
             cause = type(error.__cause__ or error).__name__
             log.error("group-not-stored", reports=sum(map(len, uploads)), error=cause)
             return None
-        if self._metrics is not None:
-            known = [one for one in found if one is not None]
-            self._metrics.committed(sum(map(len, known)), time.perf_counter() - started)
-            if accepted := sum(one.count(Outcome.ACCEPTED) for one in known):
-                self._metrics.reports(Outcome.ACCEPTED.value, accepted)
+        try:
+            self._observe(found, time.perf_counter() - started)
+        except Exception as error:  # the reports are stored, whatever becomes of their metrics
+            log.error("metrics-not-written", error=type(error).__name__)
         return found
+
+    def _observe(self, found: Sequence[Outcomes | None], seconds: float) -> None:
+        if self._metrics is not None:
+            known = [outcomes for outcomes in found if outcomes is not None]
+            self._metrics.committed(sum(map(len, known)), seconds)
+            if accepted := sum(outcomes.count(Outcome.ACCEPTED) for outcomes in known):
+                self._metrics.reports(Outcome.ACCEPTED.value, accepted)
 
     def _contained(self) -> None:
         try:

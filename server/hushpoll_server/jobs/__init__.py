@@ -1,1 +1,1 @@
-"""The worker's side of background jobs: queue, kinds of work, and the process around them."""
+"""The worker: the table of kinds of jobs, what each kind does, and the process around them."""

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Final
 
@@ -41,6 +43,9 @@ class WorkerProcess:
         self._settings = settings
         self._ready = ready
         self._stopping = threading.Event()
+        # An event has a lock that its waiter holds for moments, and a signal may come just then: a
+        # handler that wanted it would wait for the very thread that it interrupts.
+        self._signals: SimpleQueue[int] = SimpleQueue()
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; what is not finished by then is left to other workers.
@@ -78,7 +83,8 @@ class WorkerProcess:
             thread.start()
         log.info("worker-started", seals=seals, threads=self._settings.job_threads)
         self._ready()
-        self._stopping.wait()
+        self._wait_for_a_signal()
+        self._stopping.set()
         runner.stop()
         end = time.monotonic() + STOP_SECONDS
         for thread in threads:
@@ -103,8 +109,16 @@ class WorkerProcess:
             if self._stopping.wait(POLL_SECONDS):
                 return
 
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        self._stopping.set()
+    def _wait_for_a_signal(self) -> None:
+        # A signal that comes when this thread is about to wait does not end the wait, and Python
+        # calls the handler only once the thread goes on. So no wait is long.
+        while True:
+            with suppress(Empty):
+                self._signals.get(timeout=POLL_SECONDS)
+                return
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        self._signals.put(number)
 
 
 class _OldResults:

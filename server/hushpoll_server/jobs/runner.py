@@ -101,7 +101,13 @@ class Runner:
         )
 
     def _result(self, job: JobRow, watch: JobWatch) -> AbstractContextManager[Result]:
-        kind = KINDS[job.kind]
+        kind = KINDS.get(job.kind)
+        if kind is None:  # asked for of another release
+            raise apart.JobError(
+                "malformed-request",
+                f"this worker knows no jobs of the kind {job.kind!r}, but {', '.join(KINDS)}; "
+                "start the job again",
+            )
         if kind.own_process:
             return apart.run_apart(self._settings, job, watch)
         row = self._parts.surveys.by_id(job.version_id)

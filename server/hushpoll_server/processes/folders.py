@@ -60,11 +60,15 @@ def _own_folder(prefix: str, ours: Callable[[str], bool]) -> Iterator[Path]:
 def _locked_folder(prefix: str) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix))
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        # Another start may take it for a dead server's before it is locked.
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue
         fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return folder, lock
-        os.close(lock)  # another start took it for a dead server's before it was locked
+        os.close(lock)
 
 
 def _remove_dead(folder: Path, ours: Callable[[str], bool]) -> None:

@@ -113,7 +113,7 @@ class PrivacyClaim:
     Attributes
     ----------
     epsilon, delta : float or None
-        Of central differential privacy; None without a claim.
+        Of central differential privacy; both None without a claim, delta None where it is 0.
     accountant : str or None
         What composed the steps' losses, with its version.
     neighbours : str or None
@@ -145,9 +145,9 @@ def privacy_sentence(claim: Mapping[str, Any]) -> str:
             "The learner adds no differential privacy of its own to the rows that it is fitted to."
         )
     return (
-        f"The learner is ({claim['epsilon']:g}, {claim['delta']:g})-differentially private in the "
-        f"central model; neighbouring data sets: {claim['neighbours']}. The loss was computed by "
-        f"{claim['accountant']}."
+        f"The learner is ({claim['epsilon']:g}, {claim['delta'] or 0:g})-differentially private in "
+        f"the central model; neighbouring data sets: {claim['neighbours'] or 'not stated'}. The "
+        f"loss was computed by {claim['accountant'] or 'the learner'}."
     )
 
 

@@ -54,6 +54,7 @@ def test_the_pool_follows_the_threads_unless_it_is_given():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("fold_at = 4", "did you mean 'seal_at'"),
         ("treads = 4", "unknown configuration key 'treads' in .*toml; did you mean 'threads'"),
         ("zzz = 4", "unknown configuration key 'zzz' .*known keys are database_url, pool_size"),
         ("[threads]\nof = 4", r"THREADS is {'of': 4}, outside \[1, 500\].*file .*hushpoll.toml"),
@@ -88,6 +89,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
+        ({"HUSHPOLL_FOLD_AT": "4"}, "did you mean 'HUSHPOLL_SEAL_AT'"),
+        ({"HUSHPOLL_JOBS_URL": "redis://x"}, "workers look into the table of jobs"),
         ({"HUSHPOLL_TREADS": "4"}, "'HUSHPOLL_TREADS' in the environment; did you mean 'HUSHP"),
         ({"HUSHPOLL_threads": "4"}, "unknown configuration key 'HUSHPOLL_threads'"),
         ({"HUSHPOLL_THREADS": "4 "}, r"THREADS is '4 '.*\(environment HUSHPOLL_THREADS\)"),

@@ -54,7 +54,8 @@ def test_flags_win_over_the_file_and_parameters_are_joined(asked, config, tmp_pa
     call("run", config, *flags, "--out", tmp_path)
     [(experiment, _, _)] = asked
     assert experiment.seeds == (9,)
-    assert (experiment.parameters["max_depth"], experiment.parameters["n_estimators"]) == (4, 10)
+    parameters = experiment.recipe.learner.parameters
+    assert (parameters["max_depth"], parameters["n_estimators"]) == (4, 10)
     assert (experiment.test_size, experiment.ignore) == (0.5, ("job",))
     assert experiment.protocols == ("GRR", "OUE")
 

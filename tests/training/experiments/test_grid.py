@@ -6,7 +6,6 @@ from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import Task, publish, run_task, sensitive_of, tasks
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import cell
 
 
@@ -44,7 +43,7 @@ def test_a_cell_is_that_of_the_library(settings, data):
     published = publish(experiment, codes, task)
     epsilons = {one.name: str(one.epsilon) for one in published.perturbed}
     assert epsilons == {"sex": "1", "age": "3"}
-    expected = cell(published, codes, Recipe.of(experiment.parameters), FitOptions(2))
+    expected = cell(published, codes, experiment.recipe, FitOptions(2))
     found = run_task(experiment, codes, task)
     assert found["metrics"] == expected.evaluation.to_json()["metrics"]
     assert found["rows"]["tested"] == 80

@@ -39,8 +39,9 @@ def test_the_grid_is_the_paper_s(name):
     assert found.seeds == tuple(range(20))
     # seven protocols, two splits, nine epsilons, and the baseline
     assert len(tasks(found)) == 20 * (7 * 2 * 9 + 1)
-    learner = tuple(found.parameters[one] for one in ("max_depth", "learning_rate", "n_estimators"))
-    assert learner == LEARNERS[plain]
+    parameters = found.recipe.learner.parameters
+    names = ("max_depth", "learning_rate", "n_estimators")
+    assert tuple(parameters[name] for name in names) == LEARNERS[plain]
     if plain == name:
         assert (found.sensitive, found.drawn) == (SENSITIVE[plain], None)
     else:

@@ -116,7 +116,7 @@ def test_an_undefined_metric_is_explained(survey, people):
     made = model_card(run_record(outcome, {}, clock=CLOCK))
     text = card_page(made)
     assert "DI of this model is undefined: there is no row in the privileged group" in text
-    assert "Too small to be measured" in text
+    assert "too few rows to be measured" in text
     assert "nan" not in text.replace("<", " ").split()
 
 

@@ -128,8 +128,9 @@ def test_a_stopped_run_takes_back_what_has_not_begun(cluster, experiment, alone,
 
 
 def test_other_versions_are_refused(cluster, experiment, tmp_path, monkeypatch):
-    monkeypatch.setattr(distributed, "versions", partial(dict, lightgbm="0", numpy="0", python="0"))
-    monkeypatch.setattr(distributed, "_reported", lambda client: {"tcp://w": {"numpy": "9"}})
+    learner = type(experiment.recipe.learner)
+    monkeypatch.setattr(learner, "versions", lambda _learner: {"numpy": "0", "python": "0"})
+    monkeypatch.setattr(distributed, "_reported", lambda *_: {"tcp://w": {"numpy": "9"}})
     with pytest.raises(InvalidParameter, match="same versions") as caught:
         run_experiment(
             experiment,

@@ -42,7 +42,7 @@ def html_report(
     """
     settings = {} if description is None else description.get("configuration", {})
     runs = {"": curves} if beside is None else {"": curves, f", {beside_name}": beside}
-    fair = ", ".join(f"{name} at {value:g}" for name, value in FAIR.items())
+    fair = ", ".join(f"{name} is {value:g}" for name, value in FAIR.items())
     families = [
         {
             "title": title,
