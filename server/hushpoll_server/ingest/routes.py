@@ -296,7 +296,7 @@ class DeviceRoutes:
                 retry_after=READY_RETRY_SECONDS,
                 reasons=[vars(one) for one in reasons],
             )
-        # Reports are taken without it, so whoever asks should go on sending them.
+        # Reports are taken without it, so a load balancer should go on sending them.
         return json_answer({"status": "ready", "web": "ok" if alive else "away"})
 
 

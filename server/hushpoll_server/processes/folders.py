@@ -41,7 +41,7 @@ def _own_folder(prefix: str, ours: Callable[[str], bool]) -> Iterator[Path]:
     """Give a new folder of a server, and remove those of servers that were killed.
 
     Each server locks its folder as long as it lives, so nobody removes that of another. A folder
-    that is a link, somebody else's, or holds files of other names is left alone.
+    that is a link, another user's, or holds files of other names is left alone.
     """
     parent = Path(tempfile.gettempdir())
     with suppress(OSError):  # a folder of temporary files that cannot be listed serves all the same
@@ -72,7 +72,7 @@ def _locked_folder(prefix: str) -> tuple[Path, int]:
 
 
 def _remove_dead(folder: Path, ours: Callable[[str], bool]) -> None:
-    with suppress(OSError):  # a link, somebody else's, or in use
+    with suppress(OSError):  # a link, another user's, or in use
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             if os.fstat(lock).st_uid == os.geteuid():

@@ -193,7 +193,7 @@ class Learner(ABC):
     bounds : mapping of str to Range
         Its parameters: type, interval and default of each.
     refused : mapping of str to str
-        Names that somebody may expect to be parameters, each with the reason and the remedy.
+        Names that users may expect to be parameters, each with the reason and the remedy.
     space : mapping of str to Span
         What ``hushpoll tune`` searches.
     progress_unit : str

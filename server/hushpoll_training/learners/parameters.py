@@ -31,7 +31,7 @@ def check_parameters(
     bounds : mapping of str to Range
         Those that there are.
     refused : mapping of str to str
-        Reason and remedy for names that somebody may expect.
+        Reason and remedy for names that users may expect.
     label : str
         What people call the learner.
 

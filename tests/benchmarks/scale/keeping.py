@@ -34,6 +34,6 @@ def keep(path: Path, name: str, document: dict[str, Any]) -> None:
 
 
 def _arguments() -> list[str]:
-    # Where the file lay is of no interest to whoever repeats it.
+    # A reader who repeats the command has the file in another place.
     words = iter(sys.argv[1:])
     return [word for word in words if word != "--json" or not next(words)]
