@@ -22,149 +22,25 @@ from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Any, Final
 from weakref import WeakSet
 
 _log = logging.getLogger("hushpoll_client")
 
-# How long the thread lets answers gather before it looks at the file. A step competes with the host
-# app for the interpreter and for SQLite's lock, and answers often come several at a time.
-_SETTLE_SECONDS: Final = 0.05
-# After a fault of the device, such as a full disk, the thread looks again sooner than after one of
-# the network.
-_AFTER_FAULT_SECONDS: Final = 5.0
+_OURS: Final = ("hushpoll_protocols", "hushpoll_shared", "hushpoll_client")
+
+_gate = threading.Lock()
+_guarded: WeakSet[Guarded] = WeakSet()
+_at_rest: list[Guarded] = []
 
 
-class SendingThread:
-    """Calls ``step`` in a background thread until nothing is left to do.
+class Guarded:
+    """An object with a lock for which every fork waits, as long as the object lives.
 
     Parameters
     ----------
-    step : callable
-        Sends one report; returns the seconds after which to call it again, or None.
-    exit_patience : float
-        Seconds that the interpreter's exit waits for the thread.
-    """
-
-    rank = 0
-
-    def __init__(self, step: Callable[[], float | None], *, exit_patience: float) -> None:
-        self._step = step
-        self._exit_patience = exit_patience
-        self._condition = threading.Condition(threading.Lock())
-        self._thread: threading.Thread | None = None
-        self._woken = False
-        # When the thread must end, in seconds of the monotonic clock; None while nobody stops it.
-        self._until: float | None = None
-        self._fault: Exception | None = None
-        guard(self)
-        _threads.add(self)
-
-    def wake(self) -> None:
-        """Have ``step`` called soon, without waiting for it."""
-        with self._condition:
-            first, self._woken = not self._woken, True
-            self._until = None
-            if self._thread is not None:
-                if first:
-                    self._condition.notify_all()
-                return
-            thread = threading.Thread(target=self._run, name="hushpoll-sender", daemon=True)
-            # No thread can start while the interpreter ends, or if there are too many. The reports
-            # stay in the file.
-            with suppress(RuntimeError):
-                start_new_thread(self._start, (thread,))
-                self._thread = thread
-
-    def stop(self, seconds: float) -> None:
-        """End the thread once it has sent what it can send at once, for at most ``seconds``."""
-        with self._condition:
-            self._until = time.monotonic() + seconds
-            self._condition.notify_all()
-            thread = self._thread
-            if thread is None or thread is threading.current_thread():
-                return
-            ended = self._condition.wait_for(lambda: self._thread is not thread, seconds)
-        if ended and thread.ident is not None:
-            thread.join(seconds)
-
-    def take_fault(self) -> Exception | None:
-        """Return the first fault of the thread, and forget it."""
-        with self._condition:
-            fault, self._fault = self._fault, None
-        return fault
-
-    def before_fork(self) -> None:
-        """Wait until the thread changes nothing."""
-        self._condition.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        """Go on."""
-        self._condition.release()
-
-    def after_fork_in_child(self) -> None:
-        """Forget the thread: only the parent has it."""
-        self._condition = threading.Condition(threading.Lock())
-        self._thread = None
-        self._until = None
-
-    def _start(self, thread: threading.Thread) -> None:
-        # `Thread.start` waits until the thread runs, on a busy machine longer than an answer may
-        # take. So another thread does this waiting.
-        try:
-            thread.start()
-        except Exception:
-            # No thread can start, as in `wake`; the next answer tries again.
-            with self._condition:
-                self._thread = None
-                self._condition.notify_all()
-
-    def _run(self) -> None:
-        with self._condition:
-            self._settle()
-        while True:
-            try:
-                wait = self._step()
-            except Exception as error:
-                # Its type alone: the message of an internal fault may hold an answer.
-                _log.warning("sending in the background failed: %s", type(error).__name__)
-                with self._condition:
-                    self._fault = self._fault or error
-                wait = _AFTER_FAULT_SECONDS
-            with self._condition:
-                if self._ends(wait):
-                    self._thread = None
-                    self._condition.notify_all()
-                    return
-                if wait != 0.0:
-                    if not self._woken:
-                        self._condition.wait(wait)
-                    if self._woken:
-                        self._settle()
-                self._woken = False
-
-    def _settle(self) -> None:
-        # `wake` notifies the thread only once until it looks, so many answers cost one waking.
-        self._condition.wait_for(lambda: self._until is not None, _SETTLE_SECONDS)
-        self._woken = False
-
-    def _ends(self, wait: float | None) -> bool:
-        if self._until is not None:
-            return wait != 0.0 or time.monotonic() > self._until
-        return wait is None and not self._woken
-
-
-_threads: WeakSet[SendingThread] = WeakSet()
-
-
-@atexit.register
-def _stop_all() -> None:
-    for worker in list(_threads):
-        worker.stop(worker._exit_patience)
-
-
-class Guarded(Protocol):
-    """An object that holds locks or open files.
+    new_lock : callable
+        Makes the lock, and a new one in each child process.
 
     Attributes
     ----------
@@ -173,61 +49,30 @@ class Guarded(Protocol):
         rank, or the fork and that thread would wait for each other.
     """
 
-    rank: int
+    rank = 0
+
+    def __init__(self, new_lock: Callable[[], Any] = threading.Lock) -> None:
+        self._new_lock = new_lock
+        self.lock = new_lock()
+        with _gate:
+            _guarded.add(self)
 
     def before_fork(self) -> None:
-        """Take the locks, so that no other thread is at work; close what cannot be inherited."""
-        ...
-
-    def after_fork_in_parent(self) -> None:
-        """Give the locks back."""
-        ...
+        """Take the lock, so that no other thread is at work; close what cannot be inherited."""
+        self.lock.acquire()
 
     def after_fork_in_child(self) -> None:
-        """Make new locks; forget the threads, since only the parent has them."""
-        ...
+        """Make a new lock; forget the threads, since only the parent has them."""
+        self.lock = self._new_lock()
 
 
-class _Pause:
-    """The lock of `unforked`, for which a fork waits."""
+class _Imports(Guarded):
+    """The lock of `unforked`."""
 
     rank = 3
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
 
-    def before_fork(self) -> None:
-        """Wait until nobody is in an `unforked` block."""
-        self.lock.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        """Go on."""
-        self.lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """Start with a lock that nobody holds."""
-        self.lock = threading.Lock()
-
-
-_OURS: Final = ("hushpoll_protocols", "hushpoll_shared", "hushpoll_client")
-
-_gate = threading.Lock()
-_guarded: WeakSet[Guarded] = WeakSet()
-_at_rest: list[Guarded] = []
-_registered = False
-_pause = _Pause()
-
-
-def guard(guarded: Guarded) -> None:
-    """Bring ``guarded`` to rest at every fork from now on, as long as it lives."""
-    global _registered
-    with _gate:
-        _guarded.add(guarded)
-        if not _registered and hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=_before, after_in_parent=_in_parent, after_in_child=_in_child
-            )
-            _registered = True
+_imports = _Imports()
 
 
 @contextmanager
@@ -237,8 +82,7 @@ def unforked() -> Iterator[None]:
     Imports in a thread need this: a child would find the module half imported, and its lock held
     for ever by a thread that the child does not have. The block takes no other lock of ours.
     """
-    guard(_pause)
-    with _pause.lock:
+    with _imports.lock:
         yield
 
 
@@ -252,7 +96,7 @@ def _before() -> None:
 
 def _in_parent() -> None:
     for guarded in _at_rest:
-        guarded.after_fork_in_parent()
+        guarded.lock.release()
     _at_rest.clear()
     _gate.release()
 
@@ -276,3 +120,134 @@ def _free_cached_properties() -> None:
             for member in vars(kind).values():
                 if isinstance(member, cached_property) and hasattr(member, "lock"):
                     member.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+# How long the thread lets answers gather before it looks at the file. A step competes with the host
+# app for the interpreter and for SQLite's lock, and answers often come several at a time.
+_SETTLE_SECONDS: Final = 0.05
+# After a fault of the device, such as a full disk, the thread looks again sooner than after one of
+# the network.
+_AFTER_FAULT_SECONDS: Final = 5.0
+
+
+class SendingThread(Guarded):
+    """Calls ``step`` in a background thread until nothing is left to do.
+
+    Parameters
+    ----------
+    step : callable
+        Sends one report; returns the seconds after which to call it again, or None.
+    exit_patience : float
+        Seconds that the interpreter's exit waits for the thread.
+    """
+
+    lock: threading.Condition
+
+    def __init__(self, step: Callable[[], float | None], *, exit_patience: float) -> None:
+        self._step = step
+        self._exit_patience = exit_patience
+        self._thread: threading.Thread | None = None
+        self._woken = False
+        # When the thread must end, in seconds of the monotonic clock; None while nobody stops it.
+        self._until: float | None = None
+        self._fault: Exception | None = None
+        super().__init__(lambda: threading.Condition(threading.Lock()))
+        _threads.add(self)
+
+    def wake(self) -> None:
+        """Have ``step`` called soon, without waiting for it."""
+        with self.lock:
+            first, self._woken = not self._woken, True
+            self._until = None
+            if self._thread is not None:
+                if first:
+                    self.lock.notify_all()
+                return
+            thread = threading.Thread(target=self._run, name="hushpoll-sender", daemon=True)
+            # No thread can start while the interpreter ends, or if there are too many. The reports
+            # stay in the file.
+            with suppress(RuntimeError):
+                start_new_thread(self._start, (thread,))
+                self._thread = thread
+
+    def stop(self, seconds: float) -> None:
+        """End the thread once it has sent what it can send at once, for at most ``seconds``."""
+        with self.lock:
+            self._until = time.monotonic() + seconds
+            self.lock.notify_all()
+            thread = self._thread
+            if thread is None or thread is threading.current_thread():
+                return
+            ended = self.lock.wait_for(lambda: self._thread is not thread, seconds)
+        if ended and thread.ident is not None:
+            thread.join(seconds)
+
+    def take_fault(self) -> Exception | None:
+        """Return the first fault of the thread, and forget it."""
+        with self.lock:
+            fault, self._fault = self._fault, None
+        return fault
+
+    def after_fork_in_child(self) -> None:
+        """Forget the thread: only the parent has it."""
+        super().after_fork_in_child()
+        self._thread = None
+        self._until = None
+
+    def _start(self, thread: threading.Thread) -> None:
+        # `Thread.start` waits until the thread runs, on a busy machine longer than an answer may
+        # take. So another thread does this waiting.
+        try:
+            thread.start()
+        except Exception:
+            # No thread can start, as in `wake`; the next answer tries again.
+            with self.lock:
+                self._thread = None
+                self.lock.notify_all()
+
+    def _run(self) -> None:
+        with self.lock:
+            self._settle()
+        while True:
+            try:
+                wait = self._step()
+            except Exception as error:
+                # Its type alone: the message of an internal fault may hold an answer.
+                _log.warning("sending in the background failed: %s", type(error).__name__)
+                with self.lock:
+                    self._fault = self._fault or error
+                wait = _AFTER_FAULT_SECONDS
+            with self.lock:
+                if self._ends(wait):
+                    self._thread = None
+                    self.lock.notify_all()
+                    return
+                if wait != 0.0:
+                    if not self._woken:
+                        self.lock.wait(wait)
+                    if self._woken:
+                        self._settle()
+                self._woken = False
+
+    def _settle(self) -> None:
+        # `wake` notifies the thread only once until it looks, so many answers cost one waking.
+        self.lock.wait_for(lambda: self._until is not None, _SETTLE_SECONDS)
+        self._woken = False
+
+    def _ends(self, wait: float | None) -> bool:
+        if self._until is not None:
+            return wait != 0.0 or time.monotonic() > self._until
+        return wait is None and not self._woken
+
+
+_threads: WeakSet[SendingThread] = WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for worker in list(_threads):
+        worker.stop(worker._exit_patience)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from hushpoll_client.device.outcomes import StorageError
-from hushpoll_client.threads import guard
+from hushpoll_client.threads import Guarded
 
 _FORMAT: Final = 2
 _BUSY_SECONDS: Final = 5.0
@@ -76,30 +76,20 @@ DROP TABLE old_answers;
 if sys.platform == "darwin":
     import fcntl
 
-# To close any descriptor of a database drops all of this process's locks on it. So a file is
-# created while no other thread can open it.
-_creating = threading.Lock()
 
+class _Creation(Guarded):
+    """The lock under which a file is created while no other thread can open it.
 
-class _Creation:
-    """Guards `_creating` over a fork."""
+    To close any descriptor of a database drops all of this process's locks on it.
+    """
 
     rank = 2
 
-    def before_fork(self) -> None:
-        """Wait until no file is being created."""
-        _creating.acquire()
 
-    def after_fork_in_parent(self) -> None:
-        """Go on."""
-        _creating.release()
-
-    def after_fork_in_child(self) -> None:
-        """Go on."""
-        _creating.release()
+_creation = _Creation()
 
 
-class Database:
+class Database(Guarded):
     """One connection, opened when first used and closed at every fork.
 
     Parameters
@@ -115,9 +105,9 @@ class Database:
     def __init__(self, path: Path, *, durable: bool) -> None:
         self.path = path
         self._durable = durable
-        self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        guard(self)
+        # Last, since a fork may come at once and needs the rest.
+        super().__init__(threading.RLock)
 
     def __repr__(self) -> str:
         return f"Database({str(self.path)!r})"
@@ -144,7 +134,7 @@ class Database:
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self.lock:
             connection: sqlite3.Connection | None = None
             try:
                 connection = self._opened()
@@ -171,7 +161,7 @@ class Database:
         StorageError
             If the file cannot be written, or another process keeps reading an old state of it.
         """
-        with self._lock:
+        with self.lock:
             try:
                 busy = self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except (sqlite3.Error, OSError) as error:
@@ -193,21 +183,13 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; a later transaction opens it again."""
-        with self._lock:
+        with self.lock:
             self._close()
 
     def before_fork(self) -> None:
         """Close: a child that inherits SQLite's state would believe it holds its parent's locks."""
-        self._lock.acquire()
+        super().before_fork()
         self._close()
-
-    def after_fork_in_parent(self) -> None:
-        """Let the other threads go on."""
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """Start with a free lock."""
-        self._lock = threading.RLock()
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None
@@ -221,7 +203,7 @@ class Database:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
-        with _creating:
+        with _creation.lock:
             _create(self.path)
             connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -311,6 +293,3 @@ def _start_log(connection: sqlite3.Connection) -> None:
 def _format(connection: sqlite3.Connection) -> int:
     number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return number
-
-
-guard(_CREATION := _Creation())

@@ -18,7 +18,7 @@ from hushpoll_client.device.database import Database
 from hushpoll_client.device.ledger import Ledger, Place
 from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox, is_final
 from hushpoll_client.device.outcomes import Losses, OnLoss, StorageError
-from hushpoll_client.threads import SendingThread, guard
+from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 
 if TYPE_CHECKING:
@@ -31,26 +31,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """The part of a device's file that belongs to one survey.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    server, survey : str
-        The survey, and the address of its server.
-    version : int or None
-        The version that the app asks for; None for the newest.
-    token : str or None
-        The respondent's single-use token.
-    limits : Limits
-        The owner's limits.
-    config : ClientConfig
-        Timeouts, delays and bounds.
-    pacing : Pacing
-        Source of time and jitter.
-    on_loss : callable or None
-        Called with the reason of every lost answer.
+    """The part of a device's file that belongs to one survey; see `SurveyClient`.
 
     Raises
     ------
@@ -209,31 +190,12 @@ _databases: WeakValueDictionary[tuple[Path, bool], Database] = WeakValueDictiona
 _files: WeakValueDictionary[tuple[Path, ClientConfig, Pacing], DeviceFile] = WeakValueDictionary()
 
 
-class DeviceFile:
-    """A device's file, opened by this process; made by `device_file`.
+class DeviceFile(Guarded):
+    """A device's file, opened by this process with two connections; made by `device_file`.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    config : ClientConfig
-        Timeouts, delays and bounds.
-    pacing : Pacing
-        Source of time and jitter.
-
-    Attributes
-    ----------
-    quick, durable : Database
-        The two connections to the file.
-    outbox : Outbox
-        The reports that wait in it.
-    delivery : Delivery
-        Sends a report, from any thread.
-    thread : SendingThread
-        Sends reports in the background.
+    Its outbox has the reports that wait, which `delivery` sends from any thread, and `thread` in
+    the background.
     """
-
-    rank = 0
 
     def __init__(self, path: Path, config: ClientConfig, pacing: Pacing) -> None:
         self._config = config
@@ -248,7 +210,7 @@ class DeviceFile:
         )
         self.delivery = Delivery(self.outbox, self._lost, config=config, pacing=pacing)
         self.thread = SendingThread(self._background_step, exit_patience=config.exit_patience)
-        guard(self)
+        super().__init__()
 
     def join(self, user: Losses) -> None:
         """Count ``user`` among the clients of the file, and report its losses to it."""
@@ -263,14 +225,9 @@ class DeviceFile:
             self.quick.close()
             self.durable.close()
 
-    def before_fork(self) -> None:
-        """Do nothing: the shared objects guard themselves."""
-
-    def after_fork_in_parent(self) -> None:
-        """Do nothing."""
-
     def after_fork_in_child(self) -> None:
         """Forget the users: some belong to threads that the child does not have."""
+        super().after_fork_in_child()
         self._users = WeakSet()
 
     def flush(self, seconds: float) -> bool:
