@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.thresholds import own_context, unit
 
 EPSILON_MIN = Decimal("0.000001")
@@ -48,18 +48,18 @@ def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
     text = _spelled(value)
     if text is None or not _NUMBER.fullmatch(text):
         raise InvalidParameter(
-            f"{field} is {shown(value)} of type {type(value).__name__}, not a number; {_INTERVAL}",
+            f"{field} is {show(value)} of type {type(value).__name__}, not a number; {_INTERVAL}",
             field=field,
         )
     number = Decimal(text)
     if not EPSILON_MIN <= number <= EPSILON_MAX:
         raise InvalidParameter(
-            f"{field} is {shown(value)}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
+            f"{field} is {show(value)}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
         )
     # Compared before it is normalised, which would round away a digit past the 60th.
     if number != number.quantize(unit(EPSILON_PLACES), context=_EXACT):
         raise InvalidParameter(
-            f"{field} is {shown(value)}, which has more than {EPSILON_PLACES} decimal places; "
+            f"{field} is {show(value)}, which has more than {EPSILON_PLACES} decimal places; "
             f"{_INTERVAL}",
             field=field,
         )

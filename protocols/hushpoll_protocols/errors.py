@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_SHOWN_AT_MOST = 80
 
-
-def shown(value: object) -> str:
-    """Spell a refused value for a message: its repr, cut where a hostile manifest made it long."""
+def show(value: object) -> str:
+    """Return a value as it may stand in a message: its repr, cut to 80 characters."""
     try:
         text = repr(value)
     except ValueError:
-        return f"an {type(value).__name__} of thousands of digits"
-    return text if len(text) <= _SHOWN_AT_MOST else f"{text[:_SHOWN_AT_MOST]}..."
+        # Python refuses to spell an integer of more than 4300 digits.
+        return f"a value of type {type(value).__name__} that is too large to show"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 class HushpollError(Exception):

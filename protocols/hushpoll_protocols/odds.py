@@ -15,7 +15,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
 
 
@@ -62,7 +62,7 @@ def posterior_bounds(prior: Fraction, epsilon: Decimal, parts: int = 1000) -> tu
     """
     if not 0 < prior < 1:
         raise InvalidParameter(
-            f"prior is {shown(prior)}, outside (0, 1); give a probability that can change",
+            f"prior is {show(prior)}, outside (0, 1); give a probability that can change",
             field="prior",
         )
     rest = 1 - prior

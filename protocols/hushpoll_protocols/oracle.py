@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, shown
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, show
 from hushpoll_protocols.record_forms import RecordForm
 from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
 
@@ -316,7 +316,7 @@ class FrequencyOracle(ABC):
         if type(value) is not int or not 0 <= value < self.k:
             raise InvalidParameter(
                 f"the value given to {self.name} is not an integer code in [0, {self.k - 1}]; "
-                "give the index of the answer's category (the value itself is not shown)",
+                "give the index of the answer's category (the value itself is not show)",
                 field="value",
             )
 
@@ -342,7 +342,7 @@ def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
     """
     if type(k) is not int or not K_MIN <= k <= K_MAX:
         raise InvalidParameter(
-            f"k is {shown(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an "
+            f"k is {show(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an "
             "integer of at least two (a question with one answer needs no perturbation)",
             field="k",
         )

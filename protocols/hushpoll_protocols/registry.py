@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracle import FrequencyOracle, check_domain
 from hushpoll_protocols.oracles.grr import GRR
 from hushpoll_protocols.oracles.local_hashing import BLH, OLH
@@ -73,7 +73,7 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
     registration = PROTOCOLS.get(name) if isinstance(name, str) else None
     if registration is None:
         raise InvalidParameter(
-            f"protocol is {shown(name)}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
+            f"protocol is {show(name)}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
         )
     k, exact = check_domain(k, epsilon)
     oracle = registration.oracle
@@ -81,7 +81,7 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
         if parameter not in oracle.parameter_names:
             allowed = ", ".join(oracle.parameter_names) or "no parameters"
             raise InvalidParameter(
-                f"{name} does not take {parameter} (= {shown(parameters[parameter])}); "
+                f"{name} does not take {parameter} (= {show(parameters[parameter])}); "
                 f"it takes {allowed}",
                 field=parameter,
             )

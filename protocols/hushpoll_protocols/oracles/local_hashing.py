@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.oracles.grr import lie_threshold, respond
 from hushpoll_protocols.record_forms import CodeForm
@@ -201,7 +201,7 @@ class OLH(LocalHashing):
         if g is not None:
             if type(g) is not int or not 2 <= g <= G_MAX:
                 raise InvalidParameter(
-                    f"g is {shown(g)}, outside [2, {G_MAX}]; give the number of hash buckets",
+                    f"g is {show(g)}, outside [2, {G_MAX}]; give the number of hash buckets",
                     field="g",
                 )
             return cls._of_buckets(k, epsilon, g)

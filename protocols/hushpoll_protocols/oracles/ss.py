@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
 from hushpoll_protocols.thresholds import Q, floor_in_exp
@@ -50,7 +50,7 @@ class SS(FrequencyOracle):
         if omega is not None:
             if type(omega) is not int or not 1 <= omega < k:
                 raise InvalidParameter(
-                    f"omega is {shown(omega)}, outside [1, {k - 1}]; give the size of the subset",
+                    f"omega is {show(omega)}, outside [1, {k - 1}]; give the size of the subset",
                     field="omega",
                 )
             return cls._of_size(k, epsilon, omega)

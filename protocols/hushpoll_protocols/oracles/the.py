@@ -14,7 +14,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from hushpoll_protocols.errors import InvalidParameter, shown
+from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracles.unary import UnaryEncoding
 from hushpoll_protocols.thresholds import EXACT, Q, ceil_in_exp, floor_in_exp
 
@@ -62,7 +62,7 @@ def _parse_theta(value: object) -> Decimal:
     theta = Decimal(text) if _SPELLING.fullmatch(text) else Decimal(0)
     if not Decimal("0.5") < theta:
         raise InvalidParameter(
-            f"theta is {shown(value)}, not a decimal string of at most 4 places in the open "
+            f"theta is {show(value)}, not a decimal string of at most 4 places in the open "
             'interval (0.5, 1); give one such as "0.6774"',
             field="theta",
         )

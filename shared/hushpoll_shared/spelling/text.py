@@ -11,6 +11,7 @@ import unicodedata
 from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import show as show  # checks of every room import it from here
 
 NAME_LENGTH: Final = 64
 CATEGORY_LENGTH: Final = 200
@@ -60,16 +61,6 @@ def made_printable(document: object) -> object:
             return [made_printable(item) for item in document]
         case _:
             return document
-
-
-def show(value: object) -> str:
-    """Return `value` as it may stand in a message: its repr, cut to 80 characters."""
-    try:
-        shown = ascii(value) if isinstance(value, str) and _FORBIDDEN.search(value) else repr(value)
-    except ValueError:
-        # Python refuses to spell an integer of more than 4300 digits.
-        return f"a {type(value).__name__} too large to show"
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 def is_name(value: object) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json
 from hushpoll_shared.spelling.text import normalized, show
-from hushpoll_shared.survey.attributes import PublishedAttribute, check_protocol, read_attribute
+from hushpoll_shared.survey.attributes import (
+    Attribute,
+    PublishedAttribute,
+    check_protocol,
+    read_attribute,
+)
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
-from hushpoll_shared.survey.protected import read_protected
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import DAILY, DEFAULT_BATCH, Terms
+from hushpoll_shared.survey.terms import Terms, read_terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,23 +112,14 @@ class Manifest(Terms):
                 f"attributes is {show(attributes)}; it must be a list of attributes",
                 field="attributes",
             )
+        texts = {key: normalized(value.get(key)) for key in ("title", "description")}
+        groups = _normalized_groups(value.get("protected"))
         return cls(
-            name=value["name"],
-            version=value["version"],
-            title=cast("str", normalized(value["title"])),
-            epsilon=value["epsilon"],
-            split=Split.parse(_stated_or(value, "split", "uniform")),
+            **read_terms({**value, **texts, "protected": groups}, canonical=False),
             attributes=tuple(
                 read_attribute(attribute, position=position)
                 for position, attribute in enumerate(attributes)
             ),
-            description=cast("str | None", normalized(value.get("description"))),
-            opens=value.get("opens"),
-            closes=value.get("closes"),
-            protected=read_protected(_normalized_groups(value.get("protected"))),
-            submission=_stated_or(value, "submission", "open"),
-            minimum_batch=_stated_or(value, "minimum_batch", DEFAULT_BATCH),
-            release=_stated_or(value, "release", DAILY),
             protocol=value.get("protocol"),
             population=value.get("population"),
         )
@@ -198,31 +193,11 @@ class Manifest(Terms):
                     raise InvalidParameter(f"{attribute.name}: {error}", field=path) from None
             attributes.append(
                 PublishedAttribute(
-                    name=attribute.name,
-                    role=attribute.role,
-                    categories=attribute.categories,
-                    missing=attribute.missing,
-                    question=attribute.question,
-                    protocol=protocol,
-                    positive=attribute.positive,
-                    oracle=oracle,
+                    **{**_values(attribute, Attribute), "protocol": protocol}, oracle=oracle
                 )
             )
-        return Published(
-            name=self.name,
-            version=self.version,
-            title=self.title,
-            epsilon=self.epsilon,
-            split=split,
-            attributes=tuple(attributes),
-            description=self.description,
-            opens=self.opens,
-            closes=self.closes,
-            protected=self.protected,
-            submission=self.submission,
-            minimum_batch=self.minimum_batch,
-            release=self.release,
-        )
+        terms = {**_values(self, Terms), "split": split, "attributes": tuple(attributes)}
+        return Published(**terms)
 
 
 def load_manifest(path: str | Path) -> Manifest:
@@ -255,9 +230,9 @@ def load_manifest(path: str | Path) -> Manifest:
     )
 
 
-def _stated_or(value: Mapping[str, Any], key: str, default: Any) -> Any:
-    stated = value.get(key)
-    return default if stated is None else stated
+def _values(holder: Attribute | Terms, kind: type[Attribute] | type[Terms]) -> dict[str, Any]:
+    """Return the fields that the class ``kind`` declares, by name."""
+    return {part.name: getattr(holder, part.name) for part in fields(kind)}
 
 
 def _normalized_groups(value: object) -> object:

@@ -26,9 +26,8 @@ from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.attributes import PublishedAttribute, hex_thresholds
-from hushpoll_shared.survey.budget import Split, split_budget
-from hushpoll_shared.survey.protected import read_protected
-from hushpoll_shared.survey.terms import DAILY, MOST_ATTRIBUTES, Terms
+from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
 
 FORMAT: Final = 1
@@ -126,23 +125,13 @@ class Published(Terms):
                 f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
                 field="attributes",
             )
+        parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
         published = cls(
-            name=document["name"],
-            version=document["version"],
-            title=document["title"],
-            epsilon=parse_epsilon(check_canonical(document["epsilon"], field="epsilon")),
-            split=Split.parse(document["split"], canonical=True),
+            **read_terms(document, canonical=True),
             attributes=tuple(
                 _read_attribute(attribute, f"attributes[{position}]")
                 for position, attribute in enumerate(attributes)
             ),
-            description=document.get("description"),
-            opens=document.get("opens"),
-            closes=document.get("closes"),
-            protected=read_protected(document.get("protected"), canonical=True),
-            submission=document["submission"],
-            minimum_batch=document["minimum_batch"],
-            release=document.get("release", DAILY),
         )
         published._check_budget()
         return published
@@ -231,21 +220,7 @@ class Published(Terms):
 
 
 def _read_attribute(value: object, where: str) -> PublishedAttribute:
-    """Read one attribute of a published manifest.
-
-    Parameters
-    ----------
-    value : object
-        The JSON value.
-    where : str
-        Its path by position, for messages before its name is known.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute: a key unknown or missing, a value outside its rules, a decimal not in
-        its one spelling, or a parameter or threshold that is not what the protocol gives.
-    """
+    """Read one attribute of a published manifest; `where` is its path until its name is known."""
     if not isinstance(value, Mapping):
         raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
     if is_name(value.get("name")):

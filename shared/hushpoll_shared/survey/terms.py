@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.budget import OPTIMAL, UNIFORM, Split
-from hushpoll_shared.survey.protected import Protected
+from hushpoll_shared.survey.protected import Protected, read_protected
 
 SUBMISSIONS: Final = ("open", "token")
 DAILY: Final = "daily"
@@ -188,6 +189,34 @@ class Terms:
         if self.release != DAILY:
             document["release"] = self.release
         return document
+
+
+_READ_AS_THEY_ARE: Final = (
+    *("name", "version", "title", "epsilon", "description", "opens", "closes"),
+    *("submission", "minimum_batch", "release"),
+)
+
+
+def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any]:
+    """Return the arguments of `Terms` that a document states, but for the attributes.
+
+    Parameters
+    ----------
+    document : mapping
+        A draft or a published survey; what is absent or null gets the default.
+    canonical : bool
+        Whether it is published, so that its values are written in their one spelling.
+
+    Raises
+    ------
+    InvalidParameter
+        If the split or the protected groups have another form.
+    """
+    terms = {key: document[key] for key in _READ_AS_THEY_ARE if document.get(key) is not None}
+    if document.get("split") is not None:
+        terms["split"] = Split.parse(document["split"], canonical=canonical)
+    terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
+    return terms
 
 
 def check_integer(value: object, *, field: str, largest: int) -> int:

@@ -76,4 +76,4 @@ def test_shown_values_are_short_and_printable() -> None:
     assert len(show("a" * 1000)) == 80
     assert show("\u202e") == "'\\u202e'"
     assert len(show(list(range(1000)))) == 80
-    assert show([10**5000]) == "a list too large to show"
+    assert show([10**5000]) == "a value of type list that is too large to show"
