@@ -22,6 +22,7 @@ from hushpoll_server.store.database import Database
 from hushpoll_server.store.tables.sealed_ids import unpack
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 from postgres import PostgreSQL
 from served import Load, Process, admin_token, publish, send
 
@@ -125,7 +126,7 @@ class Trial:
         assert status == 200
         status, body = self._server.request(f"{version}/records", **bearer)
         assert status == 200
-        _, records = wire.read_records(body)
+        _, records = read_records(body)
         sent = Counter(report.record for report in everything.values())
         assert Counter(map(bytes, records)) == sent, "the export is not what was sent"
         self.check()

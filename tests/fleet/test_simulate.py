@@ -13,6 +13,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 
+from decoded import clear_answers
 from hushpoll_client import ClientConfig, randomize
 from hushpoll_fleet.sending.account import Account
 from hushpoll_fleet.sending.bulk import block_size
@@ -61,7 +62,7 @@ def test_every_row_of_a_file_becomes_a_report(
     assert account["respondents"] == account["sent"] == account["accepted"] == 150
     assert analyst.find(published["digest"])["reports"] == 150
     layout = manifest.resolve().layout
-    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["survey"])]
+    sent = [clear_answers(layout, bytes(row)) for row in records_of(analyst, published["survey"])]
     clear = list(sent[0])
     with people.open(newline="") as stream:
         truth = [{name: row[name] for name in clear} for row in csv.DictReader(stream)]
@@ -89,7 +90,7 @@ def test_bulk_and_wire_agree_in_what_is_in_clear(
     assert "150 sent = 150 accepted + 0 duplicate + 0 rejected + 0 pending" in out
     assert "repeatable, not private" in err
     layout = manifest.resolve().layout
-    sent = [layout.decode_clear(bytes(row)) for row in records_of(analyst, published["survey"])]
+    sent = [clear_answers(layout, bytes(row)) for row in records_of(analyst, published["survey"])]
     with people.open(newline="") as stream:
         truth = [{name: row[name] for name in sent[0]} for row in csv.DictReader(stream)]
     assert sorted(map(str, sent)) == sorted(map(str, truth))

@@ -30,8 +30,9 @@ from hushpoll_protocols.estimation.likelihood import maximum_likelihood
 from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import indicators, perturb, support_counts
-from hushpoll_shared import Manifest, Published, pack_records_header
+from hushpoll_shared import Manifest, Published
 from hushpoll_shared.wire.batch import encode_many
+from hushpoll_shared.wire.records_file import pack_records_header
 from hushpoll_shared.wire.reports import ID_SIZE, REPORTS_HEADER_SIZE
 from hushpoll_training import (
     baseline_cell,

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from hushpoll_server.services.results import analysis
-from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 
 VERSION = "/api/v1/surveys/work/versions/1"
 
@@ -140,7 +140,7 @@ def test_an_answer_says_how_many_reports_it_leaves_out(site):
     for path in ("estimates", "cross-tables?a=gender&b=age"):
         body = site.get(f"{VERSION}/{path}").json
         assert (body["n"], body["pending"]) == (10, 4)
-    assert len(wire.read_records(site.get(f"{VERSION}/records").data)[1]) == 10
+    assert len(read_records(site.get(f"{VERSION}/records").data)[1]) == 10
 
 
 def test_no_question_waits_for_another_that_counts_answer(site):

@@ -9,6 +9,7 @@ import pytest
 from hushpoll_protocols import SecureBits
 from hushpoll_server.store.tables import blobs
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
 
 # At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
 # the estimate differs from it by rounding alone.
@@ -122,9 +123,9 @@ def test_a_cross_table_needs_two_attributes_of_the_survey(site, loud, query):
 
 def test_the_export_holds_every_record_and_nothing_else(site, loud):
     answer = site.get(PATH + "/records")
-    assert answer.mimetype == wire.RECORDS_MEDIA_TYPE
+    assert answer.mimetype == RECORDS_MEDIA_TYPE
     assert int(answer.headers["Content-Length"]) == len(answer.data)
-    published, records = wire.read_records(answer.data)
+    published, records = read_records(answer.data)
     assert published == loud
     code = {"Female": 0, "Male": 1, "low": 0, "middle": 1, "high": 2}
     assert Counter(map(tuple, records.tolist())) == Counter(
@@ -135,7 +136,7 @@ def test_the_export_holds_every_record_and_nothing_else(site, loud):
 def test_the_export_is_in_another_order_each_time(site):
     published = site.publish()
     site.fill(published, 200)
-    first, second = (wire.read_records(site.get(PATH + "/records").data)[1] for _ in range(2))
+    first, second = (read_records(site.get(PATH + "/records").data)[1] for _ in range(2))
     assert sorted(map(bytes, first)) == sorted(map(bytes, second))
     assert first.tolist() != second.tolist()
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
+from decoded import clear_answers, part_of
 from hushpoll_analysis.records.decode import debiased, decode
 from hushpoll_server.services.results import tables
 from hushpoll_server.store import mixing
@@ -77,9 +78,9 @@ def test_parquet_holds_the_records_and_their_manifest(site, published, records):
     columns = [column.to_pylist() for column in table.columns]
     layout = published.layout
     expected = (
-        (*(layout.slice(bytes(row), name) for name in ("gender", "age", "country")), note)
+        (*(part_of(layout, bytes(row), name) for name in ("gender", "age", "country")), note)
         for row in records
-        for note in [layout.decode_clear(bytes(row))["note"]]
+        for note in [clear_answers(layout, bytes(row))["note"]]
     )
     assert rows_of(zip(*columns, strict=True)) == rows_of(expected)
 
@@ -96,8 +97,8 @@ def test_csv_holds_the_same_and_no_formula_unless_it_is_raw(site, published, rec
     assert notes == set(AWKWARD if raw else ["'=1+1", AWKWARD[1], "'@SUM(A1)", "'-2"])
     assert rows_of((*row[:3], row[3] if raw else unescaped(row[3])) for row in rows) == rows_of(
         (
-            *(layout.slice(bytes(row), name).hex() for name in ("gender", "age", "country")),
-            layout.decode_clear(bytes(row))["note"],
+            *(part_of(layout, bytes(row), name).hex() for name in ("gender", "age", "country")),
+            clear_answers(layout, bytes(row))["note"],
         )
         for row in records
     )

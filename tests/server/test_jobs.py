@@ -14,6 +14,7 @@ import pytest
 from hushpoll_server.jobs import kinds
 from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
 
 VERSION = "/api/v1/surveys/work/versions/1"
 
@@ -66,9 +67,9 @@ def test_an_export_is_queued_run_and_fetched(site):
     done = look(site, job)
     assert (done["state"], done["attempt"]) == ("done", 1)
     answer = fetch(site, job)
-    assert answer.mimetype == wire.RECORDS_MEDIA_TYPE
+    assert answer.mimetype == RECORDS_MEDIA_TYPE
     assert int(answer.headers["Content-Length"]) == len(answer.data) == done["result"]["size"]
-    again, records = wire.read_records(answer.data)
+    again, records = read_records(answer.data)
     assert again == published
     assert sorted(map(bytes, records)) == sorted(report.record for report in reports)
 
@@ -79,7 +80,7 @@ def test_a_large_result_is_kept_in_pieces(site, monkeypatch):
     site.fill(published, 50)
     job = add(site, "export")
     run(site, job)
-    assert len(wire.read_records(fetch(site, job).data)[1]) == 50
+    assert len(read_records(fetch(site, job).data)[1]) == 50
 
 
 def test_a_seal_is_a_job(make_site):

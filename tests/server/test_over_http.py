@@ -15,6 +15,7 @@ import pytest
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 
 REPORTS = "/api/v1/surveys/work/reports"
 JSON = {"Content-Type": "application/json"}
@@ -192,5 +193,5 @@ def test_reports_sent_again_and_again_over_many_connections_count_once(
         thread.join(60)
     assert statuses == {201: len(reports), 200: len(sendings) - len(reports)}
     _, exported = ask("GET", "/api/v1/surveys/many/versions/1/records", None, headers)
-    _, records = wire.read_records(exported)
+    _, records = read_records(exported)
     assert Counter(map(bytes, records)) == Counter(one.record for one in reports)

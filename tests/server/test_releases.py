@@ -15,6 +15,7 @@ from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.store import migrate
 from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 
 VERSION = "/api/v1/surveys/work/versions/1"
 HALF_A_DAY = 12 * 3600
@@ -39,7 +40,7 @@ def close(site, grace=0):
 def exported(site):
     answer = site.get(f"{VERSION}/records")
     assert answer.status_code == 200, answer.json
-    return Counter(bytes(row) for row in wire.read_records(answer.data)[1])
+    return Counter(bytes(row) for row in read_records(answer.data)[1])
 
 
 def told(site):

@@ -8,6 +8,7 @@ import pytest
 
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 from postgres_files import files
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -96,7 +97,7 @@ def test_a_survey_that_may_still_get_reports_keeps_its_records(site, grace):
     if grace is not None:
         close(site, grace)
     assert site.problem(delete(site)) == (409, "survey-not-over", None)
-    assert len(wire.read_records(site.get(f"{VERSION}/records").data)[1]) == 20
+    assert len(read_records(site.get(f"{VERSION}/records").data)[1]) == 20
 
 
 def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):

@@ -17,6 +17,7 @@ from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import read_records
 from waiting import wait_until
 
 WORKER = [sys.executable, "-c", "from hushpoll_server.cli.worker import worker; worker()"]
@@ -95,7 +96,7 @@ def test_a_killed_workers_job_is_run_once_more_and_yields_one_result(
     worker()
     wait_until(lambda: look(site, job)["state"] == "done")
     assert look(site, job)["attempt"] == 2
-    _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
+    _, records = read_records(site.get(f"/api/v1/jobs/{job}/result").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in reports)
     with site.services.database.reading() as connection:
         parts = "SELECT job_id, part FROM job_results"
@@ -121,7 +122,7 @@ def test_several_workers_share_the_jobs_and_run_each_once(site, worker, make_rep
     wait_until(lambda: all(look(site, job)["state"] == "done" for job in jobs))
     assert {look(site, job)["attempt"] for job in jobs} == {1}
     for job in jobs:
-        _, records = wire.read_records(site.get(f"/api/v1/jobs/{job}/result").data)
+        _, records = read_records(site.get(f"/api/v1/jobs/{job}/result").data)
         assert len(records) == len(reports)
     logs = "".join(path.read_text() for path in tmp_path.glob("worker-*.log"))
     assert logs.count('"event": "job-done"') == 12
@@ -139,7 +140,7 @@ def test_workers_seal_what_a_server_leaves_to_them_exactly_once(make_site, worke
         everything += site.fill(published, 60)
         time.sleep(0.1)
     wait_until(lambda: site.counts(published)["sealed"] == 600)
-    _, records = wire.read_records(site.get(f"{VERSION}/records").data)
+    _, records = read_records(site.get(f"{VERSION}/records").data)
     assert sorted(map(bytes, records)) == sorted(one.record for one in everything)
     assert site.get(f"{VERSION}/estimates").json["n"] == 600
     (held, found) = site.services.segments.recount(1, published.layout.record_size)

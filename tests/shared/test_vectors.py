@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from decoded import clear_answers, reports_of
 from hushpoll_protocols import (
     InvalidParameter,
     MalformedRecord,
@@ -24,23 +25,12 @@ from hushpoll_protocols import (
     format_epsilon,
 )
 from hushpoll_protocols.oracles.local_hashing import bucket, finalise
-from hushpoll_shared import (
-    PROBLEMS,
-    InvalidJson,
-    Manifest,
-    Published,
-    Report,
-    Split,
-    b64decode,
-    b64encode,
-    canonical_json,
-    encode_report_json,
-    pack_reports,
-    parse_json,
-    parse_report_json,
-    split_budget,
-    unpack_reports,
-)
+from hushpoll_shared import Manifest, Published
+from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
+from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.wire.problems import PROBLEMS
+from hushpoll_shared.wire.reports import Report, encode_report_json, pack_reports, parse_report_json
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "vectors"
@@ -318,7 +308,7 @@ def test_surveys() -> None:
         assert record.hex() == vector["record"]
         assert bits.consumed == vector["consumed"]
         layout.check(record)
-        assert layout.decode_clear(record) == vector["clear"]
+        assert clear_answers(layout, record) == vector["clear"]
 
 
 def changed(document: Vector, changes: list[list[Any]]) -> Vector:
@@ -395,10 +385,10 @@ def test_bulk() -> None:
         reports = [Report(bytes.fromhex(i), bytes.fromhex(r)) for i, r in vector["reports"]]
         body = bytes.fromhex(vector["body"])
         assert pack_reports(vector["digest"], reports) == body
-        assert unpack_reports(body, vector["record_size"]) == (vector["digest"], reports)
+        assert reports_of(body, vector["record_size"]) == (vector["digest"], reports)
     for vector in vectors("wire", "refused_bulk"):
         with pytest.raises(InvalidParameter) as caught:
-            unpack_reports(bytes.fromhex(vector["body"]), vector["record_size"])
+            reports_of(bytes.fromhex(vector["body"]), vector["record_size"])
         assert caught.value.field == "body"
 
 

@@ -6,8 +6,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from decoded import clear_answers
 from hushpoll_protocols import ReplayBits
-from hushpoll_shared import InvalidJson, Manifest, Published, canonical_json, parse_json
+from hushpoll_shared import Manifest, Published
+from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
 from vector_builders.document import Group, hex64, write
 from vector_builders.surveys import DRAFTS
 from vector_builders.words import take
@@ -184,7 +186,7 @@ def _reports() -> Group:
                 words=[hex64(word) for word in words[: bits.consumed]],
                 consumed=bits.consumed,
                 record=record.hex(),
-                clear=published.layout.decode_clear(record),
+                clear=clear_answers(published.layout, record),
             )
     return group
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from decoded import reports_of
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared import (
-    PROBLEMS,
-    Report,
-    b64decode,
-    b64encode,
-    encode_report_json,
-    pack_reports,
-    parse_report_json,
-    unpack_reports,
-)
+from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.wire.problems import PROBLEMS
+from hushpoll_shared.wire.reports import Report, encode_report_json, pack_reports, parse_report_json
 from vector_builders.document import Group, write
 from vector_builders.words import take
 
@@ -175,7 +169,7 @@ def _refused_bulk() -> Group:
         ("one byte long", sound + b"\x00"),
     ):
         try:
-            unpack_reports(body, 3)
+            reports_of(body, 3)
         except InvalidParameter:
             group.add(what=what, record_size=3, body=body.hex())
         else:

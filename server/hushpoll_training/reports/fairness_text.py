@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from hushpoll_shared.cli.rendering import rendered
+from hushpoll_shared.cli.terminal import rendered
 
 
 def report_text(report: Mapping[str, Any]) -> str:

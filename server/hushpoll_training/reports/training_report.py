@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from hushpoll_shared.cli.rendering import rendered
+from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY

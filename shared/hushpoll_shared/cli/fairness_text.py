@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from hushpoll_shared.cli.rendering import rendered
+from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.text import printable
 

@@ -1,4 +1,4 @@
-"""What the commands of both sides share (extra ``cli``): exit codes, ``--json``, progress.
+"""What the commands of both sides share (extra ``cli``): exit codes, JSON, tables, progress.
 
 Exit codes: 0 done; 1 refused or failed; 2 usage; 3 an extra is missing; 4 the network or the other
 side failed.
@@ -11,7 +11,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn, ParamSpec, TypeVar
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from hushpoll_protocols import HushpollError, MissingExtra, TransportError
 from hushpoll_shared.spelling.text import made_printable, printable, printable_lines
@@ -20,6 +21,9 @@ try:
     import click
 except ImportError:
     raise MissingExtra("cli", "the command line") from None
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -143,6 +147,15 @@ def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) 
             retryable=False,
         ) from None
     click.echo(words)
+
+
+def rendered(table: Table) -> str:
+    """Return a table as lines of text, 100 characters wide, without colours or markup."""
+    from rich.console import Console
+
+    buffer = StringIO()
+    Console(file=buffer, width=100, color_system=None, markup=False, emoji=False).print(table)
+    return buffer.getvalue().rstrip("\n")
 
 
 @contextmanager

@@ -31,7 +31,7 @@ UNITS: Final = 10_000
 
 
 def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -> Split:
-    """Return the weights that minimise :func:`objective`.
+    """Return the weights that minimise the objective of this module.
 
     Parameters
     ----------
@@ -61,23 +61,6 @@ def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -
         key=search.total,
     )
     return Split("weights", tuple(sorted((name, Decimal(units)) for name, units in best.items())))
-
-
-def objective(
-    epsilon: Decimal, attributes: Mapping[str, tuple[str, int]], split: Split
-) -> Fraction:
-    """Return the sum over attributes of n times a category's variance; what `optimal` minimises.
-
-    Raises
-    ------
-    InvalidParameter
-        If a part of the split is under 1e-6, naming the attribute.
-    """
-    parts = split_budget(epsilon, {name: k for name, (_, k) in attributes.items()}, split)
-    return sum(
-        (_variance(*attributes[name], format_epsilon(part)) for name, part in parts.items()),
-        Fraction(0),
-    )
 
 
 _STARTS: Final = ("uniform", "k-based")

@@ -14,7 +14,6 @@ from hushpoll_shared.wire.codec import Field, Layout
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,
-    count_reports,
     parse_reports_header,
     reports_header,
 )
@@ -208,7 +207,7 @@ def malformed_many(
 
 
 def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -> bytes:
-    """Pack arrays into a bulk body; `wire.pack_reports` takes reports instead.
+    """Pack arrays into a bulk body; `reports.pack_reports` takes reports instead.
 
     Parameters
     ----------
@@ -241,7 +240,7 @@ def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -
 def unpack_rows(
     body: bytes | bytearray, record_size: int | Callable[[str], int]
 ) -> tuple[str, NDArray[np.uint8], NDArray[np.uint8]]:
-    """Unpack a bulk body into arrays, without copying; see `wire.unpack_reports`.
+    """Unpack a bulk body into arrays, without copying.
 
     Parameters
     ----------
@@ -266,9 +265,15 @@ def unpack_rows(
     """
     digest = parse_reports_header(body)
     size = record_size if isinstance(record_size, int) else record_size(digest)
-    count = count_reports(body, size)
+    rest = (len(body) - REPORTS_HEADER_SIZE) % (ID_SIZE + size)
+    if rest:
+        raise InvalidParameter(
+            f"the bulk upload has {rest} bytes too many: after the header come rows of "
+            f"{ID_SIZE} + {size} bytes; send whole reports of one survey version",
+            field="body",
+        )
     rows = np.frombuffer(body, dtype=np.uint8, offset=REPORTS_HEADER_SIZE)
-    rows = rows.reshape(count, ID_SIZE + size)
+    rows = rows.reshape(-1, ID_SIZE + size)
     return digest, rows[:, :ID_SIZE], rows[:, ID_SIZE:]
 
 

@@ -210,7 +210,7 @@ class Layout:
         for field in self.fields:
             part = record[field.offset : field.end]
             if field.oracle is None:
-                self._clear_code(field, part)
+                self._check_code(field, part)
                 continue
             try:
                 field.oracle.check(part)
@@ -219,46 +219,12 @@ class Layout:
                     f"{field.name}: {error}", reason=error.reason, field=field.name
                 ) from None
 
-    def slice(self, record: bytes, name: str) -> bytes:
-        """Return one attribute's bytes of a record of the right length.
-
-        Raises
-        ------
-        InvalidParameter
-            If the survey has no such attribute.
-        MalformedRecord
-            If the record's length is wrong.
-        """
-        field = self.field(name)
-        if len(record) != self.record_size:
-            self.check(record)
-        return record[field.offset : field.end]
-
-    def decode_clear(self, record: bytes) -> dict[str, str]:
-        """Return the categories that a record holds in clear, by attribute.
-
-        Raises
-        ------
-        MalformedRecord
-            If any part of the record is malformed.
-        """
-        self.check(record)
-        return {
-            field.name: field.attribute.domain[
-                self._clear_code(field, record[field.offset : field.end])
-            ]
-            for field in self.fields
-            if field.oracle is None
-        }
-
     @staticmethod
-    def _clear_code(field: Field, part: bytes) -> int:
-        code = int.from_bytes(part, "little")
-        if code >= field.k:
+    def _check_code(field: Field, part: bytes) -> None:
+        if int.from_bytes(part, "little") >= field.k:
             raise MalformedRecord(
                 f"{field.name}: a code is outside [0, {field.k - 1}]; "
                 "code the answer with the survey's published manifest",
                 reason="range",
                 field=field.name,
             )
-        return code

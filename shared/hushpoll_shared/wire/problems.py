@@ -294,14 +294,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return printable(value[:500])
-
-
-__all__ = [
-    "PROBLEMS",
-    "PROBLEM_MEDIA_TYPE",
-    "URN_PREFIX",
-    "Problem",
-    "exception_from",
-    "problem_document",
-    "problem_from",
-]

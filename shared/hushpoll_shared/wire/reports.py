@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,11 +16,6 @@ from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.wire.records_file import (
-    RECORDS_MEDIA_TYPE,
-    pack_records_header,
-    read_records,
-)
 
 JSON_MEDIA_TYPE: Final = "application/json"
 REPORTS_MEDIA_TYPE: Final = "application/vnd.hushpoll.reports"
@@ -164,80 +159,3 @@ def parse_reports_header(body: bytes | bytearray) -> str:
             field="body",
         )
     return body[5:REPORTS_HEADER_SIZE].hex()
-
-
-def count_reports(body: bytes | bytearray, record_size: int) -> int:
-    """Return how many reports of `record_size` bytes follow a bulk body's header.
-
-    Raises
-    ------
-    InvalidParameter
-        If the rest is no whole number of reports.
-    """
-    count, rest = divmod(len(body) - REPORTS_HEADER_SIZE, ID_SIZE + record_size)
-    if rest:
-        raise InvalidParameter(
-            f"the bulk upload has {rest} bytes too many: after the header come rows of "
-            f"{ID_SIZE} + {record_size} bytes; send whole reports of one survey version",
-            field="body",
-        )
-    return count
-
-
-def unpack_reports(
-    body: bytes, record_size: int | Callable[[str], int]
-) -> tuple[str, list[Report]]:
-    """Unpack a bulk body into reports; `batch.unpack_rows` gives arrays instead.
-
-    Parameters
-    ----------
-    body : bytes
-        The whole body.
-    record_size : int or callable
-        L, or what gives L for a digest; what the callable raises passes through.
-
-    Returns
-    -------
-    digest : str
-        64 hexadecimal digits.
-    reports : list of Report
-        In order; their records are not yet checked against the survey's layout.
-
-    Raises
-    ------
-    InvalidParameter
-        If the header is wrong or the rest is no whole number of reports.
-    """
-    digest = parse_reports_header(body)
-    size = record_size if isinstance(record_size, int) else record_size(digest)
-    width = ID_SIZE + size
-    starts = (REPORTS_HEADER_SIZE + width * i for i in range(count_reports(body, size)))
-    return digest, [
-        Report(bytes(body[at : at + ID_SIZE]), bytes(body[at + ID_SIZE : at + width]))
-        for at in starts
-    ]
-
-
-__all__ = [
-    "ID_SIZE",
-    "JSON_MEDIA_TYPE",
-    "RECORDS_MEDIA_TYPE",
-    "REPORTS_HEADER_SIZE",
-    "REPORTS_MAGIC",
-    "REPORTS_MEDIA_TYPE",
-    "REPORTS_VERSION",
-    "Report",
-    "b64decode",
-    "b64encode",
-    "check_digest",
-    "count_reports",
-    "encode_report_json",
-    "new_report_id",
-    "pack_records_header",
-    "pack_reports",
-    "parse_report_json",
-    "parse_reports_header",
-    "read_records",
-    "reports_header",
-    "unpack_reports",
-]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from decoded import part_of
 from hushpoll_analysis import debiased, decode
 from hushpoll_protocols import PROTOCOLS, SecureBits
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
@@ -55,7 +56,7 @@ def test_indicators_are_the_supports_that_the_scalar_side_gives(protocol):
     for one in published.attributes:
         expected = np.zeros((200, one.k), np.uint8)
         for i, row in enumerate(rows):
-            part = published.layout.slice(row, one.name)
+            part = part_of(published.layout, row, one.name)
             support = [codes[one.name][i]] if one.oracle is None else one.oracle.support(part)
             expected[i, list(support)] = 1
         assert decoded.indicators[one.name].dtype == np.uint8

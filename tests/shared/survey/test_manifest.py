@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
-from hushpoll_shared import InvalidJson, Manifest, load_manifest
+from hushpoll_shared import Manifest, load_manifest
+from hushpoll_shared.spelling.canonical import InvalidJson
 from hushpoll_shared.survey.protected import Protected
 
 Document = dict[str, Any]

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decoded import part_of
 from hushpoll_protocols import InvalidParameter, MalformedRecord, SecureBits
-from hushpoll_shared import Published, Report, new_report_id
+from hushpoll_shared import Published
 from hushpoll_shared.wire import batch
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.reports import Report, new_report_id
 
 
 def scalar_records(published: Published, answers: dict[str, Any], n: int) -> np.ndarray:
@@ -29,7 +31,9 @@ def test_column_is_the_scalar_slice(published: Published, answers: dict[str, Any
         assert part.base is not None
         assert part.shape == (5, field.size)
         for row in range(5):
-            assert part[row].tobytes() == published.layout.slice(records[row].tobytes(), field.name)
+            assert part[row].tobytes() == part_of(
+                published.layout, records[row].tobytes(), field.name
+            )
 
 
 def test_codes_of_clear_attributes_are_those_given(

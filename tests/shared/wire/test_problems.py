@@ -12,7 +12,8 @@ from hushpoll_protocols import (
     ManifestRefused,
     TransportError,
 )
-from hushpoll_shared import PROBLEMS, InvalidJson, exception_from, problem_document, problem_from
+from hushpoll_shared.spelling.canonical import InvalidJson
+from hushpoll_shared.wire.problems import PROBLEMS, exception_from, problem_document, problem_from
 
 # What other parts, other languages and the documentation rely on: a change here breaks them.
 TABLE = {

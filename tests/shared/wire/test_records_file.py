@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused, MissingExtra
-from hushpoll_shared import Published, pack_records_header, read_records
+from hushpoll_shared import Published
+from hushpoll_shared.wire.records_file import pack_records_header, read_records
 
 
 @pytest.fixture

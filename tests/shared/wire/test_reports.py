@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoded import reports_of
 from hushpoll_protocols import HushpollError, InvalidParameter
-from hushpoll_shared import (
+from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE
+from hushpoll_shared.wire.reports import (
     Report,
-    b64decode,
-    b64encode,
     encode_report_json,
     new_report_id,
     pack_reports,
     parse_report_json,
-    unpack_reports,
 )
-from hushpoll_shared.wire import reports as wire
 
 DIGEST = "00ff" * 16
 REPORT = Report(bytes(range(16)), b"\xfb\xff\xfe")
@@ -140,8 +140,8 @@ def test_reports_pack_and_unpack(size: int, rows: list[bytes]) -> None:
     reports = [Report(row[:16], row[16 : 16 + size]) for row in rows]
     body = pack_reports(DIGEST, reports)
     assert len(body) == 37 + len(rows) * (16 + size)
-    assert unpack_reports(body, size) == (DIGEST, reports)
-    assert unpack_reports(body, lambda digest: size) == (DIGEST, reports)
+    assert reports_of(body, size) == (DIGEST, reports)
+    assert reports_of(body, lambda digest: size) == (DIGEST, reports)
 
 
 def test_a_bulk_body_has_its_documented_bytes() -> None:
@@ -162,7 +162,7 @@ def test_a_bulk_body_has_its_documented_bytes() -> None:
 )
 def test_a_bulk_body_of_another_form_is_refused(body: bytes, says: str) -> None:
     with pytest.raises(InvalidParameter, match=says) as caught:
-        unpack_reports(body, 3)
+        reports_of(body, 3)
     assert caught.value.field == "body"
 
 
@@ -174,7 +174,7 @@ def test_what_looking_up_a_digest_raises_passes_through() -> None:
         raise Unknown(digest)
 
     with pytest.raises(Unknown, match=DIGEST):
-        unpack_reports(pack_reports(DIGEST, [REPORT]), lookup)
+        reports_of(pack_reports(DIGEST, [REPORT]), lookup)
 
 
 def test_records_of_different_lengths_do_not_pack() -> None:
@@ -184,4 +184,4 @@ def test_records_of_different_lengths_do_not_pack() -> None:
 
 def test_media_types() -> None:
     assert wire.REPORTS_MEDIA_TYPE == "application/vnd.hushpoll.reports"
-    assert wire.RECORDS_MEDIA_TYPE == "application/vnd.hushpoll.records"
+    assert RECORDS_MEDIA_TYPE == "application/vnd.hushpoll.records"
