@@ -11,8 +11,7 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.terminal import FAILED, reports_errors
 
 try:
-    from hushpoll_server.config.configuration import Configuration
-    from hushpoll_server.config.options import configured
+    from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.store import migrate as schema
     from hushpoll_server.store import sqlite
     from hushpoll_server.store.database import Database, parse_url

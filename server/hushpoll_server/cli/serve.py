@@ -12,8 +12,7 @@ from hushpoll_shared.cli.terminal import reports_errors
 
 try:
     from hushpoll_server import logs
-    from hushpoll_server.config.configuration import Configuration
-    from hushpoll_server.config.options import configured
+    from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.ingest.rates import check_url
     from hushpoll_server.processes import serving
     from hushpoll_server.processes.children import raise_descriptor_limit

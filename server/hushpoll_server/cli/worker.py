@@ -9,8 +9,7 @@ from hushpoll_shared.cli.terminal import reports_errors
 
 try:
     from hushpoll_server import logs
-    from hushpoll_server.config.configuration import Configuration
-    from hushpoll_server.config.options import configured
+    from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.jobs.check import check_counts
     from hushpoll_server.jobs.process import WorkerProcess
 except ModuleNotFoundError as error:

@@ -1,20 +1,22 @@
 """Where settings come from: flag before environment before file before default.
 
-A key that is no setting is refused wherever it is written, so that a misspelt one cannot quietly
-leave its setting at the default. pydantic-settings ignores unknown variables and does not say where
-a value came from, so the layers are put together here.
+An unknown key is refused wherever it is written, so that a misspelt key cannot quietly leave its
+setting at the default. pydantic-settings ignores unknown variables and does not say where a value
+came from, so the layers are put together here.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
+import click
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -22,16 +24,16 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.setting import MASK, unknown_key
 from hushpoll_server.config.settings import SETTINGS, Settings
 
-PREFIX: Final = "HUSHPOLL_"
 FILE_SUFFIX: Final = "_file"
 MAX_FILE_BYTES: Final = 2**20
 # Connections beside those of requests: those of the writer, maintenance and readiness, and a spare.
 SPARE_CONNECTIONS: Final = 4
 # Every key of a file: the settings, and a file for each secret one.
-KEYS: Final = (
-    *SETTINGS,
-    *(name + FILE_SUFFIX for name, setting in SETTINGS.items() if setting.secret),
-)
+KEYS: Final = {name: setting.flag for name, setting in SETTINGS.items()} | {
+    name + FILE_SUFFIX: f"{setting.flag}-file"
+    for name, setting in SETTINGS.items()
+    if setting.secret
+}
 # Variables of the same prefix that the server's commands do not read.
 OTHER_VARIABLES: Final = {
     "HUSHPOLL_CONFIG": "the configuration file, as --config",
@@ -47,22 +49,20 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",
     "HUSHPOLL_VENV": "the virtual environment of the scripts",
 }
-# A value, and its origin in words.
-_Layer = dict[str, tuple[Any, str]]
-_Checked = TypeVar("_Checked")
+
+
+class _Value(NamedTuple):
+    value: Any
+    origin: str
+    textual: bool
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Effective settings and where each came from.
+    """Checked settings, and where each came from.
 
-    Parameters
-    ----------
-    settings : Settings
-        Checked values.
-    origins : mapping of str to str
-        By setting: ``flag --port``, ``environment HUSHPOLL_PORT``, ``file hushpoll.toml`` or
-        ``default``.
+    An origin is ``flag --port``, ``environment HUSHPOLL_PORT``, ``file hushpoll.toml`` or
+    ``default``.
     """
 
     settings: Settings
@@ -72,20 +72,16 @@ class Configuration:
         """Return the configuration as a file of its own, secrets masked."""
         lines = []
         for name, setting in SETTINGS.items():
-            value, origin = getattr(self.settings, name), self.origins[name]
-            shown = json.dumps(
-                masked(value) if setting.secret and value else value, ensure_ascii=False
-            )
-            line = f"# {name} is not set" if value is None else f"{name} = {shown}"
-            lines.append(f"{line}  # {origin}")
+            value = getattr(self.settings, name)
+            shown = masked(value) if setting.secret and value else value
+            text = f"{name} = {json.dumps(shown, ensure_ascii=False)}"
+            line = f"# {name} is not set" if value is None else text
+            lines.append(f"{line}  # {self.origins[name]}")
         return "\n".join(lines)
 
 
 def load(
-    *,
-    flags: Mapping[str, str],
-    environment: Mapping[str, str],
-    file: Path | None = None,
+    *, flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None
 ) -> Configuration:
     """Put the configuration together.
 
@@ -101,22 +97,70 @@ def load(
     Raises
     ------
     InvalidParameter
-        An unknown key, a value outside its interval, or a file that cannot be read; the message
-        names where it was given.
+        An unknown key, a value of another type or outside its interval, or a file that cannot be
+        read; the message names where it was given.
     """
-    values: _Layer = {
-        **(_of_file(file) if file is not None else {}),
-        **_of_environment(environment),
-        **_of_flags(flags),
-    }
-    if "pool_size" not in values and "threads" in values:
-        threads, _ = values["threads"]
-        if isinstance(threads, int):
-            values["pool_size"] = threads + SPARE_CONNECTIONS, "default, threads + 4"
-    origins = {name: values[name][1] if name in values else "default" for name in SETTINGS}
-    checked = {name: value for name, (value, _) in values.items()}
-    settings = _placed(partial(Settings, **checked), origins)
-    return Configuration(settings, origins)
+    layers = {} if file is None else _of_file(file)
+    layers |= _of_environment(environment)
+    layers |= _with_secrets(
+        {name: _Value(text, f"flag {KEYS[name]}", True) for name, text in flags.items()}
+    )
+    origins = {name: layers[name].origin if name in layers else "default" for name in SETTINGS}
+    try:
+        values = {
+            name: SETTINGS[name].parse(value) if textual else value
+            for name, (value, _, textual) in layers.items()
+        }
+        if "pool_size" not in values and isinstance(values.get("threads"), int):
+            values["pool_size"] = values["threads"] + SPARE_CONNECTIONS
+            origins["pool_size"] = f"default, threads + {SPARE_CONNECTIONS}"
+        return Configuration(Settings(**values), origins)
+    except InvalidParameter as error:
+        origin = origins[error.field.lower()]
+        raise InvalidParameter(f"{error} ({origin})", field=error.field) from None
+
+
+def configured(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command a flag for every setting; it is called with the `Configuration` first.
+
+    With ``--print-config`` the configuration is printed instead.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*, config: Path | None, print_config: bool, **options: Any) -> Any:
+        texts = {name: options.pop(name) for name in KEYS}
+        flags = {name: text for name, text in texts.items() if text is not None}
+        try:
+            configuration = load(flags=flags, environment=os.environ, file=config)
+        except InvalidParameter as error:
+            if (name := error.field.lower()) not in flags:
+                raise
+            raise click.BadParameter(str(error), param_hint=f"'{KEYS[name]}'") from None
+        if print_config:
+            return click.echo(configuration.shown())
+        return command(configuration, **options)
+
+    decorated: Callable[..., Any] = wrapped
+    for name, flag in reversed(KEYS.items()):
+        setting = SETTINGS.get(name)
+        help_text = "File whose only line is the secret, so that it shows in no process list."
+        names = [name, flag]
+        if setting is not None:
+            names += [setting.alias] if setting.alias else []
+            default = "none" if setting.default is None else setting.default
+            help_text = f"{setting.description}  [{setting.interval}; default: {default}]"
+        decorated = click.option(*names, metavar="VALUE", help=help_text)(decorated)
+    print_option = click.option(
+        "--print-config",
+        is_flag=True,
+        help="Print every setting with its origin, passwords masked, and end.",
+    )
+    return click.option(
+        "--config",
+        envvar="HUSHPOLL_CONFIG",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="TOML file of settings; HUSHPOLL_CONFIG in the environment.",
+    )(print_option(decorated))
 
 
 def masked(url: str) -> str:
@@ -129,23 +173,18 @@ def masked(url: str) -> str:
     return parsed.update_query_dict(dict.fromkeys(hidden, "masked")).render_as_string()
 
 
-def _of_flags(flags: Mapping[str, str]) -> _Layer:
-    named = {name: (text, f"flag --{name.replace('_', '-')}") for name, text in flags.items()}
-    return _parsed(_secrets_read(named))
-
-
-def _of_environment(environment: Mapping[str, str]) -> _Layer:
-    known = {PREFIX + name.upper(): name for name in KEYS}
-    named: _Layer = {}
+def _of_environment(environment: Mapping[str, str]) -> dict[str, _Value]:
+    known = {f"HUSHPOLL_{name.upper()}": name for name in KEYS}
+    layer = {}
     for key, text in environment.items():
         if key in known:
-            named[known[key]] = text, f"environment {key}"
-        elif key.startswith(PREFIX) and key not in OTHER_VARIABLES:
+            layer[known[key]] = _Value(text, f"environment {key}", True)
+        elif key.startswith("HUSHPOLL_") and key not in OTHER_VARIABLES:
             raise unknown_key(key, known, " in the environment")
-    return _parsed(_secrets_read(named))
+    return _with_secrets(layer)
 
 
-def _of_file(path: Path) -> _Layer:
+def _of_file(path: Path) -> dict[str, _Value]:
     try:
         values = tomllib.loads(_text_of(path, "config"))
     except tomllib.TOMLDecodeError as error:
@@ -156,40 +195,21 @@ def _of_file(path: Path) -> _Layer:
     for key in values:
         if key not in KEYS:
             raise unknown_key(key, KEYS, f" in {path}")
-    return _secrets_read({key: (value, f"file {path}") for key, value in values.items()})
+    origin = f"file {path}"
+    return _with_secrets({key: _Value(value, origin, False) for key, value in values.items()})
 
 
-def _parsed(layer: _Layer) -> _Layer:
-    values: _Layer = {}
-    for name, (text, origin) in layer.items():
-        parse = partial(SETTINGS[name].parse, text)
-        values[name] = _placed(parse, {name: origin}), origin
-    return values
-
-
-def _placed(check: Callable[[], _Checked], origins: Mapping[str, str]) -> _Checked:
-    """Return what a check returns; its refusal says where the value was given."""
-    try:
-        return check()
-    except InvalidParameter as error:
-        origin = origins.get(error.field.lower(), "default")
-        raise InvalidParameter(f"{error} ({origin})", field=error.field) from None
-
-
-def _secrets_read(layer: _Layer) -> _Layer:
+def _with_secrets(layer: dict[str, _Value]) -> dict[str, _Value]:
     """Return one layer with secrets in place of the files that hold them."""
-    values: _Layer = {}
-    for key, (value, origin) in layer.items():
-        if key in SETTINGS:
-            values[key] = value, origin
-            continue
-        name = key.removesuffix(FILE_SUFFIX)
+    secrets = {}
+    for key in layer.keys() - SETTINGS.keys():
+        name, (path, origin, _) = key.removesuffix(FILE_SUFFIX), layer[key]
         if name in layer:
             raise InvalidParameter(
                 f"{name} and {key} are both given ({origin}); remove one of them", field=key
             )
-        values[name] = _secret_of(key, value), f"{origin} ({value})"
-    return values
+        secrets[name] = _Value(_secret_of(key, path), f"{origin} ({path})", True)
+    return {key: value for key, value in layer.items() if key in SETTINGS} | secrets
 
 
 def _secret_of(name: str, path: object) -> str:

@@ -258,11 +258,14 @@ class Settings(BaseModel):
             name = str(first["loc"][0])
             if name not in SETTINGS:
                 raise unknown_key(name, SETTINGS) from None
-            raise SETTINGS[name].refused(first["input"], _DEFAULTS | values) from None
-        checked = dict(self)
+            setting = SETTINGS[name]
+            most = setting.bound and values.get(setting.bound, SETTINGS[setting.bound].default)
+            outside = first["type"] in ("greater_than_equal", "less_than_equal")
+            raise setting.refused(first["input"], most=most, outside=outside) from None
         for name, setting in SETTINGS.items():
-            if setting.bound is not None and checked[name] > checked[setting.bound]:
-                raise setting.refused(checked[name], checked)
+            value, most = getattr(self, name), getattr(self, setting.bound or name)
+            if setting.bound is not None and value > most:
+                raise setting.refused(value, most=most, outside=True)
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any] | None) -> Self:
@@ -273,12 +276,12 @@ class Settings(BaseModel):
         InvalidParameter
             Unknown key, or a value outside its interval.
         """
-        given = {key: value for key, value in (config or {}).items() if key not in FLASK_KEYS}
+        values = {key: value for key, value in (config or {}).items() if key not in FLASK_KEYS}
         known = {"CLOCK": "clock", **{setting.key: name for name, setting in SETTINGS.items()}}
-        for key in given:
+        for key in values:
             if key not in known:
                 raise unknown_key(key, known)
-        return cls(**{known[key]: value for key, value in given.items()})
+        return cls(**{known[key]: value for key, value in values.items()})
 
     def changed(self, **values: Any) -> Self:
         """Return the same settings but for these values, checked again."""
@@ -289,5 +292,3 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     name: Setting(name, field) for name, field in Settings.model_fields.items() if name != "clock"
 }
 """Every setting by its name, in the order of declaration."""
-
-_DEFAULTS: Final = {name: setting.default for name, setting in SETTINGS.items()}
