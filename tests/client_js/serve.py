@@ -17,7 +17,7 @@ from werkzeug.middleware.shared_data import SharedDataMiddleware
 from werkzeug.serving import make_server
 
 from hushpoll_server import create_asgi
-from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.maintenance.sealing import Maintenance
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -44,7 +44,7 @@ def main() -> None:
         )
         services = app.services
         token = services.access.first_admin() or services.access.issue(["admin"]).token
-        maintenance = Maintenance(services)
+        maintenance = Maintenance(services.sealing)
         maintenance.start()
         loop = LoopThread()
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.maintenance.sealing import Maintenance
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.store import migrate
 from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
@@ -119,7 +119,7 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
         job = run_job(site, "seal")
         assert job["moved"] is None
         assert (job["inbox"], job["sealed"]) == (None, first)
-        Maintenance(site.services).turn()
+        site.services.sealing.turn()
         sweep(site)
     assert site.services.segments.counts(1)[1] >= first + 40  # they were sealed meanwhile
     assert site.counts(published) == before
@@ -172,7 +172,7 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     first.fill(published, 20)
     first.services.stop()
     later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
-    maintenance = Maintenance(later.services)
+    maintenance = Maintenance(later.services.sealing)
     maintenance.start()
     deadline = time.monotonic() + 60
     while later.get(f"{VERSION}/estimates").status_code != 200:
@@ -191,7 +191,7 @@ def test_worker_that_seals_makes_releases(make_site):
     site.clock.advance(2 * HALF_A_DAY)
     site.whole._idle()
     assert site.get(f"{VERSION}/estimates").status_code == 409
-    Maintenance(site.services).turn()
+    site.services.sealing.turn()
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
 
 
@@ -305,7 +305,7 @@ def attack(site, published, make_report):
     for what in ASKED:
         site.get(f"{VERSION}/{what}")
     run_job(site, "seal")
-    Maintenance(site.services).turn()
+    site.services.sealing.turn()
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
 

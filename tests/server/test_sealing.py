@@ -7,8 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hushpoll_server.services.maintenance.loop import Maintenance
-from hushpoll_server.services.maintenance.policy import most_waiting
+from hushpoll_server.services.maintenance.sealing import most_waiting
 from hushpoll_server.store.shuffle import permutation, shuffled
 from hushpoll_shared.wire import reports as wire
 
@@ -118,50 +117,39 @@ def test_closing_seals_and_the_end_of_the_grace_period_seals_the_rest(make_site,
     assert site.counts(published)["sealed"] == 14
 
 
-@pytest.fixture
-def maintenance(make_site):
-    """One that seals from five reports on, or after a minute; the tests say when it looks."""
+
+def test_an_inbox_is_sealed_when_the_server_is_quiet(make_site):
     site = make_site(SEAL_AT=5)
-    now = [0.0]
-    made = Maintenance(site.services, monotonic=lambda: now[0])
-    made.site, made.now = site, now
-    return made
-
-
-def test_an_inbox_is_sealed_when_the_server_is_quiet(maintenance):
-    site = maintenance.site
     published = site.publish(minimum_batch=1)
     site.fill(published, 4)
     for now, sealed in ((0, 0), (59.9, 0), (60, 4)):
-        maintenance.now[0] = now
-        maintenance.turn()
+        site.services.sealing.turn(now)
         assert site.counts(published)["sealed"] == sealed
     site.fill(published, 5)  # as many as are sealed in any pause
-    maintenance.turn()
+    site.services.sealing.turn(60)
     assert site.counts(published)["sealed"] == 4
-    maintenance.turn()
+    site.services.sealing.turn(60)
     assert site.counts(published)["sealed"] == 9
 
 
-def test_while_reports_arrive_an_inbox_is_sealed_when_ten_times_as_many_wait(maintenance):
-    site = maintenance.site
+def test_while_reports_arrive_an_inbox_is_sealed_when_ten_times_as_many_wait(make_site):
+    site = make_site(SEAL_AT=5)
     published = site.publish(minimum_batch=1)
     for count, sealed in ((49, 0), (3, 52)):
         site.fill(published, count)
-        maintenance.turn()
+        site.services.sealing.turn(0)
         assert site.counts(published)["sealed"] == sealed
 
 
 def test_while_reports_arrive_in_bulk_as_many_times_as_suits_the_database(make_site, database_url):
     site = make_site(SEAL_AT=5, MAX_BULK_REPORTS=100)
-    maintenance = Maintenance(site.services)
     published = site.publish(minimum_batch=1)
     seal_at = {"sqlite": 5, "postgresql": 500}[database_url.partition(":")[0].partition("+")[0]]
     stored = 0
     for _ in range(5):
         site.fill(published, 100)
         stored += 100
-        maintenance.turn()
+        site.services.sealing.turn(0)
         assert site.counts(published)["sealed"] == (stored if stored >= seal_at else 0)
 
 
@@ -169,8 +157,7 @@ def test_while_reports_arrive_in_bulk_as_many_times_as_suits_the_database(make_s
 def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch, debug_log, ended):
     """Guards: the first failure ended the turn, so nothing after it was ever sealed."""
     site = make_site(METRICS_TOKEN="metrics-token-of-tests")
-    now = [0.0]
-    maintenance = Maintenance(site.services, monotonic=lambda: now[0])
+    turn, now = site.services.sealing.turn, 0
     surveys = [
         site.publish(name=name, minimum_batch=1, closes="2026-03-02T12:00:00Z")
         for name in ("broken", "work")
@@ -189,10 +176,10 @@ def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch,
     monkeypatch.setattr(store, "seal", failing)
     if ended:
         site.clock.advance(100 * 86_400)
-    maintenance.turn()
+    turn(now)
     for _ in range(3):
-        now[0] += 61
-        maintenance.turn()
+        now += 61
+        turn(now)
     assert [site.counts(published)["sealed"] for published in surveys] == [0, 4]
     gauge = "hushpoll_maintenance_failing 1.0"
     assert gauge in site.services.metrics.exposition()[0].decode()
@@ -201,10 +188,10 @@ def test_version_that_cannot_be_sealed_holds_up_no_other(make_site, monkeypatch,
     assert len(lines) == len(acts)
     assert all('"survey": "broken"' in line and '"error": "OSError"' in line for line in lines)
     monkeypatch.setattr(store, "seal", seal)
-    now[0] += 61
-    maintenance.turn()
+    now += 61
+    turn(now)
     assert [site.counts(published)["sealed"] for published in surveys] == [4, 4]
-    maintenance.turn()
+    turn(now)
     assert gauge.replace("1.0", "0.0") in site.services.metrics.exposition()[0].decode()
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.check import check_counts
-from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
@@ -151,10 +150,9 @@ def test_the_outside_folder_waits_for_a_full_or_a_quiet_inbox(make_site):
     site = make_site(SEALING="worker", SEAL_AT=50)
     published = site.publish()
     now = [0.0]
-    maintenance = Maintenance(site.services, monotonic=lambda: now[0])
 
     def sealed():
-        maintenance.turn()
+        site.services.sealing.turn(now[0])
         return site.counts(published)["sealed"]
 
     site.fill(published, 49)

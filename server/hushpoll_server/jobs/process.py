@@ -16,7 +16,6 @@ from typing import Final
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.maintenance.loop import Maintenance
 from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
@@ -74,7 +73,7 @@ class WorkerProcess:
         tasks: list[Callable[[], object]] = [runner.run_waiting] * self._settings.job_threads
         tasks.append(_OldResults(services).forget)
         if seals:
-            tasks.append(Maintenance(services).turn)
+            tasks.append(services.sealing.turn)
         threads = [
             threading.Thread(target=self._repeat, args=(task,), name="hushpoll-work", daemon=True)
             for task in tasks

@@ -9,7 +9,7 @@ from typing import Final
 import waitress
 
 from hushpoll_server.processes import children
-from hushpoll_server.services.maintenance.loop import Maintenance
+from hushpoll_server.services.maintenance.sealing import Maintenance
 from hushpoll_server.services.results.counting import prepare
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.lock import adopt
@@ -44,7 +44,7 @@ def run() -> None:
         clear_untrusted_proxy_headers=True,
         ident=None,
     )
-    maintenance = Maintenance(services) if settings.sealing == "server" else None
+    maintenance = Maintenance(services.sealing) if settings.sealing == "server" else None
     if services.sampler is not None:
         services.sampler.start()
     if maintenance is not None:

@@ -1,31 +1,35 @@
-"""Sealing the inbox of a survey version, and releasing what is sealed.
+"""Sealing: when an inbox is sealed, what is released then, and the thread that looks for both.
 
 An inbox is sealed
 
-- when the sealing policy says so (see ``policy``) and it holds at least the survey's minimum batch;
-- when an analyst asks for what is sealed, the survey releases immediately and it holds at least the
-  minimum batch;
-- when a period ends (see ``releases``) and it holds at least the minimum batch;
+- when the policy says so (see `SealingPolicy`) and it holds at least the survey's minimum batch;
+- when an analyst asks for what is sealed, the survey releases immediately and the inbox holds at
+  least the minimum batch;
+- when a period ends (see ``schedule``) and it holds at least the minimum batch;
 - when the version is closed and its grace period is over, whatever it holds: no more will come.
 
 At the end of a period what is sealed is released, if that is at least a minimum batch of new
-reports; a server that was down then releases when it is back. What a survey that has ended holds is
-released as it is sealed.
+reports; a server that was down then makes the release when it is back. What a survey that has ended
+holds is released as it is sealed.
 
 Refusals and duplicates are counted by the processes that take reports. They write their counters
 every half a second while nothing arrives, and every second otherwise. A release has those that were
 written by then. Later ones, at most about a second's, are in the next release; once the version is
 over, its account has all of them. None is lost unless a process is killed before it writes.
 
-``maintenance.loop`` seals by the clock, on a thread of the web process; closing and asking seal at
-once, on their request's thread. Where the setting ``sealing`` is ``worker``, the server leaves all
-of it to ``hushpoll worker``.
+`Maintenance` seals by the clock, on a thread of the web process; a request that closes a version or
+asks about it seals at once, on its own thread. Where the setting ``sealing`` is ``worker``, the
+server leaves all of it to ``hushpoll worker``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from typing import Final
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
@@ -40,6 +44,89 @@ from hushpoll_server.store.tables.segments import SegmentStore
 from hushpoll_server.store.tables.surveys import VersionRow
 
 log = get_logger(__name__)
+
+# Sealing costs less for each report the more there are, and devices that send reports wait for it.
+# So while reports arrive one by one, sealing waits until there are so many times `seal_at`.
+SINGLE_FACTOR: Final = 10
+# Sealing holds the records that it moves in memory, up to four times.
+SEALED_BYTES: Final = 64 * 2**20
+TURN_SECONDS: Final = 1.0
+SWEEP_SECONDS: Final = 5.0
+STOP_SECONDS: Final = 3.0
+
+
+def most_waiting(seal_at: int, record_size: int, factor: int) -> int:
+    """Return the number of reports at which an inbox is sealed while more arrive.
+
+    Parameters
+    ----------
+    seal_at : int
+        The setting.
+    record_size : int
+        L of the version, in bytes.
+    factor : int
+        ``SINGLE_FACTOR``, or the database's ``BULK_FACTOR`` where reports arrive in bulk.
+    """
+    return max(seal_at, min(factor * seal_at, SEALED_BYTES // max(1, record_size)))
+
+
+class SealingPolicy:
+    """Remembers how many reports waited at the last look, and says which inboxes are due.
+
+    It is asked once a second, in the web process or in ``hushpoll worker``. An inbox is due when
+
+    - it holds ``seal_at`` reports and none has arrived since the look before;
+    - reports still arrive, and as many wait as `most_waiting` says: they arrived in bulk if at
+      least ``max_bulk_reports`` came since the look before, and one by one otherwise;
+    - nothing has arrived for ``seal_idle_seconds``.
+
+    Parameters
+    ----------
+    settings : Settings
+        ``seal_at``, ``seal_idle_seconds`` and ``max_bulk_reports``.
+    bulk_factor : int
+        At how many times ``seal_at`` this database seals while reports arrive in bulk.
+    """
+
+    def __init__(self, settings: Settings, *, bulk_factor: int) -> None:
+        self._settings = settings
+        self._bulk_factor = bulk_factor
+        # By version: the reports that waited at the last look, and since when as many wait.
+        self._seen: dict[int, tuple[int, float]] = {}
+
+    def due(self, version_id: int, record_size: int, waiting: int, now: float) -> bool:
+        """Look at one inbox, and return whether it is sealed now.
+
+        Parameters
+        ----------
+        version_id : int
+            The survey version.
+        record_size : int
+            L of the version, in bytes.
+        waiting : int
+            Reports in its inbox.
+        now : float
+            Seconds of a clock that never goes back.
+        """
+        settings = self._settings
+        before, since = self._seen.get(version_id, (-1, now))
+        if before != waiting:
+            since = now
+        self._seen[version_id] = waiting, since
+        arrived = waiting - max(before, 0)
+        full = settings.seal_at
+        if arrived:
+            in_bulk = arrived >= settings.max_bulk_reports
+            full = most_waiting(full, record_size, self._bulk_factor if in_bulk else SINGLE_FACTOR)
+        return waiting >= full or now - since >= settings.seal_idle_seconds
+
+    def tried(self, version_id: int, waiting: int, now: float) -> None:
+        """Note that sealing was tried; reports that are still in the inbox wait anew."""
+        self._seen[version_id] = waiting, now
+
+    def keep_only(self, version_ids: Collection[int]) -> None:
+        """Forget every other version: its inbox is empty."""
+        self._seen = {key: seen for key, seen in self._seen.items() if key in version_ids}
 
 
 class VersionByVersion:
@@ -111,11 +198,6 @@ class Sealing:
         Where the work is.
     metrics : Metrics or None
         Told how many versions cannot be maintained.
-
-    Attributes
-    ----------
-    versions : VersionByVersion
-        Keeps the failure of one version from the others.
     """
 
     def __init__(
@@ -129,18 +211,39 @@ class Sealing:
         counters: CounterStore,
         metrics: Metrics | None = None,
     ) -> None:
-        self._settings = settings
         self._surveys = surveys
         self._reports = reports
         self._segments = segments
         self._releases = releases
         self._counters = counters
-        self.versions = VersionByVersion(surveys, metrics)
+        self._versions = VersionByVersion(surveys, metrics)
+        self._policy = SealingPolicy(settings, bulk_factor=segments.bulk_factor)
+        self._last_sweep = -math.inf
+        # Whether requests seal; otherwise `hushpoll worker` alone does.
+        self._on_request = settings.sealing == "server"
 
-    @property
-    def seals(self) -> bool:
-        """Whether this process seals by itself."""
-        return self._settings.sealing == "server"
+    def turn(self, now: float | None = None) -> None:
+        """Seal what is due or over, make releases, and vacuum, once.
+
+        Parameters
+        ----------
+        now : float or None
+            Seconds of a clock that never goes back; None asks the system's.
+        """
+        now = time.monotonic() if now is None else now
+        waiting = self._reports.waiting()
+
+        def seal_if_due(row: VersionRow) -> None:
+            if self._policy.due(row.id, row.record_size, waiting[row.id], now):
+                self.seal(row)
+                self._policy.tried(row.id, waiting[row.id], now)
+
+        self._versions.each("seal", waiting, seal_if_due)
+        self._policy.keep_only(waiting)
+        if now - self._last_sweep >= SWEEP_SECONDS:
+            self._last_sweep = now
+            self.sweep(self._surveys.now())
+        self._segments.tidy()
 
     def before_question(self, row: VersionRow) -> None:
         """Seal what an answer may take into account: never fewer than a minimum batch at once.
@@ -148,21 +251,20 @@ class Sealing:
         Only of a survey that releases immediately: no other answer takes it into account. Where
         nothing can be written, answers are about what is sealed already.
         """
-        if self.seals and self._segments.counts(row.id)[0] >= row.minimum_batch:
+        if self._on_request and self._segments.counts(row.id)[0] >= row.minimum_batch:
             with suppress(Refused):
                 self.seal(row)
 
     def after_closing(self, row: VersionRow) -> None:
         """Seal what a version that was just closed holds, if it may be."""
-        if self.seals:
+        if self._on_request:
             self.seal(row)
             self.seal_ended()
 
     def sweep(self, now: int) -> None:
-        """Do what the clock asks for, in any process and as often as one likes.
+        """Seal the rest of versions that have ended, and release what is due at a period's end.
 
-        Seal the rest of versions that are over, and release what has come in by the end of a period
-        that is over.
+        Any process may do this at any time: nothing is done twice.
 
         Parameters
         ----------
@@ -173,7 +275,7 @@ class Sealing:
         due = self._releases.due(now)
         if due:
             self._counters.flush()  # of this process; those of the others are written by themselves
-        self.versions.each("release", due, lambda row: self._release(row, now))
+        self._versions.each("release", due, lambda row: self._release(row, now))
 
     def _release(self, row: VersionRow, now: int) -> None:
         if self._surveys.state(row) is State.CLOSED:
@@ -192,8 +294,8 @@ class Sealing:
     def seal_ended(self) -> None:
         """Seal the rest of every version that takes no more reports, and mix its segments."""
         # Of a version without any report, too: nothing else says that all of it is released.
-        found = {*self._reports.waiting(), *self._reports.over(), *self._segments.unmixed()}
-        self.versions.each("end", found, self._seal_ended)
+        ended = {*self._reports.waiting(), *self._reports.over(), *self._segments.unmixed()}
+        self._versions.each("end", ended, self._seal_ended)
 
     def _seal_ended(self, row: VersionRow) -> None:
         if self._surveys.state(row) is State.CLOSED:
@@ -205,3 +307,37 @@ class Sealing:
         if moved:
             log.info("sealed", survey=row.name, version=row.version, reports=moved)
         return moved
+
+
+class Maintenance:
+    """Takes a turn of sealing every second, on a thread of its own, until it is stopped."""
+
+    def __init__(self, sealing: Sealing) -> None:
+        self._sealing = sealing
+        self._stopping = threading.Event()
+        self._failure: str | None = None
+        self._thread = threading.Thread(target=self._run, name="hushpoll-maintenance", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; what it does within a transaction is undone if it takes too long."""
+        self._stopping.set()
+        self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(TURN_SECONDS):
+            try:
+                self._sealing.turn()
+            except Exception as error:  # a database that is away comes back
+                failure = type(error.__cause__ or error).__name__
+                # Logged once: it is tried every second, and a database may be away for hours.
+                if failure != self._failure:
+                    log.error("maintenance-failed", error=failure)
+                self._failure = failure
+            else:
+                if self._failure is not None:
+                    log.info("maintenance-works-again")
+                self._failure = None
