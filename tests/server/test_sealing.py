@@ -117,7 +117,6 @@ def test_closing_seals_and_the_end_of_the_grace_period_seals_the_rest(make_site,
     assert site.counts(published)["sealed"] == 14
 
 
-
 def test_an_inbox_is_sealed_when_the_server_is_quiet(make_site):
     site = make_site(SEAL_AT=5)
     published = site.publish(minimum_batch=1)
