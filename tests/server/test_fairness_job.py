@@ -33,7 +33,16 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [({"folds": 1}, "folds"), ({"confidence": 1}, "confidence"), ({"groups": "x"}, "attribute")],
+    [
+        ({"folds": 1}, "folds"),
+        ({"folds": 21}, "folds"),
+        ({"confidence": 1}, "confidence"),
+        ({"groups": "x"}, "groups"),
+        ({"groups": "age"}, "reference"),
+        ({"groups": "age", "reference": "x"}, "reference"),
+        ({"reference": "Male"}, "reference"),
+        ({"protected_input": "x"}, "protected_input"),
+    ],
 )
 def test_what_cannot_be_done_is_refused_at_once(site, body, field):
     site.fill(site.publish(), 20)

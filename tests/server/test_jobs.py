@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import threading
 import zipfile
 from dataclasses import replace
@@ -117,24 +118,51 @@ def test_training_is_a_job_whose_model_predicts(site, make_report, tmp_path, enc
     assert (tmp_path / "card.html").is_file()
 
 
-def test_a_parameter_that_is_none_fails_the_job_with_its_reason(site):
-    published = site.publish()
-    site.fill(published, 60)
-    job = add(site, "train", {"parameters": {"n_trees": 4}})
-    run(site, job)
-    failed = look(site, job)
-    assert (failed["state"], failed["error"]["code"]) == ("failed", "invalid-request")
-    assert "n_trees" in failed["error"]["detail"]
-    answer = fetch(site, job)
-    assert site.problem(answer)[:2] == (422, "invalid-request")
+@pytest.mark.parametrize("kind", ["train", "fairness"])
+@pytest.mark.parametrize(
+    ("body", "field", "said"),
+    [
+        ({"parameters": {"n_trees": 4}}, "parameters.n_trees", "use one of n_estimators"),
+        ({"parameters": {"num_leaves": 1}}, "parameters.num_leaves", "is 1; it must be a whole"),
+        ({"learner": "forest"}, "learner", "'forest'; it must be one of lightgbm"),
+        ({"encoding": "ohe"}, "encoding", "'ohe'; it must be one of indicator, posterior"),
+        ({"encoding": ""}, "encoding", "at least 1 character"),
+    ],
+)
+def test_training_that_its_learner_refuses_is_refused_at_the_request(site, kind, body, field, said):
+    site.fill(site.publish(), 60)
+    answer = site.post(f"{VERSION}/jobs/{kind}", json=body)
+    assert site.problem(answer) == (422, "invalid-request", field)
+    assert said in answer.json["detail"]
+
+
+@pytest.mark.parametrize("kind", ["train", "fairness"])
+def test_training_on_a_survey_without_a_target_is_refused_at_the_request(site, make_draft, kind):
+    attributes = make_draft()["attributes"]
+    attributes[-1] = {"name": "income", "role": "plain", "categories": ["poor", "rich"]}
+    site.fill(site.publish(attributes=attributes), 60)
+    answer = site.post(f"{VERSION}/jobs/{kind}", json={})
+    assert site.problem(answer) == (422, "invalid-request", "target")
+    assert "role target" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("kind", ["train", "fairness"])
+def test_server_without_the_extra_refuses_training_and_says_so(site, monkeypatch, kind):
+    site.fill(site.publish(), 5)
+    for name in [name for name in sys.modules if name.startswith("hushpoll_training")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    answer = site.post(f"{VERSION}/jobs/{kind}", json={})
+    assert site.problem(answer) == (501, "missing-extra", None)
+    assert "hushpoll-server[train]" in answer.json["detail"]
 
 
 def test_a_worker_without_the_extra_says_so(site, monkeypatch, tmp_path):
     published = site.publish()
     site.fill(published, 5)
     job = add(site, "train")
-    # What the job's process finds first, in place of the package.
-    (tmp_path / "hushpoll_training.py").write_text("raise ImportError")
+    # What the job's process finds first, in place of the library.
+    (tmp_path / "lightgbm.py").write_text("raise ImportError")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     run(site, job)
     assert look(site, job)["error"]["code"] == "missing-extra"

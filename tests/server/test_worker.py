@@ -55,7 +55,7 @@ def worker(database_url, tmp_path):
 
 @pytest.fixture
 def site(make_site):
-    return make_site(clock=SystemClock(), JOB_MAX_TREES=1_000_000)
+    return make_site(clock=SystemClock(), JOB_PARAMETER_LIMITS="n_estimators=1000000")
 
 
 def add(site, kind, body=None):

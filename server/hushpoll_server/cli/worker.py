@@ -11,7 +11,7 @@ try:
     from hushpoll_server import logs
     from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.jobs.check import check_counts
-    from hushpoll_server.jobs.process import WorkerProcess
+    from hushpoll_server.jobs.runner import WorkerProcess
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
         raise

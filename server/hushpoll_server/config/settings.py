@@ -25,7 +25,8 @@ class Settings(BaseModel):
     The keys of the mapping given to ``create_app`` are these names in upper case. The clock, a
     source of the current time (UTC), is given by programs alone. In ``json_schema_extra`` stand
     ``secret`` (masked where it is shown, and can be read from a file of its own), ``alias``
-    (another flag) and ``most`` (the setting that is the upper bound of this one).
+    (another flag), ``most`` (the setting that is the upper bound of this one) and ``form`` (what a
+    text looks like).
 
     Raises
     ------
@@ -210,23 +211,12 @@ class Settings(BaseModel):
     job_seconds: int = Field(
         3600, ge=1, le=31_536_000, description="Seconds after which a job that still runs is ended."
     )
-    job_max_trees: int = Field(
-        10_000,
-        ge=1,
-        le=10**6,
-        description="Most trees (n_estimators) of a model that a job trains.",
-    )
-    job_max_leaves: int = Field(
-        4096,
-        ge=2,
-        le=131_072,
-        description="Most leaves of a tree (num_leaves) of a model that a job trains.",
-    )
-    job_max_bins: int = Field(
-        1024,
-        ge=2,
-        le=65_535,
-        description="Most bins of a feature (max_bin) of a model that a job trains.",
+    job_parameter_limits: Text | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_]*=[0-9]+(\.[0-9]+)?(,[a-z][a-z0-9_]*=[0-9]+(\.[0-9]+)?)*$",
+        description="Largest parameters of a model that a job trains, where an operator wants "
+        "others than each learner sets for jobs.",
+        json_schema_extra={"form": "NAME=NUMBER,NAME=NUMBER"},
     )
     job_result_days: int = Field(
         7, ge=1, le=3650, description="Days for which a job's result is kept."

@@ -1,9 +1,8 @@
 """A job in a process of its own, which can be ended while compiled code computes.
 
-The worker starts ``python -m hushpoll_server.jobs.apart``, writes what is to be done as one line of
-JSON to its standard input, and reads the result from its standard output: a line of JSON about the
-file, then the file. The process ends when that input is closed, which it is by the worker's death
-as well.
+The worker starts ``python -m hushpoll_server.jobs.apart`` and writes the job as one line of JSON to
+its standard input. It reads the result from its standard output: a line of JSON about the file,
+then the file. The process ends when its input is closed, which the worker's death does as well.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
@@ -23,7 +23,6 @@ from hushpoll_server import logs
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import KINDS, Result
-from hushpoll_server.jobs.watch import LOOK_SECONDS, JobWatch
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.tables.jobs import JobRow
 from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
@@ -34,6 +33,7 @@ log = logs.get_logger(__name__)
 POOL_SIZE: Final = 2
 BLOCK_BYTES: Final = 2**20
 STDIN: Final = 0
+LOOK_SECONDS: Final = 0.5
 INTERNAL: Final = "internal"
 
 
@@ -46,8 +46,54 @@ class JobError(HushpollError):
         self.detail = detail
 
 
-def told(error: Exception) -> JobError:
-    """Return what an analyst is told of an exception; the log is told of one that is not ours."""
+class JobCancelled(Exception):
+    """The job is not this worker's any more: it was cancelled, deleted, or taken over."""
+
+
+class JobWatch:
+    """Asks, at most twice a second, whether a job may go on.
+
+    Parameters
+    ----------
+    held : callable
+        Returns whether the job is still this worker's.
+    seconds : float
+        Time limit of one attempt, from now on.
+    """
+
+    def __init__(self, held: Callable[[], bool], *, seconds: float) -> None:
+        self._held = held
+        self._seconds = seconds
+        self._look_at = time.monotonic()
+        self._end = self._look_at + seconds
+
+    def check(self) -> None:
+        """Return if the job may go on.
+
+        Raises
+        ------
+        JobCancelled
+            It is not this worker's any more.
+        Refused
+            ``job-timed-out``: its time is over.
+        """
+        now = time.monotonic()
+        if now >= self._end:
+            raise Refused("job-timed-out", f"it was ended after {self._seconds:g} s")
+        if now >= self._look_at:
+            self._look_at = now + LOOK_SECONDS
+            if not self._held():
+                raise JobCancelled
+
+    def over(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield blocks, checking before each of them."""
+        for block in blocks:
+            self.check()
+            yield block
+
+
+def reason_of(error: Exception) -> JobError:
+    """Return what an analyst reads about an exception; one that is not ours is logged."""
     match error:
         case JobError():
             return error
@@ -76,7 +122,7 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
         The process says why there is no result, or was ended.
     """
     order = {
-        # Nothing of it goes on after the job, so it has nothing to measure.
+        # The process ends with the job, so no metrics are ever read from it.
         "settings": {name: getattr(settings, name) for name in SETTINGS} | {"metrics_token": None},
         "now": format_timestamp(settings.clock.now()),
         "version_id": job.version_id,
@@ -90,9 +136,9 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
         try:
             if process.stdin is None:
                 raise RuntimeError("the process has no standard input")
-            with process.stdin as orders:
-                orders.write(json.dumps(order).encode() + b"\n")
-                orders.flush()
+            with process.stdin as stdin:
+                stdin.write(json.dumps(order).encode() + b"\n")
+                stdin.flush()
                 _wait(process, watch)
         finally:
             process.kill()
@@ -118,11 +164,11 @@ def _result(output: IO[bytes], code: int) -> Result:
             INTERNAL,
             f"its process ended with code {code}; it may need more memory than there is",
         )
-    found = json.loads(head)
-    if "code" in found:
-        raise JobError(found["code"], found["detail"])
+    about = json.loads(head)
+    if "code" in about:
+        raise JobError(about["code"], about["detail"])
     blocks = iter(lambda: output.read(BLOCK_BYTES), b"")
-    return Result(found["file_name"], found["media_type"], blocks)
+    return Result(about["file_name"], about["media_type"], blocks)
 
 
 def main() -> None:
@@ -153,9 +199,9 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
         finally:
             parts.stop()
     except Exception as error:
-        why = told(error)
-        code = why.code if why.code in PROBLEMS else INTERNAL
-        output.write(json.dumps({"code": code, "detail": why.detail}).encode() + b"\n")
+        reason = reason_of(error)
+        code = reason.code if reason.code in PROBLEMS else INTERNAL
+        output.write(json.dumps({"code": code, "detail": reason.detail}).encode() + b"\n")
         return
     head = {"file_name": result.file_name, "media_type": result.media_type}
     output.write(json.dumps(head).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The table of job kinds: who may ask for one, with which parameters, and what a worker does.
+"""The table of job kinds: which parameters a kind takes, what is refused, and what a worker does.
 
 A kind is a name in ``hushpoll_shared.wire.job_kinds``, its parameters in ``jobs.parameters``, and a
 function here that returns the result's file.
@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.parameters import (
     ExportParameters,
     FairnessParameters,
@@ -30,8 +32,14 @@ from hushpoll_server.jobs.parameters import (
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
+
+if TYPE_CHECKING:
+    # Only jobs that train need the extra `train`, and importing it takes seconds.
+    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.models.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -58,16 +66,16 @@ def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Re
     """
     over = parts.surveys.state(row) is State.CLOSED
     moved = parts.sealing.seal(row, last=over)
-    told = moved if row.release == IMMEDIATE else None
+    shown = moved if row.release == IMMEDIATE else None
     account = parts.releases.account(row)
-    counts = {key: account[key] for key in ("inbox", "sealed")}
-    return _json("seal", row, {"moved": told, **counts})
+    waiting = {key: account[key] for key in ("inbox", "sealed")}
+    return _json("seal", row, {"moved": shown, **waiting})
 
 
 def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Ask a worker for a file of the version's records, for one too large to wait for."""
-    made = parts.exports.export(row, **parameters)
-    return Result(made.name, made.media_type, made.blocks)
+    file = parts.exports.export(row, **parameters)
+    return Result(file.name, file.media_type, file.blocks)
 
 
 def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
@@ -76,25 +84,12 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. Fetching
     it takes the scope `read`.
     """
-    try:
-        from hushpoll_training.learners.learner import FitOptions
-        from hushpoll_training.models.recipe import Recipe
-        from hushpoll_training.models.saved import save_model
-        from hushpoll_training.reports.card import model_card
-        from hushpoll_training.runs.collected import train_collected
-        from hushpoll_training.runs.record import run_record
-    except ImportError as error:
-        raise MissingExtra("train", "a training job") from error
-    recipe = Recipe.of(
-        parameters.get("parameters"), encoding=parameters.get("encoding", "indicator")
-    )
-    release = parts.analysis.release(row)
-    published = parts.surveys.published(row)
-    with parts.analysis.scanning(row, release) as blocks:
-        records = np.concatenate(list(blocks))
-    trained = train_collected(
-        published, records, recipe, FitOptions(int(parameters.get("seed", 0)))
-    )
+    from hushpoll_training.models.saved import save_model
+    from hushpoll_training.reports.card import model_card
+    from hushpoll_training.runs.collected import train_collected
+    from hushpoll_training.runs.record import run_record
+
+    trained = train_collected(*_collected(parts, row), *_how_to_fit(parameters))
     run = run_record(trained, {})
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
@@ -115,21 +110,12 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
     that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. Fetching it
     takes the scope `read`.
     """
-    try:
-        from hushpoll_training.audits.records_fairness import fairness_of_records
-        from hushpoll_training.learners.learner import FitOptions
-        from hushpoll_training.models.recipe import Recipe
-    except ImportError as error:
-        raise MissingExtra("train", "a fairness job") from error
-    release = parts.analysis.release(row)
-    published = parts.surveys.published(row)
-    with parts.analysis.scanning(row, release) as blocks:
-        records = np.concatenate(list(blocks))
-    others = dict(parameters)
-    recipe = Recipe.of(others.pop("parameters", {}), encoding=others.pop("encoding", "indicator"))
-    options = FitOptions(int(others.pop("seed", 0)))
-    found = fairness_of_records(published, records, recipe, options, **others)
-    return _json("fairness", row, found.to_dict())
+    from hushpoll_training.audits.records_fairness import fairness_of_records
+
+    fitted_by = TrainParameters.model_fields
+    others = {name: value for name, value in parameters.items() if name not in fitted_by}
+    report = fairness_of_records(*_collected(parts, row), *_how_to_fit(parameters), **others)
+    return _json("fairness", row, report.to_dict())
 
 
 def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
@@ -141,13 +127,29 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     careful fake is not found: what those can do stands beside each estimate as `poisoning`.
     """
     release = parts.analysis.release(row)
-    published = parts.surveys.published(row)
     with parts.analysis.scanning(row, release) as blocks:
-        found = report_shape(published, blocks, **parameters)
+        tested = report_shape(parts.surveys.published(row), blocks, **parameters)
     about = {"name": row.name, "version": row.version, "digest": row.digest}
-    document = {"kind": "report shape", "survey": about, **found.to_dict()}
+    document = {"kind": "report shape", "survey": about, **tested.to_dict()}
     about_release = parts.releases.describe(row)
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
+
+
+def _collected(parts: Services, row: VersionRow) -> tuple[Published, npt.NDArray[np.uint8]]:
+    """Return a survey and the records of its release, uint8[n, L]."""
+    release = parts.analysis.release(row)
+    with parts.analysis.scanning(row, release) as blocks:
+        return parts.surveys.published(row), np.concatenate(list(blocks))
+
+
+def _how_to_fit(parameters: Mapping[str, Any]) -> tuple[Recipe, FitOptions]:
+    """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
+    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.models.recipe import Recipe
+
+    names = {name: parameters[name] for name in ("learner", "encoding") if parameters.get(name)}
+    recipe = Recipe.of(parameters.get("parameters"), **names)
+    return recipe, FitOptions(int(parameters.get("seed", 0)))
 
 
 def _json(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
@@ -168,40 +170,52 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 
 
 def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
-    """Refuse a model larger than a worker is there for."""
-    settings, learner = parts.settings, parameters.parameters
-    for name, most in (
-        ("n_estimators", settings.job_max_trees),
-        ("num_leaves", settings.job_max_leaves),
-        ("max_bin", settings.job_max_bins),
-    ):
-        if learner.get(name, 0) > most:
+    """Refuse what no model can be fitted to, and a model larger than this server trains."""
+    try:
+        from hushpoll_training.data.target import Target
+
+        recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
+    except MissingExtra as error:
+        detail = f"{error}, on the web server as well as on its workers"
+        raise Refused("missing-extra", detail) from None
+    except InvalidParameter as error:
+        of_the_learner = error.field not in TrainParameters.model_fields
+        field = f"parameters.{error.field}" if of_the_learner else error.field
+        raise InvalidParameter(str(error), field=field) from None
+    Target.of(parts.surveys.published(row))
+    limits = _limits(parts.settings.job_parameter_limits)
+    for name, allowed in recipe.learner.bounds.items():
+        value, most = recipe.learner.parameters[name], limits.get(name, allowed.job_limit)
+        if most is not None and value > most:
             raise InvalidParameter(
-                f"{name} is {learner[name]}, above {most}, which is the most of a job on this "
-                "server; give less, or export the records and train elsewhere",
+                f"{name} is {value}, above {most}, which is the most of a job on this server; give "
+                "less, or export the records and train elsewhere",
                 field=f"parameters.{name}",
             )
     parts.analysis.require_records(row)
 
 
 def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
-    published = parts.surveys.published(row)
-    if published.protected is None and parameters.groups is None:
-        raise InvalidParameter(
-            f"survey {published.name} declares no protected attribute, so there are no groups to "
-            "compare; name an attribute in groups, or publish a version with `protected`",
-            field="protected",
-        )
-    target = published.target
-    if target is None or target.positive is None:
-        raise InvalidParameter(
-            f"survey {published.name} has no target with a positive category, so there is nothing "
-            "to predict; publish a version that has one",
-            field="target",
-        )
-    if parameters.groups is not None:
-        published.attribute(parameters.groups)
     _check_train(parts, row, parameters)
+    from hushpoll_training.audits.audit_inputs import AuditInputs
+    from hushpoll_training.audits.records_fairness import compared_survey
+
+    published = parts.surveys.published(row)
+    compared = compared_survey(published, parameters.groups, parameters.reference)
+    AuditInputs.of(compared, parameters.protected_input)
+    reports = parts.analysis.release(row).reports
+    if parameters.folds > reports:
+        raise InvalidParameter(
+            f"folds is {parameters.folds}, and there are {reports} records; give a number in "
+            f"[2, {reports}]",
+            field="folds",
+        )
+
+
+def _limits(text: str | None) -> dict[str, float]:
+    """Read the setting `job_parameter_limits`, whose form was checked at the start."""
+    pairs = (pair.split("=") for pair in (text or "").split(",") if pair)
+    return {name: json.loads(number) for name, number in pairs}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,10 +231,10 @@ class JobKind:
     check : callable
         Refuses at once what a worker would refuse after the job's turn.
     work : callable
-        Done by a worker; takes the parameters as JSON gives them. Its docstring is the text of the
-        route.
+        What a worker does; it takes the parameters as JSON gives them. Its docstring is the text of
+        the route.
     own_process : bool
-        Whether it computes for long in compiled code, in which no thread can be ended.
+        Whether it computes for long in compiled code, where no thread can be ended.
     """
 
     name: str
@@ -238,18 +252,8 @@ class JobKind:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        JobKind(
-            name="seal",
-            parameters=SealParameters,
-            check=_check_nothing,
-            work=seal,
-        ),
-        JobKind(
-            name="export",
-            parameters=ExportParameters,
-            check=_check_export,
-            work=export,
-        ),
+        JobKind(name="seal", parameters=SealParameters, check=_check_nothing, work=seal),
+        JobKind(name="export", parameters=ExportParameters, check=_check_export, work=export),
         JobKind(
             name="train",
             parameters=TrainParameters,

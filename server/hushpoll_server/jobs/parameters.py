@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+
+Word = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Parameters(BaseModel):
@@ -40,14 +42,18 @@ class ExportParameters(Parameters):
 class TrainParameters(Parameters):
     """How a model is fitted."""
 
+    learner: Word | None = Field(
+        None, description="The training algorithm, as hushpoll train --learner names it."
+    )
     seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
     parameters: dict[str, int | float] = Field(
         default_factory=dict,
         max_length=64,
-        description="Of LightGBM, as hushpoll train names them.",
+        description="Of the learner, as hushpoll train --params names them.",
     )
-    encoding: Literal["indicator", "posterior"] = Field(
-        "indicator", description="How records become features."
+    encoding: Word | None = Field(
+        None,
+        description="How records become features, as hushpoll train --encoding names it.",
     )
 
 

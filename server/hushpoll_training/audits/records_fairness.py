@@ -95,13 +95,7 @@ def fairness_of_records(
         If a record is malformed.
     """
     declared = declared_shares(expected)
-    if groups is None and reference is not None:
-        raise InvalidParameter(
-            f"reference is {reference!r}, and groups names no attribute that it is a category of; "
-            "give both or neither",
-            field="reference",
-        )
-    compared = published if groups is None else regrouped(published, groups, reference)
+    compared = compared_survey(published, groups, reference)
     predictions = cross_fit(
         compared, records, recipe, options, folds=folds, protected_input=protected_input
     )
@@ -128,6 +122,34 @@ def fairness_of_records(
         },
         protected_input,
     )
+
+
+def compared_survey(published: Published, groups: str | None, reference: str | None) -> Published:
+    """Return the survey with the two groups that predictions for an audit must not know of.
+
+    Parameters
+    ----------
+    published, groups, reference
+        See :func:`fairness_of_records`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `groups` is no attribute, or `reference` none of its categories.
+    """
+    if groups is not None:
+        try:
+            published.attribute(groups)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"groups: {error}", field="groups") from None
+        return regrouped(published, groups, reference)
+    if reference is not None:
+        raise InvalidParameter(
+            f"reference is {reference!r}, and groups names no attribute that it is a category of; "
+            "give both or neither",
+            field="reference",
+        )
+    return published
 
 
 def declared_shares(expected: Mapping[str, Any] | None) -> AuditAssumptions | None:

@@ -58,9 +58,9 @@ class LightGBM(Learner):
     label: ClassVar[str] = "LightGBM"
     description: ClassVar[str] = "LightGBM, gradient boosted trees, binary"
     bounds: ClassVar[Mapping[str, Range]] = {
-        "n_estimators": Range(int, 1, 1_000_000, 100),
+        "n_estimators": Range(int, 1, 1_000_000, 100, job_limit=10_000),
         "learning_rate": Range(float, 1e-6, 1.0, 0.1),
-        "num_leaves": Range(int, 2, MOST_LEAVES, 31),
+        "num_leaves": Range(int, 2, MOST_LEAVES, 31, job_limit=4096),
         "max_depth": Range(int, -1, 10_000, -1),
         "min_child_samples": Range(int, 0, 1_000_000_000, 20),
         "min_child_weight": Range(float, 0, math.inf, 1e-3),
@@ -71,7 +71,7 @@ class LightGBM(Learner):
         "subsample_freq": Range(int, 0, 1_000_000, 0),
         "colsample_bytree": Range(float, 1e-6, 1.0, 1.0),
         "scale_pos_weight": Range(float, 1e-9, 1e9, 1.0),
-        "max_bin": Range(int, 2, 65_535, 255),
+        "max_bin": Range(int, 2, 65_535, 255, job_limit=1024),
     }
     refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (

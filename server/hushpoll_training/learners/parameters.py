@@ -11,12 +11,16 @@ from hushpoll_protocols.errors import InvalidParameter
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """One parameter: its type, its closed interval and its default."""
+    """One parameter: its type, its closed interval and its default.
+
+    In a server's job it is at most `job_limit`, unless the operator sets another limit.
+    """
 
     kind: type[int] | type[float]
     low: float
     high: float
     default: int | float
+    job_limit: int | float | None = None
 
 
 def check_parameters(

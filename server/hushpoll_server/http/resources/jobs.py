@@ -35,7 +35,8 @@ def _add_route(kind: JobKind) -> None:
         row = parts.surveys.version(path.name, path.version)
         kind.check(parts, row, body)
         token_id = current_grant().token_id
-        job = parts.jobs.add(row, kind.name, body.model_dump(), token_id=token_id)
+        parameters = body.model_dump(exclude_none=True)
+        job = parts.jobs.add(row, kind.name, parameters, token_id=token_id)
         return _answer(job, 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
     # The name of the operation, its text and its body in the document.
@@ -45,7 +46,7 @@ def _add_route(kind: JobKind) -> None:
         f"/surveys/<name>/versions/<int:version>/jobs/{kind.name}",
         responses={
             202: JobAnswer,
-            **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429),
+            **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 501),
         },
     )
     route(endpoint(kind.scope)(ask))
