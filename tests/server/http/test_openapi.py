@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 
 from hushpoll_server.openapi_file import as_text, generated
 
-FILE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
+FILE = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
 # Per operation, of valid and of invalid arguments; schemathesis run by hand may take more.
 EXAMPLES = int(os.environ.get("HUSHPOLL_FUZZ", "6"))
 CHECKS = (

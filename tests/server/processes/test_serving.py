@@ -212,7 +212,7 @@ def test_a_malformed_request_leaves_no_address_in_the_log(serve, tmp_path):
 
 
 def test_a_file_that_is_no_database_ends_it_with_one_line(tmp_path):
-    """One of the refusals that test_refused_files.py and test_database.py go through."""
+    """One of the refusals that the tests of the store go through."""
     (tmp_path / "notes.txt").write_text("somebody's notes\n" * 100)
     found = subprocess.run(
         [*SERVE, "--database-url", f"sqlite:///{tmp_path}/notes.txt"],
