@@ -41,11 +41,6 @@ class TimedSocket:
     """A connected socket, of TLS or not, on which no wait goes beyond the deadline.
 
     It has the methods of a socket that `http.client` and urllib3 use; the rest is passed on.
-
-    Parameters
-    ----------
-    own : socket.socket
-        The connection.
     """
 
     def __init__(self, own: socket.socket) -> None:
@@ -143,13 +138,7 @@ class TimedAdapter(HTTPAdapter):
 
 
 def mount_timed(session: Session) -> None:
-    """Let `session` keep to the deadlines, except where the caller has set an adapter.
-
-    Parameters
-    ----------
-    session : requests.Session
-        Changed in place: Requests' own adapters are replaced.
-    """
+    """Make `session` keep to the deadlines, except where the caller has set an adapter."""
     for prefix, adapter in list(session.adapters.items()):
         if type(adapter) is HTTPAdapter:
             session.mount(prefix, TimedAdapter())

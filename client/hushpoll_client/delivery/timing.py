@@ -83,16 +83,8 @@ def with_retries(
 ) -> T:
     """Call until it succeeds, fails for good, or attempts and patience are used up.
 
-    Parameters
-    ----------
-    call : callable
-        One attempt. It gets a fresh `RetryHint` and may put the server's ``Retry-After`` into it.
-    config : ClientConfig
-        Attempts, delays and patience.
-    pacing : Pacing
-        Source of time and jitter.
-    what : str
-        The request, for the final message.
+    Each attempt gets a fresh `RetryHint`, into which it may put the server's ``Retry-After``. The
+    final message names the request, `what`.
 
     Raises
     ------
@@ -133,17 +125,7 @@ SLOWEST_BYTES_PER_SECOND: Final = 10_000
 
 
 class Deadline:
-    """A moment of the monotonic clock, and the name of the limit that set it.
-
-    Parameters
-    ----------
-    seconds : float
-        From now, at least 0.
-    limit : str
-        Name of the limit, for the message of an error.
-    outer : Deadline or None
-        The deadline of the surrounding call.
-    """
+    """A moment of the monotonic clock, and the name of the limit that set it."""
 
     def __init__(self, seconds: float, limit: str, outer: Deadline | None) -> None:
         self._until = time.monotonic() + seconds

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.timing import (
@@ -32,11 +32,13 @@ from hushpoll_client.delivery.timing import (
 from hushpoll_client.threads import unforked
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, exception_from
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
     import requests
 
 T = TypeVar("T")
+Acknowledgement = Literal["accepted", "duplicate"]
 
 _log = logging.getLogger("hushpoll_client")
 
@@ -181,18 +183,44 @@ class Transport:
         media_type: str,
         params: Mapping[str, str] | None = None,
         retry: bool = True,
-        hint: RetryHint | None = None,
     ) -> Answer:
-        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again.
-
-        Without it there is one attempt, whose ``Retry-After`` goes into ``hint``.
-        """
+        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again."""
+        details = {"body": body, "media_type": media_type, "params": params}
         if not retry:
-            hint = hint or RetryHint()
-            return self._once(
-                "POST", segments, hint, body=body, media_type=media_type, params=params
-            )
-        return self._retried("POST", segments, body=body, media_type=media_type, params=params)
+            return self._once("POST", segments, RetryHint(), **details)
+        return self._retried("POST", segments, **details)
+
+    def post_report(self, survey: str, report: str, hint: RetryHint) -> Acknowledgement:
+        """POST a report once; return whether its bytes were new to the server.
+
+        Parameters
+        ----------
+        survey : str
+            Name of its survey.
+        report : str
+            The report as JSON.
+        hint : RetryHint
+            Gets the server's ``Retry-After``.
+
+        Raises
+        ------
+        TransportError
+            If the answer is no acknowledgement: the login page of a network comes with status 200
+            as well. Retryable.
+        """
+        path = ("surveys", survey, "reports")
+        answer = self._once("POST", path, hint, body=report.encode(), media_type=JSON_MEDIA_TYPE)
+        match answer.json():
+            case {"status": "accepted"}:
+                return "accepted"
+            case {"status": "duplicate"}:
+                return "duplicate"
+        raise TransportError(
+            "the answer does not acknowledge the report; check that the address is a hushpoll "
+            "server's, and that no network's login page is in between",
+            retryable=True,
+            status=answer.status,
+        )
 
     def put(self, *segments: str, body: bytes, media_type: str) -> Answer:
         """PUT ``body`` in place of a resource, with retries."""
@@ -225,14 +253,14 @@ class Transport:
         """Close this thread's own session; a later request opens a new one."""
         self._sessions.close()
 
-    def attempts(self, call: Callable[[RetryHint], T], *, what: str) -> T:
-        """Call with this transport's retries, delays and patience; see `with_retries`."""
+    def attempts(self, call: Callable[[RetryHint], T], *segments: str, method: str = "POST") -> T:
+        """Call with this transport's retries; `segments` name the resource. See `with_retries`."""
+        what = f"{method} {self.endpoint.url(*segments)}"
         return with_retries(call, config=self._config, pacing=self._pacing, what=what)
 
     def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
         return self.attempts(
-            lambda hint: self._once(method, segments, hint, **details),
-            what=f"{method} {self.endpoint.url(*segments)}",
+            lambda hint: self._once(method, segments, hint, **details), *segments, method=method
         )
 
     def _once(

@@ -44,29 +44,16 @@ def survey_digest(survey: str) -> str:
 
 
 class Consent:
-    """The consents in a device's file.
-
-    Parameters
-    ----------
-    quick, durable : Database
-        The two connections to the file.
-    """
+    """The consents in a device's file."""
 
     def __init__(self, quick: Database, durable: Database) -> None:
         self._quick = quick
         self._durable = durable
 
     def give(self, server: str, survey: str, *, statement: str | None, now: datetime) -> None:
-        """Store that the respondent agrees; a second consent keeps the first date.
+        """Store that the respondent agrees, the date, and the text that they were shown.
 
-        Parameters
-        ----------
-        server, survey : str
-            The survey, and the address of its server.
-        statement : str or None
-            The text that the respondent was shown, for them to read again.
-        now : datetime
-            Stored as a date.
+        A second consent keeps the first date.
         """
         with self._quick.transaction() as connection:
             connection.execute(
@@ -336,13 +323,7 @@ def _shown(value: Any) -> str:
 
 
 class Pins:
-    """The pinned manifests in a device's file: a pin outlasts restarts and needs no network.
-
-    Parameters
-    ----------
-    quick : Database
-        The file.
-    """
+    """The pinned manifests in a device's file: a pin outlasts restarts and needs no network."""
 
     def __init__(self, quick: Database) -> None:
         self._quick = quick
@@ -350,12 +331,7 @@ class Pins:
     def find(self, server: str, survey: str, version: int | None) -> Published | None:
         """Return the pinned survey, its arithmetic checked again, or None.
 
-        Parameters
-        ----------
-        server, survey : str
-            The survey, and the address of its server.
-        version : int or None
-            The version that the client asked for; None, for the newest, is a pin of its own.
+        The version is what the client asked for; None, for the newest, is a pin of its own.
 
         Raises
         ------

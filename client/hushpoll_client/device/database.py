@@ -90,14 +90,9 @@ _creation = _Creation()
 
 
 class Database(Guarded):
-    """One connection, opened when first used and closed at every fork.
+    """One connection to a file of mode 0600, opened when first used and closed at every fork.
 
-    Parameters
-    ----------
-    path : Path
-        The file; made with mode 0600, its folder too if need be.
-    durable : bool
-        Whether a transaction's end waits until it has reached the disk.
+    The end of a durable connection's transaction waits until the disk has it.
     """
 
     rank = 1

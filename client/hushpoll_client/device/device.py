@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 from weakref import WeakSet, WeakValueDictionary
 
 from hushpoll_client.delivery.timing import within
@@ -24,7 +24,7 @@ from hushpoll_protocols.errors import HushpollError, InvalidParameter, Transport
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.delivery.timing import Pacing, RetryHint
-    from hushpoll_client.delivery.transport import Transport
+    from hushpoll_client.delivery.transport import Acknowledgement, Transport
     from hushpoll_client.device.consent import Limits
     from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
@@ -118,7 +118,7 @@ class Device:
         """Return the stored report, or check, draw, charge and store; see `Ledger.keep`."""
         return self.ledger.keep(published, draw, self._place)
 
-    def send(self, report: Report, transport: Transport) -> Literal["accepted", "duplicate"]:
+    def send(self, report: Report, transport: Transport) -> Acknowledgement:
         """Send the stored report of a digest until it is acknowledged, refused, or patience ends.
 
         Raises
@@ -128,7 +128,7 @@ class Device:
         """
         return transport.attempts(
             lambda hint: self._send_once(report, transport, hint),
-            what=f"POST {transport.endpoint.url('surveys', self._survey, 'reports')}",
+            *("surveys", self._survey, "reports"),
         )
 
     def answered(self) -> None:
@@ -145,9 +145,7 @@ class Device:
         """Leave the file; the last client in this process stops the thread and closes the file."""
         self._file.leave(self.losses)
 
-    def _send_once(
-        self, report: Report, transport: Transport, hint: RetryHint
-    ) -> Literal["accepted", "duplicate"]:
+    def _send_once(self, report: Report, transport: Transport, hint: RetryHint) -> Acknowledgement:
         over = self._pacing.monotonic() + self._config.patience
         while True:
             claimed = self._outbox.claim(report.digest)

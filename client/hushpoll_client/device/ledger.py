@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -90,37 +90,16 @@ FROM answers ORDER BY rowid
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a report is sent, and the limits under which it is stored.
-
-    Attributes
-    ----------
-    server : str
-        Address of the server.
-    token : str or None
-        The respondent's single-use token; not in the repr.
-    limits : Limits
-        The owner's limits.
-    outbox_limit : int
-        How many reports may wait.
-    """
+    """Where a report is sent, with which token, and the owner's limits for storing it."""
 
     server: str
-    token: str | None
+    token: str | None = field(repr=False)
     limits: Limits
     outbox_limit: int
 
-    def __repr__(self) -> str:
-        return f"Place({self.server!r})"
-
 
 class Ledger:
-    """The answers in a device's file.
-
-    Parameters
-    ----------
-    quick, durable : Database
-        The two connections to the file.
-    """
+    """The answers in a device's file, to which it has a quick and a durable connection."""
 
     def __init__(self, quick: Database, durable: Database) -> None:
         self._quick = quick
@@ -285,7 +264,7 @@ def _check_room(connection: Connection, place: Place) -> None:
 
 
 def _check_budget(connection: Connection, published: Published, limits: Limits) -> None:
-    for field, limit, survey in (
+    for name, limit, survey in (
         ("max_epsilon", limits.max_epsilon, published.name),
         ("max_epsilon_total", limits.max_epsilon_total, None),
     ):
@@ -297,7 +276,7 @@ def _check_budget(connection: Connection, published: Published, limits: Limits) 
             raise BudgetExhausted(
                 f"survey {published.name!r} spends epsilon {published.epsilon}; "
                 f"{format_epsilon(spent)} is spent on {whole}, and this device allows at most "
-                f"{limit} ({field}); nothing was randomised. Raise the limit with its owner's "
+                f"{limit} ({name}); nothing was randomised. Raise the limit with its owner's "
                 "consent"
             )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hushpoll_client.device.outcomes import Acknowledgement, acknowledgement
 from hushpoll_protocols.errors import BudgetExhausted
 
 if TYPE_CHECKING:
-    from hushpoll_client.delivery.transport import Transport
+    from hushpoll_client.delivery.transport import Acknowledgement, Transport
     from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
 
@@ -18,11 +17,6 @@ class Memory:
     """Randomises once and stores nothing; the host app has to ask for consent.
 
     Its methods are those of `hushpoll_client.device.device.Device` that every client calls.
-
-    Parameters
-    ----------
-    survey : str
-        Name of the survey.
     """
 
     def __init__(self, survey: str) -> None:
@@ -59,14 +53,6 @@ class Memory:
     def send(self, report: Report, transport: Transport) -> Acknowledgement:
         """Send a report until it is acknowledged or refused."""
         return transport.attempts(
-            lambda hint: acknowledgement(
-                transport.post(
-                    *("surveys", self._survey, "reports"),
-                    body=report.to_json().encode(),
-                    media_type="application/json",
-                    retry=False,
-                    hint=hint,
-                )
-            ),
-            what=f"POST {transport.endpoint.url('surveys', self._survey, 'reports')}",
+            lambda hint: transport.post_report(self._survey, report.to_json(), hint),
+            *("surveys", self._survey, "reports"),
         )

@@ -17,15 +17,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from hushpoll_client.config import Endpoint
 from hushpoll_client.delivery.timing import Pacing, RetryHint
-from hushpoll_client.delivery.transport import Sessions, Transport
-from hushpoll_client.device.outcomes import StorageError, acknowledgement
+from hushpoll_client.delivery.transport import Acknowledgement, Sessions, Transport
+from hushpoll_client.device.outcomes import StorageError
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.wire.problems import PROBLEMS, problem_from
-from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -74,17 +73,7 @@ class Claimed:
 
 
 class Outbox:
-    """The waiting reports of a device's file.
-
-    Parameters
-    ----------
-    quick, durable : Database
-        The two connections to the file.
-    lease : float
-        Seconds that a claim lasts; longer than any exchange.
-    now : callable
-        Returns the time, with its zone.
-    """
+    """The waiting reports of a device's file. A claim ends after `lease` seconds."""
 
     def __init__(
         self, quick: Database, durable: Database, *, lease: float, now: Callable[[], datetime]
@@ -179,16 +168,9 @@ class Outbox:
         return 0 if row is None else int(row[0])
 
     def postpone(self, claimed: Claimed, *, seconds: float, asked: bool) -> None:
-        """End the claim, and pause the report's server.
+        """End the claim of a report that could not be sent, and pause its server, at most a day.
 
-        Parameters
-        ----------
-        claimed : Claimed
-            The report that could not be sent.
-        seconds : float
-            Length of the pause, at most a day.
-        asked : bool
-            Whether the server asked for the pause; `resume` does not end it then.
+        `resume` does not end a pause that the server asked for.
         """
         resume_at = self._now().timestamp() + min(seconds, LONGEST_PAUSE)
         with self._quick.transaction() as connection:
@@ -256,16 +238,8 @@ _log = logging.getLogger("hushpoll_client")
 class Delivery:
     """Sends the reports of an outbox.
 
-    Parameters
-    ----------
-    outbox : Outbox
-        The reports that wait.
-    on_refusal : callable
-        Called for each report that a server refuses for good, with the report, a code, and words.
-    config : ClientConfig
-        Timeouts and delays.
-    pacing : Pacing
-        Source of time and jitter.
+    It calls `on_refusal` for each report that a server refuses for good, with the report, a code,
+    and words.
     """
 
     def __init__(
@@ -311,7 +285,7 @@ class Delivery:
 
     def carry(
         self, claimed: Claimed, hint: RetryHint, transport: Transport | None = None
-    ) -> Literal["accepted", "duplicate"]:
+    ) -> Acknowledgement:
         """Send one claimed report once, and settle it if the server acknowledges or refuses it.
 
         Parameters
@@ -336,14 +310,7 @@ class Delivery:
                 session=self._sessions.current(),
                 pacing=self._pacing,
             )
-            answer = transport.post(
-                *("surveys", claimed.survey, "reports"),
-                body=claimed.report.encode(),
-                media_type=JSON_MEDIA_TYPE,
-                retry=False,
-                hint=hint,
-            )
-            status = acknowledgement(answer)
+            status = transport.post_report(claimed.survey, claimed.report, hint)
         except HushpollError as error:
             if is_final(error):
                 self._refused(claimed, error)

@@ -22,11 +22,10 @@ from hushpoll_protocols.errors import (
 from hushpoll_shared.wire.problems import problem_from
 
 if TYPE_CHECKING:
-    from hushpoll_client.delivery.transport import Answer
+    from hushpoll_client.delivery.transport import Acknowledgement
     from hushpoll_client.device.randomization import Report
 
 OnLoss = Callable[[str], object]
-Acknowledgement = Literal["accepted", "duplicate"]
 Status = Literal["kept", "known", "refused", "failed"]
 
 
@@ -82,28 +81,6 @@ class Receipt:
     status: Acknowledgement
     report: Report
     known: bool = False
-
-
-def acknowledgement(answer: Answer) -> Acknowledgement:
-    """Return what the server's successful answer to a report says.
-
-    Raises
-    ------
-    TransportError
-        If it is no acknowledgement: the login page of a network comes with status 200 as well.
-        Retryable.
-    """
-    match answer.json():
-        case {"status": "accepted"}:
-            return "accepted"
-        case {"status": "duplicate"}:
-            return "duplicate"
-    raise TransportError(
-        "the answer does not acknowledge the report; check that the address is a hushpoll "
-        "server's, and that no network's login page is in between",
-        retryable=True,
-        status=answer.status,
-    )
 
 
 @dataclass(frozen=True, slots=True)

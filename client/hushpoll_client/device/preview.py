@@ -163,13 +163,7 @@ class Preview:
 
 
 def notices(published: Published) -> tuple[str, ...]:
-    """Return what a respondent should read before anything else, worst first.
-
-    Parameters
-    ----------
-    published : Published
-        The survey.
-    """
+    """Return what a respondent should read before anything else, worst first."""
     protection = protection_of_survey(tuple(published.budget.values()))
     sentences = [protection.words] if protection.level >= Level.WEAK else []
     if published.release == IMMEDIATE:
