@@ -89,9 +89,7 @@ export function readAttribute(value, position) {
  */
 function checkClaims({ protocol, parameters, thresholds }, { k, units }, where) {
   const oracle = create(protocol, k, units, parameters, `${where}.parameters`);
-  const computed = canonicalJson(
-    Object.fromEntries(Object.entries(oracle.thresholds).map(([name, value]) => [name, hex64(value)])),
-  );
+  const computed = JSON.stringify(oracle.thresholds, (name, value) => (name ? hex64(value) : value));
   must(canonicalJson(thresholds) === computed, `${where}.thresholds`, thresholds, `${computed}: do not answer`);
   return oracle;
 }
@@ -108,7 +106,7 @@ export const hex64 = (value) => value.toString(16).padStart(16, "0");
  */
 export function codeOf({ name, domain, missing }, answer) {
   const given = Number.isSafeInteger(answer) ? String(answer) : (answer ?? missing);
-  // Nobody sees which normal form a keyboard types.
+  // Respondents cannot see which normal form their keyboard types.
   const code = typeof given === "string" ? Math.max(domain.indexOf(given), domain.indexOf(given.normalize())) : -1;
   if (code < 0) {
     throw new InvalidParameter(

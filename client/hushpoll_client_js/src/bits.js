@@ -1,4 +1,4 @@
-/** Where randomness comes from: uniform 64-bit words, an argument and never global state. */
+/** The source of randomness: uniform 64-bit words, always an argument and never global state. */
 
 /**
  * A source of independent, uniform words in [0, 2^64): the next `count` of them, in order.

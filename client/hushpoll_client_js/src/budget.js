@@ -22,7 +22,7 @@ export function splitBudget(total, split, perturbed) {
   );
   const path = (/** @type {string} */ name) => `split.weights[${name.slice(0, 80)}]`;
   for (const name of Object.keys(Object(weights))) {
-    must(perturbed.some((one) => one.name === name), path(name), weights[name], "of a perturbed attribute");
+    must(perturbed.some((attribute) => attribute.name === name), path(name), weights[name], "of a perturbed attribute");
   }
   const parts = perturbed.map(({ name, k }) =>
     weights ? parseDecimal(weights[name], path(name), 1n, 1_000_000n * UNIT) : BigInt(split === "uniform" ? 1 : k),

@@ -1,4 +1,4 @@
-/** One respondent of one survey: fetch and pin, preview, randomise once, send those bytes. */
+/** `SurveyClient`, one respondent of one survey: fetches and pins the survey, randomises once, sends those bytes. */
 
 import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
@@ -72,8 +72,8 @@ export class SurveyClient {
 
   /**
    * Randomise the answers and keep the report, before anything is sent. An answer is randomised once: for a survey
-   * version that this device has answered, what it keeps of that is returned, with `known`. The answers given now are then
-   * neither randomised nor sent: say so, for they may be another person's.
+   * version that this device has answered, its stored entry is returned, with `known`. The answers given now are then
+   * neither randomised nor sent. Say so to the respondent, who may be another person.
    *
    * @param {import("./codec.js").Answers} answers
    * @returns {Promise<Entry & {known: boolean}>}
@@ -138,7 +138,7 @@ export class SurveyClient {
     const { survey, storage } = this.#given;
     for (const { digest } of await entriesOf(storage)) {
       await storage.update((entries) => {
-        const entry = entries.find((one) => one.digest === digest && one.survey === survey);
+        const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
         return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined };
       });
     }

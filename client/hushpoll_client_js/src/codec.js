@@ -1,7 +1,7 @@
 /**
  * The record: one fixed-width row per respondent, attributes in manifest order.
  *
- * A perturbed attribute is its protocol's record; one in clear is its code, little-endian. An answer, a code or a clear
+ * The part of a perturbed attribute is its protocol's record; that of an attribute in clear is its code, little-endian. An answer, a code or a clear
  * byte never appears in a message.
  */
 

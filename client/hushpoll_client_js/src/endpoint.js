@@ -1,4 +1,4 @@
-/** Where a survey lives: the server's address, checked before anything is sent to it. */
+/** The address of a survey's server, checked before anything is sent to it. */
 
 import { must } from "./rules.js";
 

@@ -21,15 +21,15 @@ const HALVINGS = 10n;
  * @returns {[bigint, bigint]} Strictly below and strictly above.
  */
 export function encloseExp([numerator, denominator], bits) {
-  const one = 1n << bits;
+  const scale = 1n << bits;
   if (numerator < 0n) {
     const [low, high] = encloseExp([-numerator, denominator], bits);
-    return [(one * one) / high, (one * one) / low + 1n];
+    return [(scale * scale) / high, (scale * scale) / low + 1n];
   }
   // x/2^10 is under 1/8, so that the series falls fast and its remainder is under its last term.
   const down = (numerator << bits) / (denominator << HALVINGS);
-  let low = series(down, one, 0n);
-  let high = series(down + 1n, one, 1n) + 2n;
+  let low = series(down, scale, 0n);
+  let high = series(down + 1n, scale, 1n) + 2n;
   for (let i = 0n; i < HALVINGS; i++) {
     low = (low * low) >> bits;
     high = ((high * high) >> bits) + 1n;
@@ -40,15 +40,15 @@ export function encloseExp([numerator, denominator], bits) {
 /**
  * Sum the series of e^x, each term rounded down and then raised by `up`.
  *
- * @param {bigint} x Times `one`.
- * @param {bigint} one
+ * @param {bigint} x Times `scale`.
+ * @param {bigint} scale
  * @param {bigint} up
  */
-function series(x, one, up) {
-  let sum = one;
-  let term = one;
+function series(x, scale, up) {
+  let sum = scale;
+  let term = scale;
   for (let i = 1n; term > up; i++) {
-    term = (term * x) / (one * i) + up;
+    term = (term * x) / (scale * i) + up;
     sum += term;
   }
   return sum;
@@ -57,8 +57,8 @@ function series(x, one, up) {
 /**
  * Return floor(expression(e^x)), exactly.
  *
- * @param {(e: bigint, one: bigint) => Rational} expression Monotone rational function of e^x, positive; e^x
- *   is given as e/one.
+ * @param {(e: bigint, scale: bigint) => Rational} expression Monotone rational function of e^x, positive; e^x
+ *   is given as e/scale.
  * @param {Rational} x Not 0.
  * @returns {bigint}
  */
@@ -75,7 +75,7 @@ export function floorInExp(expression, x) {
 /**
  * Return ceil(expression(e^x)), exactly; see `floorInExp`.
  *
- * @param {(e: bigint, one: bigint) => Rational} expression
+ * @param {(e: bigint, scale: bigint) => Rational} expression
  * @param {Rational} x
  */
 export function ceilInExp(expression, x) {

@@ -18,7 +18,7 @@ import { Q } from "./protocol.js";
  * @param {bigint} [unit] ... or of 1/unit.
  */
 export const lieThreshold = (categories, units, unit = UNIT) =>
-  ceilInExp((e, one) => [Q * one, e + BigInt(categories - 1) * one], [units, unit]);
+  ceilInExp((e, scale) => [Q * scale, e + BigInt(categories - 1) * scale], [units, unit]);
 
 /**
  * Randomized response over others + 1 categories with one word.

@@ -27,9 +27,9 @@ export const SUPPORTS = {
  * @throws {MalformedRecord} With the reason `length`, `range`, `padding` or `popcount`.
  */
 export function support(oracle, record) {
-  const found = record.length === oracle.recordSize ? SUPPORTS[oracle.name](oracle, record) : "length";
-  if (typeof found === "string") throw malformed(`the ${oracle.name} record is malformed`, found);
-  return found;
+  const read = record.length === oracle.recordSize ? SUPPORTS[oracle.name](oracle, record) : "length";
+  if (typeof read === "string") throw malformed(`the ${oracle.name} record is malformed`, read);
+  return read;
 }
 
 /**

@@ -27,7 +27,7 @@ export function checkRequired({ attributes, minimum_batch }, { requiredBatch = 1
     throw new ManifestRefused(`minimum_batch is ${minimum_batch}, below ${requiredBatch}`, { field: "minimum_batch" });
   }
   for (const name of requiredSensitive) {
-    if (!attributes.some((one) => one.name === name && one.oracle)) {
+    if (!attributes.some((attribute) => attribute.name === name && attribute.oracle)) {
       throw new ManifestRefused(`${name} must be sensitive, and is not`, {
         field: `attributes[${name}].role`,
       });

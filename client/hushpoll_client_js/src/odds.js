@@ -18,7 +18,7 @@ import { ceilInExp, floorInExp } from "./exponential.js";
  * @param {bigint} units Epsilon in units of 10^-12, in (0, 64].
  * @param {bigint} [parts] The factor is given in units of 1/parts.
  */
-export const oddsFactor = (units, parts = 1n) => ceilInExp((e, one) => [parts * e, one], [units, UNIT]);
+export const oddsFactor = (units, parts = 1n) => ceilInExp((e, scale) => [parts * e, scale], [units, UNIT]);
 
 /**
  * The smallest and the largest probability that a belief can have afterwards, in units of 1/parts.
@@ -31,7 +31,7 @@ export const oddsFactor = (units, parts = 1n) => ceilInExp((e, one) => [parts * 
 export function posteriorBounds([part, whole], units, parts = 1000n) {
   const rest = whole - part;
   return [
-    floorInExp((e, one) => [parts * part * one, part * one + rest * e], [units, UNIT]),
-    ceilInExp((e, one) => [parts * part * e, part * e + rest * one], [units, UNIT]),
+    floorInExp((e, scale) => [parts * part * scale, part * scale + rest * e], [units, UNIT]),
+    ceilInExp((e, scale) => [parts * part * e, part * e + rest * scale], [units, UNIT]),
   ];
 }

@@ -1,4 +1,4 @@
-/** Sending what is kept: the same bytes until the server has acknowledged or refused them. */
+/** Sends the stored reports: the same bytes until the server has acknowledged or refused them. */
 
 import { HushpollError, TransportError } from "./errors.js";
 import { exchange, retrying } from "./transport.js";
@@ -30,11 +30,11 @@ import { exchange, retrying } from "./transport.js";
 export async function send({ storage, fetch, pacing }, { digest, epsilon, known = false }) {
   const settle = (/** @type {Partial<Entry>} */ change) =>
     storage.update((entries) => {
-      const entry = entries.find((one) => one.digest === digest);
+      const entry = entries.find((entry) => entry.digest === digest);
       return entry?.state === "waiting" && { ...entry, ...change };
     });
   const attempt = async () => {
-    const entry = (await entriesOf(storage)).find((one) => one.digest === digest);
+    const entry = (await entriesOf(storage)).find((entry) => entry.digest === digest);
     // Another tab may have sent it, or its owner withdrawn it, in the meantime.
     if (entry?.state === "accepted") return "duplicate";
     if (entry?.state !== "waiting") throw new TransportError("withdrawn or refused");
@@ -69,9 +69,9 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon, known 
  * @returns {Promise<number>} How many still wait.
  */
 export async function flush(means) {
-  const before = await entriesOf(means.storage);
   let waiting = 0;
-  for (const entry of before.filter((one) => one.state === "waiting")) {
+  for (const entry of await entriesOf(means.storage)) {
+    if (entry.state !== "waiting") continue;
     try {
       if ((await send(means, entry)).status === "waiting") waiting++;
     } catch (error) {
@@ -88,9 +88,9 @@ export async function flush(means) {
  */
 export async function entriesOf(storage) {
   /** @type {Entry[]} */
-  let found = [];
-  await storage.update((entries) => void (found = entries));
-  return found;
+  let all = [];
+  await storage.update((entries) => void (all = entries));
+  return all;
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What every protocol is.
+ * The types and constants that all protocols have in common.
  *
  * All protocols are *pure* (Wang et al., USENIX Security 2017, Definition 3.2): what a server can infer from a record is
  * its support set. Given a record the likelihood takes two values, inside and outside the support, in a ratio that is
@@ -18,7 +18,7 @@
  *
  * @typedef {object} Law
  * @property {number} recordSize Bytes of every record, whatever the value.
- * @property {Record<string, bigint>} thresholds Integer thresholds out of 2^64.
+ * @property {Record<string, bigint>} thresholds Integer thresholds out of 2^64, in alphabetical order.
  * @property {(value: number, bits: Bits) => Uint8Array} randomize Perturb a code in [0, k).
  */
 

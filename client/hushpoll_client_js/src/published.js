@@ -1,5 +1,5 @@
 /**
- * The published survey. A device trusts none of it: it recomputes every threshold, adds up the epsilons, divides the
+ * Reading and checking a published survey. A device trusts none of it: it recomputes every threshold, adds up the epsilons, divides the
  * total by the split itself, and refuses the manifest if any of it disagrees.
  */
 
@@ -46,7 +46,7 @@ const RULES = {
   "opens?": TIME,
   "closes?": TIME,
   "protected?": GIVEN,
-  // Daily is what is meant where it is absent, and has no other spelling.
+  // Daily is spelled by leaving it out.
   "release?": oneOf("weekly", "end", "immediate"),
 };
 
@@ -61,7 +61,7 @@ export async function readPublished(value) {
   try {
     const read = shape(value instanceof Uint8Array ? parseJson(value) : value, "", RULES);
     const { opens, closes, epsilon, split } = read;
-    // Nothing compares with an absent one.
+    // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
     const layout = layOut(read.attributes.map(readAttribute));
@@ -79,13 +79,13 @@ export async function readPublished(value) {
 /** @param {readonly Attribute[]} attributes */
 function checkAttributes(attributes) {
   const { length } = attributes;
-  must(length <= 256 && attributes.some((one) => one.oracle), "attributes", length, "1 to 256, with a sensitive one");
+  must(length <= 256 && attributes.some((attribute) => attribute.oracle), "attributes", length, "1 to 256, with a sensitive one");
   attributes.forEach(({ name, role }, at) => {
     const before = attributes.slice(0, at);
-    const once = (/** @type {unknown} */ found, /** @type {string} */ key) =>
-      must(!found, `attributes[${name}].${key}`, name, "there once");
-    once(before.some((one) => one.name === name), "name");
-    once(role === "target" && before.some((one) => one.role === role), "role");
+    const once = (/** @type {unknown} */ repeated, /** @type {string} */ key) =>
+      must(!repeated, `attributes[${name}].${key}`, name, "there once");
+    once(before.some((attribute) => attribute.name === name), "name");
+    once(role === "target" && before.some((attribute) => attribute.role === role), "role");
   });
 }
 
@@ -95,8 +95,8 @@ function checkAttributes(attributes) {
  * @param {readonly Attribute[]} attributes
  */
 function checkBudget(total, split, attributes) {
-  const perturbed = attributes.filter((one) => one.oracle);
-  const spent = perturbed.reduce((sum, one) => sum + one.units, 0n);
+  const perturbed = attributes.filter((attribute) => attribute.oracle);
+  const spent = perturbed.reduce((sum, attribute) => sum + attribute.units, 0n);
   const parts = splitBudget(total, split, perturbed);
   must(spent <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(spent)}`);
   perturbed.forEach(({ name, units, epsilon }, at) => {
@@ -118,17 +118,17 @@ function checkProtected(groups, attributes) {
     groups,
     "an attribute and two lists",
   );
-  const found = attributes.find(({ name, role }) => name === attribute && role !== "target");
+  const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
   const apartFrom = (/** @type {unknown[]} */ other) =>
     /** @type {import("./rules.js").Rule} */ ([
       (/** @type {string[]} */ group) =>
         group.length &&
         new Set(group).size === group.length &&
-        group.every((one) => found?.domain.includes(one) && !other.includes(one)),
+        group.every((category) => declared?.domain.includes(category) && !other.includes(category)),
       `different categories of ${attribute}`,
     ]);
   shape(groups, "protected", {
-    attribute: [() => found, "an attribute, not the target"],
+    attribute: [() => declared, "an attribute, not the target"],
     privileged: apartFrom([]),
     unprivileged: apartFrom(privileged),
   });

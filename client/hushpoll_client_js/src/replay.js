@@ -1,4 +1,4 @@
-/** Given words in place of randomness, for vectors and tests. Not private: whoever has the words has the answer. */
+/** Words given by the caller in place of randomness, for vectors and tests. Not private: the words reveal the answer. */
 
 import { must } from "./rules.js";
 

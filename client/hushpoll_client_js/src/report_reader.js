@@ -1,4 +1,4 @@
-/** Reading a report that was carried by other means than a request. */
+/** Reads a report from JSON, for example one that came by mail instead of a request. */
 
 import { b64decode } from "./base64url.js";
 import { GIVEN, matching, must, shape } from "./rules.js";

@@ -1,5 +1,5 @@
 /**
- * What names, texts, numbers, times and the keys of an object may be.
+ * Rules of a manifest: what names, texts, numbers, times and the keys of an object may be, and the error where they are not.
  *
  * The rules are closed lists of code points, not classes that grow with Unicode: a manifest that one implementation
  * accepts, all accept.

@@ -18,7 +18,7 @@ import { Q } from "./protocol.js";
  */
 export function ss(k, units, { omega }) {
   const w = BigInt(omega);
-  const P = floorInExp((e, one) => [Q * w * e, w * e + (BigInt(k) - w) * one], [units, UNIT]);
+  const P = floorInExp((e, scale) => [Q * w * e, w * e + (BigInt(k) - w) * scale], [units, UNIT]);
   return {
     recordSize: packedSize(k),
     thresholds: { P },

@@ -19,9 +19,9 @@ import { StorageError } from "./errors.js";
  */
 
 /**
- * What the SDK needs of a storage. `update` hands all entries to `change`, keeps the one that it returns, if any, under
- * its digest, and resolves to it once it is durable. Nobody else reads or writes in between: this is what makes an
- * answer be randomised once. What `change` throws, `update` rejects with, and nothing is kept.
+ * What the SDK needs of a storage. `update` hands all entries to `change`, stores the entry that it returns, if any, under
+ * its digest, and resolves to that entry once it is durable. No other tab reads or writes in between, so that an answer
+ * is randomised once. If `change` throws, `update` rejects with the same error and stores nothing.
  *
  * @typedef {object} Storage
  * @property {<T extends Entry | false | undefined>(change: (entries: Entry[]) => T) => Promise<T>} update

@@ -1,5 +1,5 @@
 /**
- * SurveyJS on top of the SDK: a survey made with survey-core (2.5 or newer) whose answers are randomised before it
+ * Adapter for SurveyJS: the answers of a survey made with survey-core (2.5 or newer) are randomised before it
  * completes, and never leave it otherwise.
  *
  * Questions are marked in the survey's JSON: `"hushpoll": "smoker"` names the attribute that a question answers; a
@@ -19,13 +19,13 @@ import { fieldsOf } from "./surveyjs_questions.js";
  *   answers, hushpoll neither reads nor sends them. Every other question must be marked.
  * @property {number} [patience] Seconds for which completing waits for the server, in [0, 120]. After that the survey
  *   completes, and sending goes on behind it.
- * @property {(receipt: Receipt) => void} [onReceipt] Told what became of the report, once; `waiting` where the server
+ * @property {(receipt: Receipt) => void} [onReceipt] Called once with what became of the report; `waiting` where the server
  *   could not be reached: `client.flush()` sends it later.
- * @property {(error: unknown) => void} [onFailure] Told why, where the server refused the report after the survey was
- *   completed, which it was because the server took longer than `patience`.
+ * @property {(error: unknown) => void} [onFailure] Called with the reason if the server refuses the report after the
+ *   survey was completed, which happens when the server takes longer than `patience`.
  */
 
-// Another person may have answered on this device: nobody is thanked for answers that are not taken.
+// Another person may have answered on this device: respondents are not thanked for answers that are not sent.
 const KNOWN =
   "This device has answered this survey before. What was answered now is neither randomised nor sent; another person can answer " +
   "on a device of their own.";
@@ -73,7 +73,7 @@ export async function attach(survey, client, { unsent = [], patience = 5, onRece
       else sending.then(onReceipt, onFailure ?? (() => undefined));
     } catch (error) {
       event.allow = false;
-      // The SDK's own words hold no answer; whatever else there is could.
+      // The SDK's own messages hold no answer; those of other errors could.
       event.message = error instanceof HushpollError ? error.message : "The answers could not be sent.";
     }
   };

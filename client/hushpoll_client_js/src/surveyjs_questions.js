@@ -23,7 +23,7 @@ const TYPES = [...SINGLE, "matrix", "checkbox"];
  * @throws {InvalidParameter} Naming the question or the attribute.
  */
 export function fieldsOf(survey, published, unsent) {
-  const attributes = new Map(published.attributes.map((one) => [one.name, one]));
+  const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
   /** @type {AskedField[]} */
   const fields = [];
   for (const question of survey.getAllQuestions()) {
@@ -43,14 +43,14 @@ export function fieldsOf(survey, published, unsent) {
       if (question[wish]) refuse(name, "takes free text beside its choices; switch that off");
     }
     const marks = SINGLE.includes(type) ? { "": hushpoll } : hushpoll;
-    if (typeof marks !== "object" || !Object.values(marks).every((one) => typeof one === "string")) {
+    if (typeof marks !== "object" || !Object.values(marks).every((mark) => typeof mark === "string")) {
       refuse(name, `must name one attribute for each ${type === "matrix" ? "row" : "choice"}, as an object`);
     }
     for (const [part, attribute] of Object.entries(/** @type {Record<string, string>} */ (marks))) {
-      const found = attributes.get(attribute);
-      if (!found) return refuse(name, `is marked as ${attribute}, which the survey has not, or which is asked twice`);
+      const declared = attributes.get(attribute);
+      if (!declared) return refuse(name, `is marked as ${attribute}, which the survey has not, or which is asked twice`);
       attributes.delete(attribute);
-      fields.push(READERS[type](question, part, found));
+      fields.push(READERS[type](question, part, declared));
     }
   }
   for (const attribute of attributes.keys()) {
@@ -69,17 +69,17 @@ const single = (question, _, attribute) => {
 
 /** @type {Reader} */
 const matrixRow = (question, row, attribute) => {
-  if (!question.rows.some((/** @type {any} */ one) => String(one.value) === row)) {
+  if (!question.rows.some((/** @type {any} */ item) => String(item.value) === row)) {
     refuse(question.name, `has no row ${row}; mark the rows that it has`);
   }
-  const values = question.columns.map((/** @type {any} */ one) => one.value);
+  const values = question.columns.map((/** @type {any} */ column) => column.value);
   const skipped = mayBeSkipped(question) || !question.eachRowRequired || Boolean(question.rowsVisibleIf);
   return field(question, attribute, values, () => question.value?.[row], skipped);
 };
 
 /** @type {Reader} */
 const checkboxChoice = (question, choice, attribute) => {
-  const chosen = question.choices.find((/** @type {any} */ one) => String(one.value) === choice)?.value;
+  const chosen = question.choices.find((/** @type {any} */ item) => String(item.value) === choice)?.value;
   if (chosen === undefined) refuse(question.name, `has no choice ${choice}; mark the choices that it has`);
   // Nothing ticked may mean nothing applies: where the attribute has no missing category, it does.
   const read = () => {
@@ -108,8 +108,8 @@ const READERS = {
 function field(question, { name, domain, missing }, values, read, skippable) {
   const category = translation(question, domain);
   for (const value of values) {
-    const found = category(value);
-    if (found === undefined || !domain.includes(found)) {
+    const translated = category(value);
+    if (translated === undefined || !domain.includes(translated)) {
       refuse(question.name, `offers ${JSON.stringify(value)}, which is no category of ${name}; translate it in hushpollCategories`);
     }
   }
@@ -132,10 +132,10 @@ function field(question, { name, domain, missing }, values, read, skippable) {
  * @returns {(value: unknown) => string | undefined}
  */
 function translation(question, domain) {
-  const given = new Map(Object.entries(question.hushpollCategories ?? {}));
+  const categories = new Map(Object.entries(question.hushpollCategories ?? {}));
   return (value) => {
     const text = String(value);
-    if (given.has(text)) return given.get(text);
+    if (categories.has(text)) return categories.get(text);
     if (domain.includes(text) || typeof value !== "boolean") return text;
     return value ? "yes" : "no";
   };
@@ -147,9 +147,9 @@ function valuesOf(question) {
     case "boolean":
       return [question.getValueTrue(), question.getValueFalse()];
     case "rating":
-      return question.visibleRateValues.map((/** @type {any} */ one) => one.value);
+      return question.visibleRateValues.map((/** @type {any} */ item) => item.value);
     default:
-      return question.choices.map((/** @type {any} */ one) => one.value);
+      return question.choices.map((/** @type {any} */ item) => item.value);
   }
 }
 
@@ -158,8 +158,8 @@ const mayBeSkipped = (question) => !question.isRequired || mayBeHidden(question)
 
 /** @param {any} element A question, or the panel or page that it is on. */
 function mayBeHidden(element) {
-  for (let one = element; one; one = one.parent) {
-    if (one.visibleIf || one.visible === false) return true;
+  for (let part = element; part; part = part.parent) {
+    if (part.visibleIf || part.visible === false) return true;
   }
   return false;
 }

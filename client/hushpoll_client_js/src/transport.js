@@ -1,5 +1,5 @@
 /**
- * Requests: what leaves is the report itself, and faults are named.
+ * Requests to a server, their time limits and retries; a failure becomes a `TransportError`.
  *
  * No cookies, no referrer, no redirects: a server could link reports by them.
  */

@@ -86,7 +86,7 @@ export function the(k, units, { theta }) {
   const unit = 20_000n * UNIT;
   return unary(
     k,
-    floorInExp((e, one) => [Q * (2n * one - e), 2n * one], [units * (grid - 10_000n), unit]),
-    ceilInExp((e, one) => [Q * e, 2n * one], [-units * grid, unit]),
+    floorInExp((e, scale) => [Q * (2n * scale - e), 2n * scale], [units * (grid - 10_000n), unit]),
+    ceilInExp((e, scale) => [Q * e, 2n * scale], [-units * grid, unit]),
   );
 }

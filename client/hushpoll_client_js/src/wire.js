@@ -1,4 +1,4 @@
-/** What travels: one report as JSON. */
+/** Writes one report as the JSON that is sent. */
 
 import { b64encode } from "./base64url.js";
 

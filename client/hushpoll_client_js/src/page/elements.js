@@ -6,10 +6,10 @@
  * @param {...(Node | string)} children
  */
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
 }
 
 /**
@@ -19,14 +19,14 @@ export function element(tag, attributes = {}, ...children) {
  * @returns {HTMLElement}
  */
 export function byId(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element ${id}`);
-  return found;
+  const part = document.getElementById(id);
+  if (!part) throw new Error(`the page has no element ${id}`);
+  return part;
 }
 
 /**
- * Show one of the page's parts and hide the others. The focus goes to it, so that a screen reader does, and it is moved
- * to where the person looks: a long description may stand above it.
+ * Show one of the page's parts and hide the others. The focus moves to it, so that a screen reader reads it, and the
+ * page scrolls to it, since a long description may stand above it.
  *
  * @param {import("./leaving.js").Step} id
  */
@@ -41,7 +41,7 @@ export function showPart(id) {
 const PARTS = ["survey", "review", "receipt"];
 
 /**
- * Say what went wrong, at once and aloud; without words, take back what was said.
+ * Show what went wrong, which screen readers read at once; without words, remove the message.
  *
  * @param {...(Node | string)} words
  */

@@ -1,7 +1,7 @@
-/** Earlier releases kept reports for good; what the server has taken is not kept any more. */
+/** Deletes reports that earlier releases kept although the server had acknowledged them. */
 
 /**
- * Delete the reports that were taken, but for their numbers.
+ * Delete the acknowledged reports, but keep their ids.
  *
  * @param {import("../storage.js").Storage} storage
  */

@@ -1,4 +1,4 @@
-/** The form that the server rendered: that it asks what the manifest says, and what was answered. */
+/** Reads the form that the server rendered: checks that it asks what the manifest says, and collects the answers. */
 
 import { ManifestRefused } from "../errors.js";
 
@@ -85,8 +85,8 @@ function choicesOf(field) {
   const options = [...field.querySelectorAll("option[value]:not([value=''])")];
   const inputs = /** @type {HTMLInputElement[]} */ ([...field.querySelectorAll("input[type=radio], input[type=checkbox]")]);
   return [
-    ...options.map((one) => /** @type {[number, string]} */ ([Number(one.getAttribute("value")), one.textContent])),
-    ...inputs.map((one) => /** @type {[number, string | undefined]} */ ([Number(one.value), one.labels?.[0]?.textContent?.trim()])),
+    ...options.map((option) => /** @type {[number, string]} */ ([Number(option.getAttribute("value")), option.textContent])),
+    ...inputs.map((input) => /** @type {[number, string | undefined]} */ ([Number(input.value), input.labels?.[0]?.textContent?.trim()])),
   ];
 }
 

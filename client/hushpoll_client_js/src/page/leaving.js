@@ -1,4 +1,4 @@
-/** The browser's own buttons: no answer is lost without a warning, and none stays after one. */
+/** What leaving the page does to answers: a warning comes before they are lost, and none stays after a warning. */
 
 import { hasAnswers } from "./form.js";
 
@@ -20,8 +20,8 @@ export function guardAnswers(form) {
     // What browsers asked for before `preventDefault` was enough.
     event.returnValue = true;
   });
-  // A page that is left is often frozen, not closed. After the warning nobody expects the answers back; without one,
-  // as on some phones, they are there when the respondent returns.
+  // A page that is left is often frozen, not closed. A respondent who was warned expects the answers to be gone; without
+  // a warning, as on some phones, they are there when the respondent returns.
   addEventListener("pagehide", () => warned && form.reset());
 }
 
@@ -29,7 +29,7 @@ export function guardAnswers(form) {
  * Note in the history what is shown; the browser's "back" then leads from the review to the form.
  *
  * @param {Step} name
- * @param {boolean} [added] Whether this is a step after the one shown, and not another state of it.
+ * @param {boolean} [added] Whether this is a step after the current one, and not another state of it.
  */
 export function step(name, added) {
   history[added ? "pushState" : "replaceState"]({ step: name }, "");

@@ -1,8 +1,8 @@
-/** What a link to a hosted survey carries in its fragment, which browsers never send to the server. */
+/** Reads the fragment of a link to a hosted survey, which browsers never send to the server. */
 
 /**
  * @typedef {object} Link
- * @property {string} [digest] Of the survey that whoever gave the link meant.
+ * @property {string} [digest] Digest of the survey that the author of the link meant.
  * @property {string} [token] The respondent's single-use token.
  */
 

@@ -1,4 +1,4 @@
-/** The hosted survey: ask, show what would be sent, send, and give a receipt. */
+/** The hosted survey, step by step: ask, show what would be sent, send, and give a receipt. */
 
 import { SurveyClient } from "../client.js";
 import { formatDecimal, parseDecimal } from "../decimals.js";
@@ -74,10 +74,10 @@ async function attempt(act) {
  *
  * @param {{epsilon: string}[]} entries
  */
-const total = (entries) => formatDecimal(entries.reduce((sum, one) => sum + parseDecimal(one.epsilon, "epsilon"), 0n));
+const total = (entries) => formatDecimal(entries.reduce((sum, entry) => sum + parseDecimal(entry.epsilon, "epsilon"), 0n));
 
 /** @param {Published} published */
-const entryOf = async (published) => (await client.ledger()).find((one) => one.digest === published.digest);
+const entryOf = async (published) => (await client.ledger()).find((entry) => entry.digest === published.digest);
 
 /**
  * Show what became of the answers that this device has given to this survey, if it has.
@@ -151,7 +151,7 @@ async function review(published, again) {
     );
     return undefined;
   }
-  const others = (await client.ledger()).filter((one) => one.digest !== published.digest);
+  const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
   showReview(preview(published, answers), total(others));
   if (!again) step("review", true);
   showPart("review");
@@ -200,14 +200,14 @@ async function showStep(published) {
 }
 
 /**
- * Have a report that was refused sent again, for example since its token was spent: no other is made of its answers.
+ * Make a refused report wait again, with another token: the answers are not randomised a second time.
  *
  * @param {string} token
  * @param {Published} published
  */
 const sendAgainWith = (token, published) =>
   storage.update((entries) => {
-    const entry = entries.find((one) => one.digest === published.digest && one.state === "refused");
+    const entry = entries.find(({ digest, state }) => digest === published.digest && state === "refused");
     return entry && { ...entry, token, state: "waiting" };
   });
 
@@ -241,6 +241,6 @@ await keepForOffline({
   urls: [
     location.pathname,
     `${server}/api/v1/surveys/${survey}/versions/${version}`,
-    ...[...loaded].map((one) => one.href),
+    ...[...loaded].map((sheet) => sheet.href),
   ],
 });

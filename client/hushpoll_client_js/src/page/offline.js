@@ -1,11 +1,11 @@
-/** The page without a network: what it needs is kept by the browser, and a service worker hands it out. */
+/** Keeps a copy of the page in the browser, which a service worker hands out where there is no network. */
 
 /** @typedef {{worker: string, scope: string, urls: string[]}} Kept Addresses of the page and of all that it loads. */
 
 export const CACHE = "hushpoll-page";
 
 /**
- * Keep the page for when there is no network. Only a convenience: whatever fails here, the page itself works.
+ * Keep the page for when there is no network. If any of this fails, the page itself still works.
  * Once everything is kept and the service worker is in charge, the document carries `data-offline="ready"`.
  *
  * @param {Kept} kept
@@ -29,7 +29,7 @@ export async function keepForOffline({ worker, scope, urls }) {
 }
 
 /**
- * The page's policy wants every address of a script to pass through here; this is the only one.
+ * The page's content security policy lets only addresses of scripts pass that this function has returned.
  *
  * @param {string} worker
  */

@@ -1,4 +1,4 @@
-/** A picture of how far beliefs can move: one bar for each, with the same in words beside it. */
+/** Draws how far beliefs can move: a bar for each belief, with the same in words beside it. */
 
 import { element } from "./elements.js";
 
@@ -58,8 +58,8 @@ function bar(prior, high, kind = "bar") {
  * @param {...Element} children
  */
 function drawn(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
 }

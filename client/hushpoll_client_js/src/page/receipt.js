@@ -1,4 +1,4 @@
-/** Afterwards: what became of the answers, and what is kept of them, for the respondent to keep. */
+/** The step after sending: shows what became of the answers, and the receipt that the respondent may keep. */
 
 import { byId, element } from "./elements.js";
 
@@ -62,7 +62,7 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
   byId("receipt-heading").textContent = heading;
   byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, DROPPED)] : []));
   byId("receipt-words").replaceChildren(
-    ...[...words, ...(reason ? [`Reason: ${reason}`] : [])].map((one) => element("p", {}, one)),
+    ...[...words, ...(reason ? [`Reason: ${reason}`] : [])].map((text) => element("p", {}, text)),
     element("dl", {},
       ...Object.entries({
         Survey: `${title} (${survey}, version ${version})`,
@@ -74,7 +74,7 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
     ),
     element("div", { class: "panel" },
       element("h3", {}, "What is kept"),
-      ...kept(state, clear).map((one) => element("p", {}, one)),
+      ...kept(state, clear).map((text) => element("p", {}, text)),
     ),
     element("p", {}, element("a", { href: URL.createObjectURL(file), download: `${survey}-${version}-receipt.json`, class: "button" }, "Save this receipt")),
   );
@@ -85,7 +85,7 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
  * @param {string[]} clear Questions whose answers are sent as they are.
  */
 function kept(state, clear) {
-  const asGiven = clear.map((one) => `“${one}”`).join(", ");
+  const asGiven = clear.map((question) => `“${question}”`).join(", ");
   const content = `The report holds the randomised answers${asGiven && `, and as you gave them the answers to ${asGiven}`}. `;
   const proof =
     "In this browser: that it has answered this survey, the epsilon, and the number of the report. They are there to refuse a second answer " +

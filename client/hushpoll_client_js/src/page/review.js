@@ -1,4 +1,4 @@
-/** Before anything is sent: what leaves in clear, what leaves randomised, and what that reveals. */
+/** The step before sending: shows what leaves in clear, what leaves randomised, and what that reveals. */
 
 import { CLEAR_HINT, READING, THIS_SURVEY_ALONE } from "../sentences.js";
 import { byId, element } from "./elements.js";
@@ -15,9 +15,9 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
     ...(clear.length
       ? [
           element("p", {}, "The survey's operator can read these answers."),
-          element("dl", {}, ...clear.flatMap((one) => [
-            element("dt", {}, one.question ?? one.name),
-            element("dd", {}, one.answer ?? ""),
+          element("dl", {}, ...clear.flatMap((line) => [
+            element("dt", {}, line.question ?? line.name),
+            element("dd", {}, line.answer ?? ""),
           ])),
           paragraph(CLEAR_HINT),
         ]
@@ -25,7 +25,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   );
   byId("review-together").replaceChildren(
     element("h3", {}, "Randomised on this device, before anything is sent"),
-    element("ul", {}, ...perturbed.map((one) => element("li", {}, one.question ?? one.name))),
+    element("ul", {}, ...perturbed.map((line) => element("li", {}, line.question ?? line.name))),
     element("h4", {}, "All randomised answers together"),
     paragraph(protection.words),
     paragraph(protection.limit),
@@ -36,14 +36,14 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   );
   byId("review-perturbed").replaceChildren(
     element("h3", {}, "Each randomised answer by itself"),
-    ...perturbed.flatMap((one) => [
-      element("h4", {}, one.question ?? one.name),
-      paragraph(one.protection.words),
-      paragraph(one.truth),
-      paragraph(one.protection.limit),
-      picture(one.protection.changes, "what is sent for this question"),
-      paragraph(one.guess),
-      element("p", { class: "soft" }, `${one.protocol}, epsilon ${one.epsilon}`),
+    ...perturbed.flatMap((line) => [
+      element("h4", {}, line.question ?? line.name),
+      paragraph(line.protection.words),
+      paragraph(line.truth),
+      paragraph(line.protection.limit),
+      picture(line.protection.changes, "what is sent for this question"),
+      paragraph(line.guess),
+      element("p", { class: "soft" }, `${line.protocol}, epsilon ${line.epsilon}`),
     ]),
   );
   byId("review-cost").replaceChildren(

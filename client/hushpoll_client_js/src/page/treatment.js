@@ -1,4 +1,4 @@
-/** Beside the questions, before anything is answered: how well each answer will be protected. */
+/** Shows beside each question how well its answer will be protected, before anything is answered. */
 
 import { preview } from "../preview.js";
 import { byId, element } from "./elements.js";

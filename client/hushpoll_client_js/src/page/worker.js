@@ -1,4 +1,4 @@
-/** The service worker of the hosted pages: the network first, and what was kept of the page where there is none. */
+/** The service worker of the hosted pages: it asks the network first, and hands out its copy of the page where there is none. */
 
 import { CACHE } from "./offline.js";
 
@@ -20,8 +20,8 @@ async function answer(request) {
     if (answer.status < 500) return answer;
     return (await kept(request)) ?? answer;
   } catch (error) {
-    const found = await kept(request);
-    if (found) return found;
+    const copy = await kept(request);
+    if (copy) return copy;
     throw error;
   }
 }
