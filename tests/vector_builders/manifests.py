@@ -193,16 +193,17 @@ def _reports() -> Group:
 
 def _answers(published: Published, row: int) -> dict[str, str | None]:
     answers: dict[str, str | None] = {}
-    for one in published.attributes:
-        code = [0, one.k - 1, one.k // 2, (7 * row) % one.k][row]
-        if code == one.k - 1 and one.missing is not None:
+    for attribute in published.attributes:
+        name, k = attribute.name, attribute.k
+        code = [0, k - 1, k // 2, (7 * row) % k][row]
+        if code == k - 1 and attribute.missing is not None:
             if row % 2:
-                answers[one.name] = None
+                answers[name] = None
             continue
-        answers[one.name] = one.domain[code]
+        answers[name] = attribute.domain[code]
     return answers
 
 
 def _enough(published: Published) -> int:
     most: dict[str, Any] = {"GRR": 1, "BLH": 3, "OLH": 3}
-    return sum(most.get(str(one.protocol), one.k + 1) for one in published.perturbed)
+    return sum(most.get(str(part.protocol), part.k + 1) for part in published.perturbed)

@@ -18,6 +18,8 @@ SIZES = {
     "SS": (2, 5, 8, 9, 41, 74),
 }
 PACKED = (2, 7, 8, 9, 41)
+# Protocols whose records set bits independently, one word each.
+UNARY = frozenset({"RAPPOR", "OUE", "THE"})
 EPSILONS = ("0.5", "1", "4")
 
 
@@ -94,6 +96,12 @@ def _of(oracle: FrequencyOracle) -> dict[str, Any]:
 def _draws(oracle: FrequencyOracle, seed: int) -> Iterator[tuple[int, list[int]]]:
     """Yield values with words: random ones, and those at the edges of the thresholds."""
     last = oracle.k - 1
+    if oracle.name not in SIZES and oracle.name not in UNARY:
+        # How many words it takes is not known here, so that it is offered more than enough.
+        more = take(seed, 4 * oracle.k + 8)
+        firsts = [[], *([word] for edge in oracle.thresholds.values() for word in (edge - 1, edge))]
+        yield from ((value, [*first, *more]) for value in (0, last) for first in firsts)
+        return
     count = {"GRR": 1, "BLH": 3, "OLH": 3}.get(oracle.name, oracle.k)
     if oracle.name == "SS":
         count = oracle.parameters["omega"] + 1  # type: ignore[operator]  # omega is an int

@@ -21,6 +21,8 @@ from hushpoll_protocols.kernels import indicators, malformed, perturb, support_c
 from pinned import entry_points
 from pinned.entry_points import hushpoll
 from pinned.survey import draft, people, write_people
+from vector_builders import records as record_vectors
+from vector_builders import thresholds as threshold_vectors
 
 PARAMS = ("--params", "n_estimators=5")
 
@@ -52,6 +54,14 @@ def perturb_many() -> None:
         bits = conformance.SeededBits(0)
         bits.word = iter(own).__next__  # type: ignore[method-assign]
         assert oracle.randomize(3, bits) == row.tobytes()
+
+
+def write_vectors(folder: Path) -> None:
+    threshold_vectors.build(folder)
+    record_vectors.build(folder)
+    for name, group in (("thresholds", "thresholds"), ("records", "records")):
+        vectors = json.loads((folder / f"{name}.json").read_text("ascii"))[group]
+        assert "PAIRS" in {vector["protocol"] for vector in vectors}
 
 
 def estimate_frequencies() -> None:
@@ -86,10 +96,10 @@ def collect(folder: Path) -> None:
 
 
 def read_everything(survey, records, codes) -> None:
-    for name, found in entry_points.estimates(survey, records, 0.95).items():
-        shares = np.bincount(codes[name], minlength=len(found["frequency"])) / len(records)
-        spread = np.maximum(found["standard_error"], 1e-9)
-        assert (abs(found["frequency"] - shares) < 5 * spread).all(), name
+    for name, estimate in entry_points.estimates(survey, records, 0.95).items():
+        shares = np.bincount(codes[name], minlength=len(estimate["frequency"])) / len(records)
+        spread = np.maximum(estimate["standard_error"], 1e-9)
+        assert (abs(estimate["frequency"] - shares) < 5 * spread).all(), name
     for a, b in combinations(("gender", "region", "income"), 2):
         table = entry_points.cross_tables(survey, records, a, b)["frequency"]
         assert abs(table.sum() - 1) < 1e-9
@@ -118,15 +128,16 @@ def fakes(source, survey, answers, folder) -> None:
         reports = folder / f"{number}.reports"
         common = ("--manifest", source, "--data", answers, "--seed", 9)
         hushpoll("simulate", *common, *options, "--to-file", reports)
-        made = entry_points.records_of_reports(reports.read_bytes(), survey.layout.record_size)
-        estimates = entry_points.estimates(survey, made, 0.95)
-        assert len(made) == estimates["region"]["n"]
+        records = entry_points.records_of_reports(reports.read_bytes(), survey.layout.record_size)
+        estimates = entry_points.estimates(survey, records, 0.95)
+        assert len(records) == estimates["region"]["n"]
 
 
 def main(folder: Path) -> None:
     assert list(PROTOCOLS)[-1] == "PAIRS"
     follow_the_law()
     perturb_many()
+    write_vectors(folder)
     estimate_frequencies()
     collect(folder)
 
