@@ -113,7 +113,7 @@ def not_allowed(method: str, allowed: str) -> Refused:
     )
 
 
-def coding_of(given: str | None) -> str | None:
+def coding_of(header: str) -> str | None:
     """Return a body's content coding by its header, None if the body is as it is.
 
     Raises
@@ -121,14 +121,14 @@ def coding_of(given: str | None) -> str | None:
     Refused
         ``unsupported-media-type``.
     """
-    coding = (given or "").strip().lower()
+    coding = header.strip().lower()
     if coding in ("", "identity"):
         return None
     if coding in CODINGS:
         return coding
     raise Refused(
         "unsupported-media-type",
-        f"the body's Content-Encoding is {(given or '')[:100]!r}; compress it once, with "
+        f"the body's Content-Encoding is {header[:100]!r}; compress it once, with "
         f"{' or '.join(CODINGS)}, or send it as it is, without Content-Encoding",
         field="Content-Encoding",
     )

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hushpoll_server import create_app
-from hushpoll_server.http.current import EXTENSION
+from hushpoll_server.http.endpoint import EXTENSION
 from hushpoll_server.web_application import documented
 
 

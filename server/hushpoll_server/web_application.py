@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import copy
 import secrets
-from typing import Any
+import time
+from typing import Any, Final
 
 import structlog
-from flask import Flask, Response, g
+from flask import Flask, Response, g, request
 from flask_openapi3.openapi import OpenAPI
 
+from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.http import answers, current, device_operations, headers, observing
+from hushpoll_server.http import device_operations, endpoint
 from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
-from hushpoll_server.http.resources import analysis, jobs, origins, surveys, tokens
-from hushpoll_server.http.resources import metrics as metrics_page
-from hushpoll_server.pages import survey as page
+from hushpoll_server.http.resources import analysis, jobs, metrics, origins, surveys, tokens
+from hushpoll_server.logs import get_logger
+from hushpoll_server.pages import survey
 from hushpoll_server.services.services import Services
 
-BLUEPRINTS = (surveys.api, origins.api, tokens.api, analysis.api, jobs.api)
+log = get_logger(__name__)
+
+BLUEPRINTS: Final = (surveys.api, origins.api, tokens.api, analysis.api, jobs.api)
+METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+NO_ROUTE: Final = "none"
 
 
-def build(settings: Settings, parts: Services, *, testing: bool = False) -> Flask:
+def build(settings: Settings, services: Services, *, testing: bool = False) -> Flask:
     """Put the application together; see ``hushpoll_server.create_app``.
 
     Parameters
     ----------
     settings : Settings
         The whole configuration.
-    parts : Services
+    services : Services
         What answers.
     testing : bool
         Flask's own switch.
@@ -39,24 +45,24 @@ def build(settings: Settings, parts: Services, *, testing: bool = False) -> Flas
         info=INFO,
         security_schemes=SECURITY_SCHEMES,
         validation_error_model=ProblemModel,
-        validation_error_callback=answers.invalid_answer,
+        validation_error_callback=endpoint.invalid_answer,
         doc_ui=False,
         static_folder=None,
     )
     app.config.update(MAX_CONTENT_LENGTH=settings.max_body_bytes, TESTING=testing)
     # Otherwise a path with two slashes is redirected, to whatever host the request names.
     app.url_map.merge_slashes = False
-    answers.register(app)
+    endpoint.init_app(app, services)
     app.before_request(_identify)
-    headers.register(app, behind_tls=settings.behind_tls)
+    _add_headers(app, behind_tls=settings.behind_tls)
+    if services.metrics is not None or settings.log_requests:
+        _observe(app, settings, services)
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
-    app.register_blueprint(page.pages)
+    app.register_blueprint(survey.pages)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
-    current.init_app(app, parts)
-    observing.register(app, metrics=parts.metrics, log_requests=settings.log_requests)
-    if parts.metrics is not None and settings.metrics_token is not None:
-        app.register_blueprint(metrics_page.blueprint(parts.metrics, settings.metrics_token))
+    if services.metrics is not None and settings.metrics_token is not None:
+        app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))
     return app
 
 
@@ -68,7 +74,7 @@ def documented(app: OpenAPI) -> dict[str, Any]:
 
 
 def _document(app: OpenAPI) -> Response:
-    return answers.json_response(documented(app))
+    return endpoint.json_response(documented(app))
 
 
 def _identify() -> None:
@@ -76,3 +82,46 @@ def _identify() -> None:
     g.request_id = secrets.token_hex(8)
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def _add_headers(app: Flask, *, behind_tls: bool) -> None:
+    """Give every answer its headers; a view that needs others sets them itself, and keeps them."""
+
+    def finish(answer: Response) -> Response:
+        answer.headers["X-Request-Id"] = g.get("request_id", "")
+        for name, value in SECURITY.items():
+            answer.headers.setdefault(name, value)
+        if behind_tls:
+            answer.headers["Strict-Transport-Security"] = STRICT_TRANSPORT
+        return answer
+
+    app.after_request(finish)
+
+
+def _observe(app: Flask, settings: Settings, services: Services) -> None:
+    """Count and log each request: its method, its route's template, its status and its time.
+
+    Never its path, its query, its headers, its body or where it came from.
+    """
+
+    def begin() -> None:
+        g.observed_from = time.perf_counter()
+
+    def end(answer: Response) -> Response:
+        seconds = time.perf_counter() - g.get("observed_from", time.perf_counter())
+        method = request.method if request.method in METHODS else "other"
+        route = request.url_rule.rule if request.url_rule else NO_ROUTE
+        if services.metrics is not None:
+            services.metrics.request(method, route, answer.status_code, seconds)
+        if settings.log_requests:
+            log.info(
+                "request",
+                method=method,
+                route=route,
+                status=answer.status_code,
+                seconds=round(seconds, 4),
+            )
+        return answer
+
+    app.before_request(begin)
+    app.after_request(end)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import create_app
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.http import answers
+from hushpoll_server.http import endpoint
 from hushpoll_server.ingest.routes import ROUTES
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -58,7 +58,7 @@ def test_addresses_that_are_not_there_are_problems(site):
 
 
 def test_every_status_that_flask_refuses_by_itself_is_in_the_table():
-    for status, code in answers.CODE_OF_STATUS.items():
+    for status, code in endpoint.CODE_OF_STATUS.items():
         assert PROBLEMS[code].status in (status, 422)
 
 

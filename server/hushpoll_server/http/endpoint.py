@@ -1,4 +1,4 @@
-"""What every view goes through: authorisation first, then path, query and body.
+"""What every view goes through: authorisation, then path, query and body; and how it answers.
 
 flask-openapi3 documents a view from its annotations; its own validation is not used because it
 reads bodies leniently (duplicate keys, any media type) and before anything can be authorised.
@@ -6,23 +6,47 @@ reads bodies leniently (duplicate keys, any media type) and before anything can 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
-from flask import Response, g, request
+from flask import Flask, Response, current_app, g, request
 from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import HTTPException
 
 from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.answers import invalid_answer
-from hushpoll_server.http.current import services
+from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
+from hushpoll_shared.spelling.text import show
+
+EXTENSION: Final = "hushpoll"
+# What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
+CODE_OF_STATUS: Final[Mapping[int, str]] = {
+    400: "invalid-request",
+    404: "not-found",
+    405: "method-not-allowed",
+    413: "payload-too-large",
+    415: "unsupported-media-type",
+}
 
 View = Callable[..., Response]
+
+
+def init_app(app: Flask, services: Services) -> None:
+    """Give an application its services, and let it answer every exception with a problem."""
+    app.extensions[EXTENSION] = services
+    app.register_error_handler(Exception, problem_answer)
+
+
+def services() -> Services:
+    """Return the services of the current application."""
+    present: Services = current_app.extensions[EXTENSION]
+    return present
 
 
 def endpoint(scope: str | None = None) -> Callable[[View], View]:
@@ -62,21 +86,8 @@ def endpoint(scope: str | None = None) -> Callable[[View], View]:
 
 def current_grant() -> Grant:
     """Return what the request's token may do, in a view that needs a scope."""
-    found: Grant = g.grant
-    return found
-
-
-def read_json() -> Any:
-    """Return the request's body, strictly parsed.
-
-    Raises
-    ------
-    Refused
-        ``payload-too-large``; ``unsupported-media-type``; ``invalid-request`` for what is
-        compressed and damaged;
-        ``invalid-json`` for what is not JSON in UTF-8, or has an object with a key twice.
-    """
-    return parse_body(json_body())
+    grant: Grant = g.grant
+    return grant
 
 
 def json_body(limit: int | None = None) -> bytes:
@@ -86,11 +97,18 @@ def json_body(limit: int | None = None) -> bytes:
     ----------
     limit : int or None
         Largest body, in bytes, if smaller than the server's; both as it was sent and expanded.
+
+    Raises
+    ------
+    Refused
+        ``payload-too-large``; ``unsupported-media-type``; ``invalid-request`` for a body that is
+        compressed and damaged.
     """
     if request.mimetype != JSON_MEDIA_TYPE:
         raise answering.unsupported_type(request.mimetype, JSON_MEDIA_TYPE)
     most = services().settings.max_body_bytes if limit is None else limit
-    coding = answering.coding_of(request.headers.get("Content-Encoding"))
+    header = request.headers.get("Content-Encoding")
+    coding = None if header is None else answering.coding_of(header)
     body = request.get_data()
     if len(body) > most:
         raise answering.too_large(most)
@@ -103,7 +121,7 @@ def json_body(limit: int | None = None) -> bytes:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return strictly parsed JSON; raise ``invalid-json`` for what is none."""
+    """Return strictly parsed JSON; what is none, or has a key twice, is refused: ``invalid-json``."""
     try:
         return parse_json(body)
     except InvalidJson as error:
@@ -114,7 +132,7 @@ def read_model(model: type[BaseModel]) -> BaseModel:
     """Return the request's JSON body as a model; an absent body is an empty object."""
     if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
         return model.model_validate({})
-    return model.model_validate(read_json())
+    return model.model_validate(parse_body(json_body()))
 
 
 def not_modified(etag: str) -> Response | None:
@@ -127,3 +145,67 @@ def not_modified(etag: str) -> Response | None:
         answer.set_etag(etag)
         return answer
     return None
+
+
+def json_answer(
+    answer_model: BaseModel,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    *,
+    nulls: bool = False,
+) -> Response:
+    """Render an answer as JSON that no cache keeps, unless `headers` say otherwise.
+
+    Members that are None are left out, unless `nulls`: then those that were given are null.
+    """
+    value = answer_model.model_dump(exclude_none=not nulls, exclude_unset=nulls)
+    return json_response(value, status, headers)
+
+
+def json_response(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Render a value that no answer model describes, such as the document of the API itself."""
+    answer = Response(json.dumps(value), status=status, mimetype="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers.update(headers or {})
+    return answer
+
+
+def problem_answer(error: Exception) -> Response:
+    """Render any exception as problem+json."""
+    if isinstance(error, HTTPException):
+        error = _refusal(error)
+    status, body, headers = answering.problem_answer(error)
+    answer = Response(body, status=status, headers=dict(headers))
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def invalid_answer(error: ValidationError) -> Response:
+    """Render what pydantic refuses as ``invalid-request``, naming the field."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "body"
+    # Reports are not read by models, so what is shown here is never an answer.
+    value = "missing" if first["type"] == "missing" else show(first["input"])
+    return problem_answer(
+        Refused("invalid-request", f"{field} is {value}: {first['msg']}; correct it", field=field)
+    )
+
+
+def _refusal(error: HTTPException) -> Exception:
+    status = error.code or 500
+    match status:
+        case 404:
+            return Refused("not-found", "nothing is at this address")
+        case 405:
+            allowed = dict(error.get_headers()).get("Allow", "")
+            return answering.not_allowed(request.method, allowed)
+        case 413:
+            return answering.too_large(request.max_content_length or 0)
+        case _ if status in CODE_OF_STATUS:
+            return Refused(CODE_OF_STATUS[status], error.description or error.name)
+        case _ if status < 500:
+            return Refused("invalid-request", error.name)
+        case _:
+            return error

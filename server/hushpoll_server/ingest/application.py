@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import httpx
@@ -19,8 +19,8 @@ from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Reque
 from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.device_services import DeviceServices
-from hushpoll_server.services.taking.readiness import Readiness
-from hushpoll_server.store import migrate
+from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.store import migrate, write_probe
 
 log = get_logger(__name__)
 
@@ -46,16 +46,25 @@ class IngestApplication:
         Of this process.
     transport : httpx.AsyncBaseTransport
         Reaches the web process.
+    ready : callable
+        Called once requests are answered.
     """
 
-    def __init__(self, services: DeviceServices, transport: httpx.AsyncBaseTransport) -> None:
+    def __init__(
+        self,
+        services: DeviceServices,
+        transport: httpx.AsyncBaseTransport,
+        *,
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
         settings = self._settings = services.settings
         self._services = services
+        self._ready = ready
         self._metrics = services.metrics
         self._bodies = Bodies()
         self.rates = Rates(settings)
         self.commit = GroupCommit(
-            services.writability.watched(services.reports.take),
+            services.reports.take,
             idle=self._idle,
             group_reports=settings.group_commit_reports,
             queue_reports=settings.queue_reports,
@@ -71,8 +80,8 @@ class IngestApplication:
             services,
             commit=self.commit,
             readiness=Readiness(
-                commit=self.commit,
-                writability=services.writability,
+                commit_state=lambda: self.commit.state,
+                write=lambda: write_probe.write(services.database),
                 schema_version=lambda: migrate.current(services.database),
                 expected=migrate.head(),
             ),
@@ -253,6 +262,7 @@ class IngestApplication:
                 gc.collect()
                 gc.freeze()
                 await send({"type": "lifespan.startup.complete"})
+                self._ready()
             else:
                 await self.stop()
                 await send({"type": "lifespan.shutdown.complete"})

@@ -8,6 +8,7 @@ of ready sockets, and almost every report would be refused although the disk is 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.metrics import Metrics
+from hushpoll_server.services.readiness import CommitState
 from hushpoll_server.store.tables.reports import Outcome, Upload
 
 log = get_logger(__name__)
@@ -40,27 +42,6 @@ class _Job(NamedTuple):
 
     upload: Upload
     settled: asyncio.Future[Outcomes | None]
-
-
-class CommitState(NamedTuple):
-    """What the group commit is doing.
-
-    Attributes
-    ----------
-    waiting : int
-        Reports that wait for their commit, those in the present group included.
-    most : int
-        Reports that may wait.
-    stopping : bool
-        Whether new reports are refused.
-    died : bool
-        Whether its thread ended without being told to.
-    """
-
-    waiting: int
-    most: int
-    stopping: bool
-    died: bool
 
 
 class GroupCommit:
@@ -114,6 +95,8 @@ class GroupCommit:
         # When the present group was taken, in seconds of the monotonic clock.
         self._taken: float | None = None
         self._watch: asyncio.TimerHandle | None = None
+        # Whether the last commit failed, and when it ended.
+        self._failed, self._ended_at = False, -math.inf
         self._failure: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -122,7 +105,14 @@ class GroupCommit:
     def state(self) -> CommitState:
         """What it is doing now; for any thread."""
         died = self._thread is not None and not self._thread.is_alive() and not self._stopping
-        return CommitState(self._waiting, self._queue_reports, self._stopping, died)
+        return CommitState(
+            waiting=self._waiting,
+            most=self._queue_reports,
+            stopping=self._stopping,
+            died=died,
+            failed=self._failed,
+            ended_at=self._ended_at,
+        )
 
     def start(self) -> asyncio.AbstractEventLoop:
         """Start the thread unless it runs; return the running loop, to which it reports."""
@@ -266,38 +256,40 @@ class GroupCommit:
             lambda: len(self._arrived) >= requests or self._stopping, timeout=seconds
         )
 
-    def _store(self, group: list[_Job], found: list[Outcomes | None]) -> None:
+    def _store(self, group: list[_Job], stored: list[Outcomes | None]) -> None:
         uploads = [job.upload for job in group]
-        stored = self._stored(uploads)
-        if stored is not None:
-            found[:] = stored
+        together = self._stored(uploads)
+        if together is not None:
+            stored[:] = together
         elif len(group) > 1:
             end = time.monotonic() + APART_SECONDS
             for place, upload in enumerate(uploads):
                 if time.monotonic() >= end:
                     break
                 alone = self._stored([upload])
-                found[place] = None if alone is None else alone[0]
+                stored[place] = None if alone is None else alone[0]
 
     def _stored(self, uploads: Sequence[Upload]) -> Sequence[Outcomes | None] | None:
         started = time.perf_counter()
         try:
-            found = self._commit(uploads)
+            outcomes = self._commit(uploads)
         except Exception as error:  # the thread must outlive a full disk; the requests are told
+            self._failed, self._ended_at = True, time.monotonic()
             cause = type(error.__cause__ or error).__name__
             log.error("group-not-stored", reports=sum(map(len, uploads)), error=cause)
             return None
+        self._failed, self._ended_at = False, time.monotonic()
         try:
-            self._observe(found, time.perf_counter() - started)
+            self._observe(outcomes, time.perf_counter() - started)
         except Exception as error:  # the reports are stored, whatever becomes of their metrics
             log.error("metrics-not-written", error=type(error).__name__)
-        return found
+        return outcomes
 
-    def _observe(self, found: Sequence[Outcomes | None], seconds: float) -> None:
+    def _observe(self, outcomes: Sequence[Outcomes | None], seconds: float) -> None:
         if self._metrics is not None:
-            known = [outcomes for outcomes in found if outcomes is not None]
+            known = [of_upload for of_upload in outcomes if of_upload is not None]
             self._metrics.committed(sum(map(len, known)), seconds)
-            if accepted := sum(outcomes.count(Outcome.ACCEPTED) for outcomes in known):
+            if accepted := sum(of_upload.count(Outcome.ACCEPTED) for of_upload in known):
                 self._metrics.reports(Outcome.ACCEPTED.value, accepted)
 
     def _contained(self) -> None:
@@ -305,7 +297,7 @@ class GroupCommit:
             self._idle()
         except Exception as error:  # it is tried again later; reports are taken meanwhile
             failure = type(error.__cause__ or error).__name__
-            # Said once: it is tried twice a second, and a database may be away for hours.
+            # Logged once: it is tried twice a second, and a database may be away for hours.
             if failure != self._failure:
                 log.error("counts-not-written", error=failure)
             self._failure = failure

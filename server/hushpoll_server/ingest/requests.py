@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
-from hushpoll_server.answering import too_large
+from hushpoll_server.answering import coding_of, too_large
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
 
@@ -99,6 +99,12 @@ class Request:
     def media_type(self) -> str:
         """The body's media type without parameters, in lower case; empty without one."""
         return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
+
+    @property
+    def coding(self) -> str | None:
+        """The body's content coding, None if the body is as it is; refuses an unknown one."""
+        value = self.header(b"content-encoding")
+        return None if value is None else coding_of(value)
 
     @property
     def length(self) -> int | None:

@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from hushpoll_server.answering import (
     JSON_MEDIA_TYPE,
     Answer,
-    coding_of,
     json_answer,
     not_allowed,
     too_large,
@@ -24,9 +23,9 @@ from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
 from hushpoll_server.services.device_services import DeviceServices
+from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.reports import BatchOutcome
 from hushpoll_server.services.surveys.surveys import NotRemembered
-from hushpoll_server.services.taking.batches import BatchOutcome
-from hushpoll_server.services.taking.readiness import Readiness
 from hushpoll_server.store.tables.reports import Outcome
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
@@ -209,7 +208,7 @@ class DeviceRoutes:
 
     async def _report(self, request: Request, name: str) -> Answer:
         most = self._settings.max_json_bytes
-        coding = coding_of(request.header(b"content-encoding"))
+        coding = request.coding
         body = await request.body(most, self._bodies)
         authorization = request.header(b"authorization")
         # Before the work on a report that would be refused after it.
@@ -238,7 +237,7 @@ class DeviceRoutes:
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes
-        coding = coding_of(request.header(b"content-encoding"))
+        coding = request.coding
         authorization = request.header(b"authorization")
         await self.work.run(self._services.access.require, authorization, "submit")
         body = await request.body(most, self._bodies)

@@ -7,8 +7,7 @@ from typing import Final
 from flask import Blueprint, Response, render_template, request
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.current import services
-from hushpoll_server.http.endpoint import not_modified
+from hushpoll_server.http.endpoint import not_modified, services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
 from hushpoll_server.pages.questions import questions
 from hushpoll_server.pages.rendered import RenderedPages

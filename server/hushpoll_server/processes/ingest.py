@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import socket
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import uvicorn
@@ -42,22 +42,16 @@ def run() -> None:
             keepalive_expiry=WEB_KEEPALIVE_SECONDS,
         ),
     )
-    application = IngestApplication(services, transport)
+    application = IngestApplication(services, transport, ready=children.ready)
     connections = Connections(
         most=_most_connections(),
         head_seconds=settings.request_seconds,
         most_bytes=settings.max_body_bytes + DRAINED_BYTES,
     )
 
-    async def answer(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "lifespan":
-            await application(scope, receive, send)
-            return
-        await application(scope, receive, _ready_after(send))
-
     server = uvicorn.Server(
         uvicorn.Config(
-            answer,
+            application,
             http=connections.protocol,  # type: ignore[arg-type]  # called as a class is
             loop="uvloop",
             ws="none",
@@ -80,17 +74,6 @@ def run() -> None:
         services.stop()
         lock.close()
         children.end()
-
-
-def _ready_after(send: Any) -> Any:
-    """Return `send`, with which the end of the start is told to the parent."""
-
-    async def told(message: Any) -> None:
-        await send(message)
-        if message["type"] == "lifespan.startup.complete":
-            children.ready()
-
-    return told
 
 
 def _most_connections() -> int:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
+from hushpoll_server.services.reports import BatchIngest, Ingest
 from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.services.surveys.origins import Origins
 from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_server.services.taking.batches import BatchIngest
-from hushpoll_server.services.taking.reports import Ingest
-from hushpoll_server.services.taking.writability import Writability
-from hushpoll_server.store import migrate, write_probe
+from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.tables.counters import CounterStore
 from hushpoll_server.store.tables.origins import OriginStore
@@ -56,7 +54,6 @@ class DeviceServices:
         self.origins = Origins(OriginStore(self.database))
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
-        self.writability = Writability(lambda: write_probe.write(self.database))
         self.ingest = Ingest(surveys=self.surveys, reports=self.reports, counters=self.counters)
         self.batches = BatchIngest(
             ingest=self.ingest,

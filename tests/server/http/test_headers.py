@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_server.http.headers import SECURITY
+from hushpoll_server.answering import SECURITY
 
 ON_ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -6,9 +6,7 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.current import services
-from hushpoll_server.http.endpoint import endpoint
+from hushpoll_server.http.endpoint import endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
     ConfidenceQuery,

@@ -12,9 +12,7 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.current import services
-from hushpoll_server.http.endpoint import current_grant, endpoint
+from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.jobs import JobAnswer, JobPath
 from hushpoll_server.http.openapi import BEARER, problems

@@ -7,9 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.answers import json_answer
-from hushpoll_server.http.current import services
-from hushpoll_server.http.endpoint import endpoint, json_body, parse_body
+from hushpoll_server.http.endpoint import endpoint, json_answer, json_body, parse_body, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.surveys import (
     CloseAnswer,

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from hushpoll_server.ingest.group_commit import GroupCommit
-from hushpoll_server.services.taking.readiness import Readiness
-from hushpoll_server.services.taking.writability import Writability
+from hushpoll_server.services.readiness import CommitState, Readiness
 from hushpoll_server.store import migrate
 from hushpoll_server.store.tables.reports import Arrival, Outcome
 from waiting import wait_until
@@ -74,8 +73,8 @@ class Harness:
         self.fail = None
         self.commit = GroupCommit(self.take, idle=lambda: None, group_reports=10, queue_reports=2)
         self.readiness = Readiness(
-            commit=self.commit,
-            writability=Writability(lambda: None),
+            commit_state=lambda: self.commit.state,
+            write=lambda: None,
             schema_version=version,
             expected="7",
             probe_seconds=probe_seconds,
@@ -152,3 +151,50 @@ def test_a_database_that_hangs_does_not_hang_the_answer_and_is_asked_once(make_h
     assert asked == [1]
     release.set()
     harness.wait_for()
+
+
+class Writing:
+    """Readiness at moments that the test says, of a commit whose state it says."""
+
+    def __init__(self):
+        self.now = 100.0
+        self.state = CommitState(waiting=0, most=1)
+        self.written = []
+        self.readiness = Readiness(
+            commit_state=lambda: self.state,
+            write=lambda: self.written.append(self.now),
+            schema_version=lambda: "7",
+            expected="7",
+            probe_seconds=60,
+            monotonic=lambda: self.now,
+        )
+
+    def codes(self):
+        return [one.code for one in self.readiness.reasons()]
+
+    def commit_ends(self, *, failed):
+        self.state = self.state._replace(failed=failed, ended_at=self.now)
+
+
+def test_readiness_writes_at_most_once_a_second_and_not_after_a_commit():
+    writing = Writing()
+    assert not any(writing.codes() for _ in range(100))
+    assert writing.written == [100.0]
+    writing.now += 1
+    assert not any(writing.codes() for _ in range(100))
+    assert writing.written == [100.0, 101.0]
+    writing.now += 1
+    writing.commit_ends(failed=False)
+    assert writing.codes() == []
+    writing.now += 1
+    assert writing.codes() == []
+    assert writing.written == [100.0, 101.0, 103.0]
+
+
+def test_commit_that_failed_is_known_at_once_and_forgotten_with_a_write():
+    writing = Writing()
+    assert writing.codes() == []
+    writing.commit_ends(failed=True)
+    assert writing.codes() == ["writing"]
+    writing.now += 1
+    assert writing.codes() == []

@@ -9,7 +9,6 @@ import time
 import psutil
 import pytest
 
-from hushpoll_server.services.taking.writability import Writability
 from hushpoll_shared.wire import reports as wire
 from served import Process, admin_token, publish, send
 
@@ -129,42 +128,3 @@ def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postg
         set_to("DEFAULT")
     becomes(200, [])
     site.fill(published, 4)
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_it_writes_at_most_once_a_second_and_not_after_a_commit():
-    clock, written = Clock(), []
-    found = Writability(lambda: written.append(clock.now), monotonic=clock)
-    for _ in range(100):
-        assert not found.failing(10)
-    assert written == [100.0]
-    clock.now += 1
-    assert not any(found.failing(10) for _ in range(100))
-    assert written == [100.0, 101.0]
-    clock.now += 1
-    found.watched(lambda _: None)([])
-    assert not found.failing(10)
-    clock.now += 1
-    assert not found.failing(10)
-    assert written == [100.0, 101.0, 103.0]
-
-
-def test_a_commit_that_failed_is_known_at_once_and_forgotten_with_a_write():
-    clock = Clock()
-    found = Writability(lambda: None, monotonic=clock)
-
-    def full(_):
-        raise OSError("no space left")
-
-    assert not found.failing(10)
-    with pytest.raises(OSError, match="no space"):
-        found.watched(full)([])
-    assert found.failing(10)
-    clock.now += 1
-    assert not found.failing(10)

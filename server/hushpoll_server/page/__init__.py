@@ -1,1 +1,0 @@
-"""The hosted survey page: what its form asks, and the files that it loads."""

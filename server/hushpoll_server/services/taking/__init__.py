@@ -1,1 +1,0 @@
-"""Taking reports in: one, a batch, and whether any can be taken now."""
