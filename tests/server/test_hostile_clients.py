@@ -10,6 +10,7 @@ import http.client
 import json
 import re
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -272,6 +273,48 @@ def test_a_header_of_ours_cannot_be_set_by_a_request(server):
 def test_the_server_names_no_version(server):
     ((_, headers, _),) = exchange(server, http_request("GET", "/health"))
     assert not re.search(r"\d", headers.get("Server", ""))
+
+
+BEGUN = http_request("POST", REPORTS, b"x" * 100, "Content-Type: application/json")
+ASKED = http_request("GET", "/api/v1/surveys")
+BROKEN_OFF = {
+    "no HTTP": b"\x16\x03\x01 nonsense\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "no path": b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+    "an upgrade": http_request("GET", "/health", b"", "Connection: upgrade", "Upgrade: websocket"),
+    "a part of a head": ASKED[:20],
+    "a part of a body": BEGUN[:-50],
+    "requests and no reading": ASKED * 20,
+    "a wrong chunk": b"\r\n".join(
+        (b"POST /x HTTP/1.1", b"Host: x", b"Transfer-Encoding: chunked", b"", b"zz", b"")
+    ),
+}
+
+
+@pytest.mark.parametrize("sent", BROKEN_OFF.values(), ids=BROKEN_OFF)
+def test_client_that_breaks_off_leaves_no_line_in_the_log(server, sent):
+    """Guards: the web server's own lines, by which one client could fill the disk."""
+    before = server.log
+    for resets in (True, False):
+        for _ in range(5):
+            with connect(server) as connection:
+                connection.sendall(sent)
+                if resets:
+                    # Closing it then sends RST and no FIN.
+                    linger = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    ended = (psutil.CONN_LISTEN, psutil.CONN_TIME_WAIT)
+    wait_until(
+        lambda: (
+            not any(
+                one.laddr.port == urlsplit(server.url).port and one.status not in ended
+                for one in psutil.net_connections("tcp")
+                if one.laddr
+            )
+        )
+    )
+    assert exchange(server, http_request("GET", "/health"))[0][0] == 200
+    assert server.log == before
 
 
 def test_after_all_of_them_an_honest_report_is_taken(server, target):

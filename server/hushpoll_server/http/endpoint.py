@@ -121,7 +121,7 @@ def json_body(limit: int | None = None) -> bytes:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return strictly parsed JSON; what is none, or has a key twice, is refused: ``invalid-json``."""
+    """Return strictly parsed JSON; refuse what is none, or has a key twice: ``invalid-json``."""
     try:
         return parse_json(body)
     except InvalidJson as error:

@@ -17,7 +17,7 @@ from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
 from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
-from hushpoll_server.logs import get_logger
+from hushpoll_server.logs import get_logger, where
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.store import migrate, write_probe
@@ -104,6 +104,16 @@ class IngestApplication:
             await self._answered(request, send)
         except Disconnected:
             pass
+        except Exception as error:
+            # Nothing can be sent to a client that has gone, and its going is no fault.
+            if not request.gone:
+                log.error(
+                    "answer-not-sent",
+                    request_id=request.id,
+                    error=type(error).__name__,
+                    where=where(error),
+                )
+                raise
         finally:
             self._bodies.release(request)
             if connection is not None:

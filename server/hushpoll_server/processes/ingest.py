@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import resource
 import socket
 from typing import Final
@@ -65,6 +66,7 @@ def run() -> None:
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_of_the_server)
     listener = socket.socket(fileno=given.listener)
     # uvicorn has handlers of its own meanwhile, and raises the signal again when it is done.
     children.end_on_signal()
@@ -74,6 +76,16 @@ def run() -> None:
         services.stop()
         lock.close()
         children.end()
+
+
+def _is_of_the_server(record: logging.LogRecord) -> bool:
+    """Return whether a line of uvicorn's is about the server, and not about one request.
+
+    A client can cause as many lines of the other kind as it likes, by requests that are none and by
+    breaking off; they would fill the disk. The application logs its own failures.
+    """
+    of_request = ("ASGI callable", "Exception in ASGI application")
+    return record.levelno >= logging.ERROR and not record.getMessage().startswith(of_request)
 
 
 def _most_connections() -> int:
