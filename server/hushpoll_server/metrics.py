@@ -104,7 +104,8 @@ class Metrics:
         )
         self._maintenance_failing = Gauge(
             "hushpoll_maintenance_failing",
-            "Survey versions that could not be sealed or released when it was last tried.",
+            "Survey versions that could not be sealed or released when it was last tried; where "
+            "workers seal, those that are overdue by a minute.",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )

@@ -126,6 +126,26 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     assert read(site)["hushpoll_database_up",] == 0  # and reading metrics needs no database
 
 
+@pytest.mark.parametrize("ends", ["of a period", "of the survey"])
+def test_what_workers_should_have_sealed_is_failing_after_a_minute(make_site, ends):
+    """Guards: where workers seal, the gauge was 0 whatever happened to them."""
+    site = make_site(METRICS_TOKEN=TOKEN, SEALING="worker", CLOSE_GRACE_SECONDS=0)
+    closes = "2026-03-02T12:00:00Z" if ends == "of the survey" else None
+    release = "daily" if closes is None else "end"
+    published = site.publish(minimum_batch=5, release=release, closes=closes)
+    site.fill(published, 10)
+
+    def failing():
+        site.services.sampler.sample()
+        return read(site)["hushpoll_maintenance_failing",]
+
+    assert failing() == 0
+    site.clock.advance(2 * 86_400)
+    assert failing() == 1
+    site.services.sealing.turn()  # as a worker does
+    assert failing() == 0
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_no_label_tells_of_a_survey_or_a_request(measured_site, make_report):
     site = measured_site

@@ -57,6 +57,7 @@ class Services(DeviceServices):
                 waiting=self.reports.waiting,
                 counts=self.segments.counts,
                 jobs=self.job_store.by_state,
+                overdue=None if settings.sealing == "server" else self._overdue,
             )
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
         self.retention = Retention(
@@ -66,3 +67,6 @@ class Services(DeviceServices):
             counts=self.counts,
             sealing=self.sealing,
         )
+
+    def _overdue(self) -> int:
+        return self.sealing.overdue(self.surveys.now())

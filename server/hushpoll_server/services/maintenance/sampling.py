@@ -67,6 +67,9 @@ class Sampler:
         Returns the numbers of waiting and of sealed reports of one version.
     jobs : callable
         Returns the number of background jobs by state.
+    overdue : callable or None
+        Returns the number of survey versions that another process should have maintained; None
+        where this process maintains them.
     """
 
     def __init__(
@@ -76,11 +79,13 @@ class Sampler:
         waiting: Callable[[], Mapping[int, int]],
         counts: Callable[[int], tuple[int, int]],
         jobs: Callable[[], Mapping[str, int]],
+        overdue: Callable[[], int] | None = None,
     ) -> None:
         self._metrics = metrics
         self._waiting = waiting
         self._counts = counts
         self._jobs = jobs
+        self._overdue = overdue
         self._lag = SealLag()
         self._up = True
         self._ended = threading.Event()
@@ -102,6 +107,8 @@ class Sampler:
         try:
             counts = {version_id: self._counts(version_id) for version_id in self._waiting()}
             jobs = self._jobs()
+            if self._overdue is not None:
+                self._metrics.maintenance_failing(self._overdue())
         except Exception as error:
             if self._up:
                 log.warning("not-sampled", error=type(error.__cause__ or error).__name__)

@@ -53,6 +53,8 @@ SEALED_BYTES: Final = 64 * 2**20
 TURN_SECONDS: Final = 1.0
 SWEEP_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 3.0
+# After so long, what is due and not done counts as failing.
+OVERDUE_SECONDS: Final = 60
 
 
 def most_waiting(seal_at: int, record_size: int, factor: int) -> int:
@@ -276,6 +278,20 @@ class Sealing:
         if due:
             self._counters.flush()  # of this process; those of the others are written by themselves
         self._versions.each("release", due, lambda row: self._release(row, now))
+
+    def overdue(self, now: int) -> int:
+        """Return how many versions should have been released or sealed for good a minute ago.
+
+        For a process that leaves sealing to ``hushpoll worker``, and does not see it fail.
+        """
+        before = now - OVERDUE_SECONDS
+        late = set()
+        for version_id in {*self._releases.due(before), *self._reports.over()}:
+            row = self._surveys.by_id(version_id)
+            ends = (row.next_release, self._surveys.accepts_until(row))
+            if not row.ended and any(end is not None and end <= before for end in ends):
+                late.add(version_id)
+        return len(late)
 
     def _release(self, row: VersionRow, now: int) -> None:
         if self._surveys.state(row) is State.CLOSED:
