@@ -128,7 +128,7 @@ if hasattr(os, "register_at_fork"):
 
 # How long the thread lets answers gather before it looks at the file. A step competes with the host
 # app for the interpreter and for SQLite's lock, and answers often come several at a time.
-_SETTLE_SECONDS: Final = 0.05
+SETTLE_SECONDS: Final = 0.05
 # After a fault of the device, such as a full disk, the thread looks again sooner than after one of
 # the network.
 _AFTER_FAULT_SECONDS: Final = 5.0
@@ -235,7 +235,7 @@ class SendingThread(Guarded):
 
     def _settle(self) -> None:
         # `wake` notifies the thread only once until it looks, so many answers cost one waking.
-        self.lock.wait_for(lambda: self._until is not None, _SETTLE_SECONDS)
+        self.lock.wait_for(lambda: self._until is not None, SETTLE_SECONDS)
         self._woken = False
 
     def _ends(self, wait: float | None) -> bool:

@@ -80,6 +80,7 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: bytes
+    port: int
 
 
 Step = Callable[[BaseHTTPRequestHandler], None]
@@ -158,7 +159,8 @@ def server() -> Iterator[ScriptedServer]:
 
         def serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            scripted.seen.append(Seen(self.command, self.path, dict(self.headers), body))
+            port = self.client_address[1]
+            scripted.seen.append(Seen(self.command, self.path, dict(self.headers), body, port))
             scripted.next_step()(self)
 
         do_GET = do_POST = serve  # noqa: N815
@@ -209,7 +211,7 @@ def fake_time() -> FakeTime:
 
 @pytest.fixture
 def steps() -> object:
-    """The vocabulary of `ScriptedServer.play`."""
+    """What `ScriptedServer.play` can play."""
 
     class Steps:
         respond = staticmethod(respond)

@@ -197,7 +197,7 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
 
 def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
     """Guards: a step beside every answer held up the host app, which waits for the same locks."""
-    monkeypatch.setattr(hushpoll_client.threads, "_SETTLE_SECONDS", 600.0)
+    monkeypatch.setattr(hushpoll_client.threads, "SETTLE_SECONDS", 600.0)
     calls = []
     sender = SendingThread(lambda: calls.append(1), exit_patience=1)
     for _ in range(100):

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from io import BytesIO
 
 import numpy as np
@@ -21,6 +20,7 @@ from hushpoll_fleet.sending.wire import SeededBits, WireOptions, play
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.records_file import read_records
+from waiting import wait_until
 
 
 def records_of(analyst, name: str) -> np.ndarray:
@@ -240,10 +240,7 @@ def test_an_interrupted_simulation_accounts_for_everybody(
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while not analyst.counts(published["survey"], 1)["accepted"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: analyst.counts(published["survey"], 1)["accepted"], pause=0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
 import subprocess
 import sys
 import threading
 import traceback
+from contextlib import suppress
 
 import pytest
 
 from hushpoll_client import ClientConfig, InvalidParameter, StorageError, SurveyClient
-from hushpoll_client.device import database
 from waiting import wait_until
 
 SURVEY = "work-and-health"
@@ -24,17 +25,17 @@ STRICT = ClientConfig(exit_patience=0, raise_faults=True)
 
 @pytest.fixture
 def make(server, tmp_path, published):
-    made = []
+    clients = []
 
     def client(config=QUIET, **options) -> SurveyClient:
         options = {"published": published, "storage": tmp_path / "ledger.sqlite"} | options
-        made.append(SurveyClient(server.url, SURVEY, config=config, **options))
-        made[-1].give_consent()
-        return made[-1]
+        clients.append(SurveyClient(server.url, SURVEY, config=config, **options))
+        clients[-1].give_consent()
+        return clients[-1]
 
     yield client
-    for one in made:
-        one.close()
+    for opened in clients:
+        opened.close()
 
 
 def test_an_answer_is_sent_in_the_background(make, server, steps, answers):
@@ -139,20 +140,25 @@ def test_an_internal_fault_never_breaks_the_host(make, answers, monkeypatch, cap
         make(STRICT).answer(answers)
 
 
-def test_a_fault_in_the_background_is_seen_by_tests(make, server, steps, answers, monkeypatch):
+def test_a_fault_in_the_background_is_raised_for_tests_alone(
+    make, server, steps, answers, monkeypatch, caplog
+):
     def broken(*_: object) -> None:
         raise RuntimeError("background")
 
+    server.play(steps.respond(201, ACCEPTED))
     client, quiet = make(STRICT), make()
-    monkeypatch.setattr(client._device._delivery, "carry", broken)
-    monkeypatch.setattr(quiet._device._delivery, "carry", broken)
-    client.answer(answers)
-    wait_until(lambda: client._device.thread._fault is not None)
-    with pytest.raises(RuntimeError, match="background"):
-        client.flush()
-    assert quiet.flush(0) is False
-    client._device.thread.stop(60)
-    client._device.thread.take_fault()
+    with monkeypatch.context() as patch:
+        patch.setattr("hushpoll_client.delivery.transport.Transport.post_report", broken)
+        client.answer(answers)
+        wait_until(lambda: "sending in the background failed: RuntimeError" in caplog.text)
+        with pytest.raises(RuntimeError, match="background"):
+            client.flush()
+        assert quiet.flush(0) is False
+    # The thread may have failed once more.
+    with suppress(RuntimeError):
+        client.flush(0)
+    assert quiet.flush()
 
 
 def test_a_failing_callback_is_the_hosts_affair(make, answers, caplog):
@@ -270,7 +276,7 @@ def test_answering_waits_neither_for_the_network_nor_for_the_disk(make, answers,
 
     client = make(STRICT)
     monkeypatch.setattr(socket.socket, "connect", watched(socket.socket.connect, "network"))
-    monkeypatch.setattr(database, "_await_disk", watched(database._await_disk, "disk"))
+    monkeypatch.setattr(os, "fsync", watched(os.fsync, "disk"))
     assert client.answer(answers).status == "kept"
     wait_until(lambda: all(seen.values()))
     assert threading.current_thread() not in seen["network"] | seen["disk"]

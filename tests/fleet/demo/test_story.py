@@ -13,6 +13,7 @@ import pytest
 from hushpoll_fleet.demo.story import SHOWN, sample_manifest
 from hushpoll_fleet.demo.tables import Comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
+from waiting import wait_until
 
 DEMO = [sys.executable, "-m", "hushpoll_client", "demo"]
 
@@ -71,10 +72,7 @@ def test_an_interrupted_demo_leaves_nothing_behind(number, code):
         if "hushpoll simulate" in line:
             break
     directory = next(line for line in lines if line.startswith("$ cd ")).split()[2]
-    deadline = time.monotonic() + 60
-    while len(running_in(directory)) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: len(running_in(directory)) >= 2, pause=0.05)
     time.sleep(1)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
