@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.results import ResultCalls
-from hushpoll_client.analyst.surveys import SurveyCalls
-from hushpoll_client.analyst.tokens import TokenCalls
-from hushpoll_client.analyst.uploads import UploadCalls
+from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 
-class AnalystClient(SurveyCalls, TokenCalls, ResultCalls, JobCalls, UploadCalls):
+class AnalystClient(SurveyCalls, TokenCalls, ResultCalls, JobCalls):
     """Bearer-token access to a server.
 
     Parameters

@@ -17,7 +17,7 @@ _JOB_ID: Final = re.compile("[0-9A-Za-z_-]{1,64}")
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 
 OnLook: TypeAlias = Callable[[Mapping[str, Any]], object]
-"""Told the job at every look at it."""
+"""Called with the job at every look at it."""
 
 
 class JobFailed(HushpollError):
@@ -42,7 +42,7 @@ def wait_for(
     timeout : float
         Seconds, at least 0.
     on_look : callable, optional
-        Told the job each time.
+        Called with the job each time.
 
     Raises
     ------
@@ -70,8 +70,9 @@ def wait_for(
             if not error.retryable or time.monotonic() >= end:
                 raise
     if job["state"] == "failed":
-        why = job.get("error") or {}
-        raise JobFailed(f"job {job.get('id')} failed: {why.get('detail')} ({why.get('code')})")
+        reason = job.get("error") or {}
+        detail, code = reason.get("detail"), reason.get("code")
+        raise JobFailed(f"job {job.get('id')} failed: {detail} ({code})")
     if job["state"] == "cancelled":
         raise JobFailed(f"job {job.get('id')} was cancelled; start it again if you still want it")
     return job
@@ -123,9 +124,10 @@ class JobCalls(Calls):
         *,
         folds: int | None = None,
         seed: int | None = None,
+        learner: str | None = None,
         parameters: Mapping[str, float] | None = None,
-        protected_input: str | None = None,
         encoding: str | None = None,
+        protected_input: str | None = None,
         groups: str | None = None,
         reference: str | None = None,
         confidence: float | None = None,
@@ -135,7 +137,7 @@ class JobCalls(Calls):
     ) -> dict[str, Any]:
         """Have a survey's group fairness estimated from its records alone, by a worker.
 
-        What is None is the server's default. Needs the scopes ``train`` and ``read``.
+        The server has a default for what is None. Needs the scopes ``train`` and ``read``.
 
         Parameters
         ----------
@@ -143,12 +145,12 @@ class JobCalls(Calls):
             Which.
         folds, seed
             Parts to cross-fit, at least 2; of the folds and the learner, in [0, 2^31).
+        learner, encoding : str, optional
+            The training algorithm, and how records become features; the server knows the names.
         parameters : mapping, optional
-            LightGBM's.
+            The learner's.
         protected_input : str, optional
             ``dropped`` or ``each-value``.
-        encoding : str, optional
-            ``indicator`` or ``posterior``.
         groups, reference : str, optional
             An attribute whose categories are compared with one of them, in place of the two groups
             of the manifest.
@@ -156,11 +158,11 @@ class JobCalls(Calls):
             Of the intervals, in [0.01, 0.999].
         expected : mapping, optional
             ``unprivileged``, ``positive`` and ``base``, shares in (0, 1) that were declared or
-            found earlier: what a survey of this size can find is said for them.
+            found earlier: the report says for them what a survey of this size can find.
         timeout : float
             Seconds to wait.
         on_look : callable, optional
-            Told the job at every look at it.
+            Called with the job at every look at it.
 
         Returns
         -------
@@ -181,9 +183,10 @@ class JobCalls(Calls):
         body: dict[str, Any] = {
             "folds": folds,
             "seed": seed,
+            "learner": learner,
             "parameters": parameters,
-            "protected_input": protected_input,
             "encoding": encoding,
+            "protected_input": protected_input,
             "groups": groups,
             "reference": reference,
             "confidence": confidence,

@@ -1,15 +1,68 @@
-"""What a survey version has yielded: estimates, cross-tables, counts, records."""
+"""Reports uploaded in batches, and what comes out: estimates, cross-tables, counts, records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, object_of, version_path
+from hushpoll_client.analyst.calls import (
+    Calls,
+    object_of,
+    survey_path,
+    unexpected,
+    version_path,
+)
+from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class BulkReceipt:
+    """The server's account of one batch.
+
+    Attributes
+    ----------
+    accepted, duplicate : int
+        Reports that were new, and that were there before.
+    rejected : tuple of mapping
+        Per refused report: ``index`` in the batch, ``code`` of the problem table, ``field``.
+    """
+
+    accepted: int
+    duplicate: int
+    rejected: tuple[Mapping[str, Any], ...]
 
 
 class ResultCalls(Calls):
-    """Fetches results, and deletes records."""
+    """Uploads batches, fetches results, and deletes records."""
+
+    def submit_bulk(self, name: str, body: bytes) -> BulkReceipt:
+        """Upload one batch, the same bytes again until it is acknowledged or refused.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        body : bytes
+            What `hushpoll_shared.wire.reports.pack_reports` or
+            `hushpoll_shared.wire.batch.pack_rows` made.
+        """
+        answer = object_of(
+            self._transport.post(
+                *survey_path(name),
+                "reports",
+                body=body,
+                media_type=REPORTS_MEDIA_TYPE,
+            )
+        )
+        accepted, duplicate, rejected = (
+            answer.get(key) for key in ("accepted", "duplicate", "rejected")
+        )
+        if not (type(accepted) is type(duplicate) is int and isinstance(rejected, list)):
+            raise unexpected("accepted, duplicate and rejected")
+        if not all(isinstance(report, dict) for report in rejected):
+            raise unexpected("objects in rejected")
+        return BulkReceipt(accepted, duplicate, tuple(rejected))
 
     def estimates(self, name: str, version: int) -> dict[str, Any]:
         """Fetch estimates of every attribute's categories."""

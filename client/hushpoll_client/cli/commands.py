@@ -114,7 +114,7 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     "job": Row(
         "hushpoll_client.cli.jobs:job",
         "cli",
-        "Let the server's workers seal, export, train or audit, and fetch what they made.",
+        "Let the server's workers seal, export, train or audit, and fetch the results.",
     ),
     "ledger": Row(
         "hushpoll_client.cli.ledger:ledger",

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import click
 
+from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
-    analyst,
-    authorized,
+    analyst_command,
+    out_option,
+    replacing,
     timeout_option,
-    token_option,
-    url_option,
+    version_of,
     version_option,
 )
-from hushpoll_protocols.errors import InvalidParameter, TransportError
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.cli.terminal import emit_answer, waiting
 
 
 @click.command()
@@ -30,7 +29,7 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, wait
     "--params",
     multiple=True,
     metavar="FILE|NAME=VALUE",
-    help="Parameters of LightGBM, as JSON or one by one; later ones win.",
+    help="Parameters of the learner, as JSON or one by one; later ones win.",
 )
 @click.option("--folds", type=click.IntRange(2, 100), help="Parts to cross-fit.  [default: 5]")
 @click.option(
@@ -38,10 +37,9 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, wait
     type=click.IntRange(0, 2**31 - 1),
     help="Of the folds and of the learner.  [default: 0]",
 )
+@click.option("--learner", metavar="NAME", help="The training algorithm.  [default: the server's]")
 @click.option(
-    "--encoding",
-    type=click.Choice(["indicator", "posterior"]),
-    help="How records become features.  [default: indicator]",
+    "--encoding", metavar="NAME", help="How records become features.  [default: the server's]"
 )
 @click.option(
     "--protected-input",
@@ -67,24 +65,16 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, wait
     "that the records give]",
 )
 @timeout_option("Seconds to wait for the worker.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report as JSON into this file as well.",
-)
-@url_option
-@token_option
-@json_option
-@reports_errors
+@out_option("Write the report as JSON into this file as well.")
+@analyst_command
 def survey(
+    client: AnalystClient,
     name: str,
     version: int | None,
     params: tuple[str, ...],
     expect: tuple[str, ...],
     timeout: float,
     out: Path | None,
-    url: str,
-    token: str | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -97,42 +87,18 @@ def survey(
     """
     if settings["reference"] is not None and settings["groups"] is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
-    if out is not None and not out.parent.is_dir():
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
-            field="out",
-        )
-    parameters = given_parameters(params)
-    with analyst(url, authorized(token)) as client, waiting(f"fairness of {name}") as say:
+    with waiting(f"fairness of {name}") as say:
         report = client.fairness(
             name,
-            client.show(name).version if version is None else version,
-            parameters=parameters,
+            version_of(client, name, version),
+            parameters=given_parameters(params),
             expected=given_parameters(expect) or None,
             timeout=timeout,
             on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
             **settings,
         )
-    try:
-        text = fairness_text(report)
-    except (KeyError, TypeError, ValueError):
-        raise TransportError(
-            "the server's answer is no fairness report; check that both sides have the same "
-            "version",
-            retryable=False,
-        ) from None
     if out is not None:
-        _write(report, out)
-        text += f"\nThe report is in {out}."
-    emit(report, text, as_json=as_json)
-
-
-def _write(report: dict[str, Any], out: Path) -> None:
-    with NamedTemporaryFile("w", dir=out.parent, prefix=out.name, delete=False) as target:
-        try:
-            json.dump(report, target, indent=2, ensure_ascii=False)
-            target.flush()
-            Path(target.name).replace(out)
-        except BaseException:
-            Path(target.name).unlink(missing_ok=True)
-            raise
+        with replacing(out) as file:
+            file.write(json.dumps(report, indent=2, ensure_ascii=False).encode())
+    saved = "" if out is None else f"\nThe report is in {out}."
+    emit_answer(report, lambda answer: fairness_text(answer) + saved, as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import click
@@ -12,30 +11,26 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
-    analyst,
-    authorized,
+    analyst_command,
+    out_option,
+    replacing,
     timeout_option,
-    token_option,
-    url_option,
+    version_of,
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.terminal import emit_answer, json_option, reports_errors, waiting
+from hushpoll_shared.cli.terminal import emit_answer, waiting
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 _ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
-"""Kinds of file that jobs make; all that a server's name for one is used for."""
+"""Kinds of file that jobs make; nothing else is taken from a server's name for a file."""
 
-_out_option = click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File for what the job made; replaced only once all has arrived.",
-)
+_out_option = out_option("File for the job's result; replaced only once all has arrived.")
 
 
 @click.group()
 def job() -> None:
-    """Let the server's workers seal, export, train or audit; fetch what they made, or cancel."""
+    """Let the server's workers seal, export, train, audit or test reports; fetch the results."""
 
 
 @job.command()
@@ -44,26 +39,22 @@ def job() -> None:
 @version_option
 @click.option(
     "--set",
-    "given",
+    "settings",
     multiple=True,
     metavar="NAME=VALUE",
     help="Parameter of the job, such as seed=3 or folds=5; a value is JSON, or text.",
 )
 @timeout_option("Seconds to wait for it; 0 does not wait.")
 @_out_option
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def start(
+    client: AnalystClient,
     kind: str,
     name: str,
     version: int | None,
-    given: tuple[str, ...],
+    settings: tuple[str, ...],
     timeout: float,
     out: Path | None,
-    url: str,
-    token: str | None,
     as_json: bool,
 ) -> None:
     """Start a job for the survey NAME and wait for it.
@@ -78,80 +69,67 @@ def start(
             "of the two out, or fetch the result later with hushpoll job result",
             field="out",
         )
-    parameters = dict(map(_parameter, given))
-    with analyst(url, authorized(token)) as client:
-        number = client.show(name).version if version is None else version
-        found = client.start_job(kind, name, number, parameters)
-        if timeout:
-            with waiting(f"{kind} of {name}") as say:
-                found = wait_for(
-                    client.job, found, timeout=timeout, on_look=lambda one: say(str(one["state"]))
-                )
-            if out is not None:
-                _save(client, str(found.get("id")), out)
-    emit_answer(found, lambda answer: _words(answer, out), as_json=as_json)
+    parameters = dict(map(_parameter, settings))
+    document = client.start_job(kind, name, version_of(client, name, version), parameters)
+    if timeout:
+        with waiting(f"{kind} of {name}") as say:
+            document = wait_for(
+                client.job,
+                document,
+                timeout=timeout,
+                on_look=lambda looked: say(str(looked["state"])),
+            )
+        if out is not None:
+            _save(client, str(document.get("id")), out)
+    emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
-@url_option
-@token_option
-@json_option
-@reports_errors
-def show(job_id: str, url: str, token: str | None, as_json: bool) -> None:
+@analyst_command
+def show(client: AnalystClient, job_id: str, as_json: bool) -> None:
     """Look at the job ID."""
-    with analyst(url, authorized(token)) as client:
-        found = client.job(job_id)
-    emit_answer(found, lambda answer: _words(answer, None), as_json=as_json)
+    emit_answer(client.job(job_id), _words, as_json=as_json)
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
-@url_option
-@token_option
-@json_option
-@reports_errors
-def cancel(job_id: str, url: str, token: str | None, as_json: bool) -> None:
+@analyst_command
+def cancel(client: AnalystClient, job_id: str, as_json: bool) -> None:
     """End the job ID, whether it waits or runs.
 
     It takes the token that started the job, or one of the scope admin. A job that has ended stays
     as it is.
     """
-    with analyst(url, authorized(token)) as client:
-        found = client.cancel_job(job_id)
-    emit_answer(found, lambda answer: _words(answer, None), as_json=as_json)
+    emit_answer(client.cancel_job(job_id), _words, as_json=as_json)
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
 @_out_option
-@url_option
-@token_option
-@json_option
-@reports_errors
-def result(job_id: str, out: Path | None, url: str, token: str | None, as_json: bool) -> None:
+@analyst_command
+def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) -> None:
     """Fetch what the job ID made, into --out or a new file job-ID in this folder.
 
     Without --out no file is overwritten.
     """
-    with analyst(url, authorized(token)) as client:
-        found = client.job(job_id)
-        target = out if out is not None else _reserved(job_id, found)
-        try:
-            _save(client, job_id, target)
-        except BaseException:
-            if out is None:
-                target.unlink(missing_ok=True)
-            raise
-    document = {**found, "file": str(target)}
+    document = client.job(job_id)
+    target = out if out is not None else _reserved(job_id, document)
+    try:
+        _save(client, job_id, target)
+    except BaseException:
+        if out is None:
+            target.unlink(missing_ok=True)
+        raise
+    document["file"] = str(target)
     emit_answer(document, lambda answer: _words(answer, target), as_json=as_json)
 
 
-def _reserved(job_id: str, found: dict[str, Any]) -> Path:
+def _reserved(job_id: str, document: dict[str, Any]) -> Path:
     """Make an empty file, of a name that is ours: a server does not choose where a file goes."""
-    made = found.get("result")
-    named = str(made.get("name")) if isinstance(made, dict) else ""
-    ending = next((one for one in _ENDINGS if named.endswith(one)), "")
+    about = document.get("result")
+    name = str(about.get("name")) if isinstance(about, dict) else ""
+    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
     target = Path(f"job-{job_id}{ending}")
     try:
         target.touch(exist_ok=False)
@@ -173,27 +151,16 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _save(client: AnalystClient, job_id: str, out: Path) -> None:
-    if not out.parent.is_dir():
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
-            field="out",
-        )
-    with NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target:
-        try:
-            client.job_result(job_id, target.write)
-            target.flush()
-            Path(target.name).replace(out)
-        except BaseException:
-            Path(target.name).unlink(missing_ok=True)
-            raise
+    with replacing(out) as file:
+        client.job_result(job_id, file.write)
 
 
-def _words(found: dict[str, Any], out: Path | None) -> str:
+def _words(job: dict[str, Any], out: Path | None = None) -> str:
     line = (
-        f"job {found.get('id')}: {found.get('kind')} of {found.get('survey')} version "
-        f"{found.get('version')} is {found.get('state')}"
+        f"job {job.get('id')}: {job.get('kind')} of {job.get('survey')} version "
+        f"{job.get('version')} is {job.get('state')}"
     )
-    error = found.get("error")
+    error = job.get("error")
     if error:
         line += f": {error.get('detail')} ({error.get('code')})"
     return line if out is None else f"{line}; its result is in {out}"

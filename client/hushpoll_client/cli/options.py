@@ -1,15 +1,21 @@
-"""Options that several commands share: the server's address and the analyst's token."""
+"""What commands that ask a server share: its address, the analyst's token, files for results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
 from hushpoll_client.config import ClientConfig
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.terminal import json_option, reports_errors
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -43,6 +49,24 @@ def token_option(command: _Command) -> _Command:
     )(command)
 
 
+def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--url``, ``--token`` and ``--json``, and open the client of an analyst.
+
+    The command gets `client`, an `AnalystClient`, and `as_json`; its errors end it with one line.
+    """
+
+    @url_option
+    @token_option
+    @json_option
+    @reports_errors
+    @functools.wraps(command)
+    def opened(*, url: str, token: str | None, **arguments: Any) -> None:
+        with analyst(url, authorized(token)) as client:
+            command(client=client, **arguments)
+
+    return opened
+
+
 def version_option(command: _Command) -> _Command:
     """Add ``--version``, passed to the command as `version`."""
     return click.option(
@@ -50,6 +74,11 @@ def version_option(command: _Command) -> _Command:
         type=click.IntRange(min=1),
         help="Version of the survey; by default the newest that is open.",
     )(command)
+
+
+def version_of(client: AnalystClient, name: str, version: int | None) -> int:
+    """Return the version that ``--version`` names, or the newest one of the survey."""
+    return client.show(name).version if version is None else version
 
 
 def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
@@ -63,20 +92,35 @@ def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
     )
 
 
+def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Return what adds ``--out``, a file in a folder that exists; see :func:`replacing`."""
+    return click.option(
+        "--out",
+        required=required,
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=_in_a_folder,
+        help=help_text,
+    )
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of `out` at the end, unless there is an error."""
+    with NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as file:
+        try:
+            yield cast("BinaryIO", file)
+            file.flush()
+            Path(file.name).replace(out)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
 def needed(url: str | None) -> str:
     """Return `url`, or end the command as wrong usage, saying what would do without."""
     if url is None:
         raise click.UsageError("Missing option '--url'; or give --dry-run to send nothing.")
     return url
-
-
-def _url(*, required: bool) -> Callable[[_Command], _Command]:
-    return click.option(
-        "--url",
-        envvar="HUSHPOLL_URL",
-        required=required,
-        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
-    )
 
 
 def authorized(token: str | None) -> str:
@@ -92,3 +136,21 @@ def authorized(token: str | None) -> str:
 def analyst(url: str, token: str | None) -> AnalystClient:
     """Return a client that gives up soon."""
     return AnalystClient(url, token, config=_INTERACTIVE)
+
+
+def _url(*, required: bool) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--url",
+        envvar="HUSHPOLL_URL",
+        required=required,
+        help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
+    )
+
+
+def _in_a_folder(_ctx: click.Context, _option: click.Parameter, out: Path | None) -> Path | None:
+    if out is not None and not out.parent.is_dir():
+        raise InvalidParameter(
+            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
+            field="out",
+        )
+    return out

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
-    analyst,
-    authorized,
+    analyst_command,
+    out_option,
+    replacing,
     timeout_option,
-    token_option,
-    url_option,
+    version_of,
     version_option,
 )
-from hushpoll_client.cli.report_shape import shape_text
-from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
-from hushpoll_shared.cli.terminal import (
-    emit,
-    emit_answer,
-    json_option,
-    progress,
-    reports_errors,
-    waiting,
-)
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_shared.cli.terminal import emit, emit_answer, progress, rendered, waiting
+from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.wire.records_file import read_records_header
 
 
@@ -41,18 +33,14 @@ from hushpoll_shared.wire.records_file import read_records_header
     help="Also let a worker of the server test whether the reports look like those of devices.",
 )
 @timeout_option("Seconds to wait for that worker.")
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def estimate(
+    client: AnalystClient,
     name: str,
     version: int | None,
     attributes: tuple[str, ...],
     check_shape: bool,
     timeout: float,
-    url: str,
-    token: str | None,
     as_json: bool,
 ) -> None:
     """Show how often each answer of the survey NAME was given.
@@ -60,45 +48,31 @@ def estimate(
     Estimates are not rounded up to 0, so a rare answer's can lie below it; each interval covers the
     truth of the population in 95 of 100 surveys, if the results are looked at once.
     """
-    shape = None
-    with analyst(url, authorized(token)) as client:
-        number = _version(client, name, version)
-        answer = client.estimates(name, number)
-        if check_shape:
-            with waiting(f"shape of the reports of {name}") as say:
-                shape = client.report_shape(
-                    name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
-                )
-    found = _attributes(answer)
-    known = [entry.get("name") for entry in found]
+    number = version_of(client, name, version)
+    answer = client.estimates(name, number)
+    if check_shape:
+        with waiting(f"shape of the reports of {name}") as say:
+            answer["shape"] = client.report_shape(
+                name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+            )
+    entries = _attributes(answer)
+    names = [entry.get("name") for entry in entries]
     for attribute in attributes:
-        if attribute not in known:
+        if attribute not in names:
             raise InvalidParameter(
                 f"--attribute is {attribute!r}, which survey {name!r} does not ask; its attributes "
-                f"are {', '.join(map(str, known))}",
+                f"are {', '.join(map(str, names))}",
                 field="attribute",
             )
     if attributes:
-        answer["attributes"] = [item for item in found if item.get("name") in attributes]
-    text = [] if shape is None else [_shape(shape)]
-    if shape is not None:
-        answer["shape"] = shape
-    emit_answer(
-        answer,
-        lambda shown: "\n\n".join([_tables(shown, _attributes(shown)), *text]),
-        as_json=as_json,
-    )
+        answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
+    emit_answer(answer, _text, as_json=as_json)
 
 
 @click.command()
 @click.argument("name")
 @version_option
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write; replaced only once all has arrived.",
-)
+@out_option("File to write; replaced only once all has arrived.", required=True)
 @click.option(
     "--format",
     "form",
@@ -119,19 +93,15 @@ def estimate(
     is_flag=True,
     help="Of CSV: leave texts as they are that a spreadsheet would take for formulas.",
 )
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def export(
+    client: AnalystClient,
     name: str,
     version: int | None,
     out: Path,
     form: str,
     content: str,
     raw: bool,
-    url: str,
-    token: str | None,
     as_json: bool,
 ) -> None:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
@@ -139,36 +109,23 @@ def export(
     A CSV file has no manifest. A text in it that begins like a formula (= + - @ or a tab) has an
     apostrophe before it, which hushpoll takes off again when it reads such a file.
     """
-    if not out.parent.is_dir():
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
-            field="out",
-        )
-    with (
-        analyst(url, authorized(token)) as client,
-        NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as target,
-    ):
-        try:
-            number = _version(client, name, version)
-            with progress(f"records of {name}") as advance:
-                size = client.export(
-                    name,
-                    number,
-                    lambda piece: (target.write(piece), advance(len(piece))),
-                    format=form,
-                    content=content,
-                    raw=raw,
-                )
-            target.flush()
-            document: dict[str, Any] = {"survey": name, "version": number}
-            if form == "records":
-                document |= _checked(cast("BinaryIO", target), name, size)
-            else:
-                document |= {"format": form, "content": content, "bytes": size}
-            Path(target.name).replace(out)
-        except BaseException:
-            Path(target.name).unlink(missing_ok=True)
-            raise
+    with replacing(out) as file:
+        number = version_of(client, name, version)
+        with progress(f"records of {name}") as advance:
+            size = client.export(
+                name,
+                number,
+                lambda piece: (file.write(piece), advance(len(piece))),
+                format=form,
+                content=content,
+                raw=raw,
+            )
+        file.flush()
+        document: dict[str, Any] = {"survey": name, "version": number}
+        if form == "records":
+            document |= _checked(file, name, size)
+        else:
+            document |= {"format": form, "content": content, "bytes": size}
     document["file"] = str(out)
     what = f"{document['records']} records" if form == "records" else f"{form} of the {content}"
     emit(document, f"{what} of {name} version {number} in {out}", as_json=as_json)
@@ -188,30 +145,22 @@ def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
 
 
 def _attributes(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    given = answer.get("attributes")
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    entries = answer.get("attributes")
+    if not isinstance(entries, list):
+        return []
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def _version(client: AnalystClient, name: str, version: int | None) -> int:
-    return client.show(name).version if version is None else version
-
-
-def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
-    from io import StringIO
-
-    from rich.console import Console
+def _text(answer: Mapping[str, Any]) -> str:
     from rich.table import Table
 
-    buffer = StringIO()
-    console = Console(file=buffer, width=100, color_system=None, markup=False, emoji=False)
-    console.print(
+    parts: list[str | Table] = [
         f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
         + (f", {answer['pending']} more pending" if answer.get("pending") else "")
-        + _released(answer),
-        highlight=False,
-    )
+        + _released(answer)
+    ]
     level = f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
-    for attribute in attributes:
+    for attribute in _attributes(answer):
         how = "in clear"
         if attribute.get("protocol"):
             how = f"{attribute['protocol']}, epsilon {attribute.get('epsilon')}"
@@ -226,11 +175,12 @@ def _tables(answer: Mapping[str, Any], attributes: list[dict[str, Any]]) -> str:
                 f"{row['standard_error']:.4f}",
                 f"{row['lower']:.4f} to {row['upper']:.4f}",
             )
-        console.print(table)
-        console.print(_fakes(attribute), highlight=False)
+        parts += [table, _fakes(attribute)]
     if answer.get("intervals"):
-        console.print(str(answer["intervals"]), highlight=False)
-    return buffer.getvalue().rstrip("\n")
+        parts.append(str(answer["intervals"]))
+    if "shape" in answer:
+        parts.append("\n" + shape_text(answer["shape"]))
+    return rendered(*parts)
 
 
 def _released(answer: Mapping[str, Any]) -> str:
@@ -243,23 +193,43 @@ def _released(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _shape(found: Mapping[str, Any]) -> str:
-    try:
-        return shape_text(found)
-    except (KeyError, TypeError, ValueError):
-        raise TransportError(
-            "the server's answer is no test of the reports' shape; check that both sides have the "
-            "same version",
-            retryable=False,
-        ) from None
+def shape_text(tested: Mapping[str, Any]) -> str:
+    """Return the result of :meth:`AnalystClient.report_shape` as lines of text.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such result.
+    """
+    p_value, alpha = tested["p_value"], float(tested["alpha"])
+    if p_value is None:
+        head = "Shape of the reports: nothing to test."
+    elif tested["flagged"]:
+        head = (
+            f"Shape of the reports: FLAGGED, p = {float(p_value):.2g}. Some were not made by "
+            f"devices: at most {alpha:.3g} of honest surveys are flagged."
+        )
+    else:
+        head = (
+            f"Shape of the reports: like those of devices, p = {float(p_value):.2g} (flagged at "
+            f"{alpha:g}). Fakes that were made with care look like this too."
+        )
+    lines = [head]
+    for attribute in tested["attributes"]:
+        chance = attribute["p_value"]
+        words = "not tested" if chance is None else f"p = {float(chance):.2g}"
+        lines.append(
+            f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
+        )
+    return "\n".join(lines)
 
 
 def _fakes(attribute: Mapping[str, Any]) -> str:
-    """Say what fake reports could do, which no interval knows of."""
-    found = attribute.get("poisoning")
-    if not isinstance(found, dict):
+    """Say what fake reports could do, which no interval takes into account."""
+    effect = attribute.get("poisoning")
+    if not isinstance(effect, dict):
         return ""
     return (
-        f"If {found['fake_share']:.0%} of the reports were fake, an estimate could be up to "
-        f"{found['raised_by']:.3f} too high or {abs(found['lowered_by']):.3f} too low.\n"
+        f"If {effect['fake_share']:.0%} of the reports were fake, an estimate could be up to "
+        f"{effect['raised_by']:.3f} too high or {abs(effect['lowered_by']):.3f} too low.\n"
     )

@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
+from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     analyst,
+    analyst_command,
     authorized,
     needed,
     optional_url_option,
     token_option,
     url_option,
+    version_of,
     version_option,
 )
 from hushpoll_client.device.preview import build_preview
@@ -72,8 +75,8 @@ def publish(
 def show(name: str, version: int | None, url: str, as_json: bool) -> None:
     """Show what the survey NAME collects in clear and what it randomises, and how well."""
     with analyst(url, None) as client:
-        found = client.show(name, version)
-    emit(found.to_dict(), lambda: str(build_preview(found, None)), as_json=as_json)
+        published = client.show(name, version)
+    emit(published.to_dict(), lambda: str(build_preview(published, None)), as_json=as_json)
 
 
 @survey.command("list")
@@ -84,8 +87,8 @@ def show(name: str, version: int | None, url: str, as_json: bool) -> None:
 def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     """List all versions of all surveys; with a token, how many reports each has."""
     with analyst(url, token) as client:
-        found = client.surveys()
-    emit_answer({"surveys": found}, lambda answer: _listed(answer["surveys"]), as_json=as_json)
+        document = {"surveys": client.surveys()}
+    emit_answer(document, lambda answer: _listed(answer["surveys"]), as_json=as_json)
 
 
 @survey.command()
@@ -97,23 +100,16 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     metavar="SECONDS",
     help="For how long reports of offline devices are still taken.",
 )
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def close(
-    name: str, version: int | None, grace: int | None, url: str, token: str | None, as_json: bool
+    client: AnalystClient, name: str, version: int | None, grace: int | None, as_json: bool
 ) -> None:
     """Close the survey NAME."""
-    with analyst(url, authorized(token)) as client:
-        number = client.show(name).version if version is None else version
-        answer = client.close(name, number, grace_seconds=grace)
     emit_answer(
-        answer,
+        client.close(name, version_of(client, name, version), grace_seconds=grace),
         lambda answer: (
             f"{answer.get('survey')} version {answer.get('version')} is {answer.get('state')}; "
-            "reports "
-            f"are taken until {answer.get('accepts_until')}"
+            f"reports are taken until {answer.get('accepts_until')}"
         ),
         as_json=as_json,
     )
@@ -123,12 +119,9 @@ def close(
 @click.argument("name")
 @click.argument("version", type=click.IntRange(min=1))
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def delete_records(
-    name: str, version: int, yes: bool, url: str, token: str | None, as_json: bool
+    client: AnalystClient, name: str, version: int, yes: bool, as_json: bool
 ) -> None:
     """Delete the records of VERSION of the survey NAME, which must be over, for good.
 
@@ -137,10 +130,8 @@ def delete_records(
     if not yes:
         question = f"Delete all records of {name} version {version}? This cannot be undone."
         click.confirm(question, abort=True, err=True)
-    with analyst(url, authorized(token)) as client:
-        answer = client.delete_records(name, version)
     emit_answer(
-        answer,
+        client.delete_records(name, version),
         lambda answer: (
             f"{answer.get('deleted')} records of {name} version {version} deleted at "
             f"{answer.get('deleted_at')}"
@@ -153,17 +144,9 @@ def delete_records(
 @click.argument("name")
 @click.argument("origins", nargs=-1, metavar="[ORIGIN]...")
 @click.option("--none", "clear", is_flag=True, help="Let no page answer it any more.")
-@url_option
-@token_option
-@json_option
-@reports_errors
+@analyst_command
 def origins(
-    name: str,
-    origins: tuple[str, ...],
-    clear: bool,
-    url: str,
-    token: str | None,
-    as_json: bool,
+    client: AnalystClient, name: str, origins: tuple[str, ...], clear: bool, as_json: bool
 ) -> None:
     """Let web pages of each ORIGIN, and of no other, answer the survey NAME.
 
@@ -172,10 +155,9 @@ def origins(
     """
     if clear and origins:
         raise click.UsageError("Give either origins or --none.")
-    with analyst(url, authorized(token)) as client:
-        found = client.set_origins(name, origins) if origins or clear else client.origins(name)
+    allowed = client.set_origins(name, origins) if origins or clear else client.origins(name)
     emit_answer(
-        {"name": name, "origins": found},
+        {"name": name, "origins": allowed},
         lambda answer: (
             "\n".join(answer["origins"]) or f"No page of another origin may answer {name}."
         ),
@@ -191,9 +173,10 @@ def _published(answer: dict[str, Any]) -> str:
 
 
 def _rehearsed(resolved: Published, allow_weak: bool) -> str:
-    found = weak_protection(resolved)
-    lines = [str(build_preview(resolved, None)), *(f"warning: {one.message}" for one in found)]
-    if not allow_weak and any(one.level is Level.HARDLY for one in found):
+    warnings = weak_protection(resolved)
+    lines = [str(build_preview(resolved, None))]
+    lines += [f"warning: {warning.message}" for warning in warnings]
+    if not allow_weak and any(warning.level is Level.HARDLY for warning in warnings):
         lines.append("publishing refuses this survey without --allow-weak")
     return "\n".join(lines)
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from hushpoll_client.cli.options import analyst, authorized, token_option, url_option
-from hushpoll_shared.cli.terminal import emit, emit_answer, json_option, reports_errors
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import analyst_command
+from hushpoll_shared.cli.terminal import emit, emit_answer
 
-# The server knows the scopes; a list here would only fall behind it.
+# The server knows the scopes; a check here would refuse those of a newer server.
 _SCOPES = "submit, publish, read, train, admin"
 
-expires_option = click.option(
+_expires_option = click.option(
     "--expires-in",
     type=click.IntRange(min=1),
     metavar="SECONDS",
@@ -34,36 +35,26 @@ def token() -> None:
     help=f"What it allows, out of {_SCOPES}; may be repeated.",
 )
 @click.option("--label", default="", help="What it is for.")
-@expires_option
-@url_option
-@token_option
-@json_option
-@reports_errors
+@_expires_option
+@analyst_command
 def issue(
+    client: AnalystClient,
     scopes: tuple[str, ...],
     label: str,
     expires_in: int | None,
-    url: str,
-    token: str | None,
     as_json: bool,
 ) -> None:
     """Issue a token and print it: it is shown this once."""
-    with analyst(url, authorized(token)) as client:
-        answer = client.issue_token(scopes, label=label, expires_in=expires_in)
+    answer = client.issue_token(scopes, label=label, expires_in=expires_in)
     emit_answer(answer, _issued, as_json=as_json)
 
 
 @token.command("list")
-@url_option
-@token_option
-@json_option
-@reports_errors
-def list_tokens(url: str, token: str | None, as_json: bool) -> None:
+@analyst_command
+def list_tokens(client: AnalystClient, as_json: bool) -> None:
     """List all tokens, without their secrets, which the server does not have."""
-    with analyst(url, authorized(token)) as client:
-        found = client.tokens()
     emit_answer(
-        {"tokens": found},
+        {"tokens": client.tokens()},
         lambda answer: "\n".join(map(_listed, answer["tokens"])),
         as_json=as_json,
     )
@@ -77,38 +68,29 @@ def list_tokens(url: str, token: str | None, as_json: bool) -> None:
     metavar="SECONDS",
     help="For how long the old token stays valid; a day by default.",
 )
-@expires_option
-@url_option
-@token_option
-@json_option
-@reports_errors
+@_expires_option
+@analyst_command
 def rotate(
+    client: AnalystClient,
     token_id: str,
     overlap: int | None,
     expires_in: int | None,
-    url: str,
-    token: str | None,
     as_json: bool,
 ) -> None:
     """Replace the token ID by a new one with the same scopes and label.
 
     ID is the token's public id, its middle part: hp_ID_secret.
     """
-    with analyst(url, authorized(token)) as client:
-        answer = client.rotate_token(token_id, overlap_seconds=overlap, expires_in=expires_in)
+    answer = client.rotate_token(token_id, overlap_seconds=overlap, expires_in=expires_in)
     emit_answer(answer, _rotated, as_json=as_json)
 
 
 @token.command()
 @click.argument("token_id", metavar="ID")
-@url_option
-@token_option
-@json_option
-@reports_errors
-def revoke(token_id: str, url: str, token: str | None, as_json: bool) -> None:
+@analyst_command
+def revoke(client: AnalystClient, token_id: str, as_json: bool) -> None:
     """Refuse the token ID from now on."""
-    with analyst(url, authorized(token)) as client:
-        client.revoke_token(token_id)
+    client.revoke_token(token_id)
     emit({"id": token_id, "state": "revoked"}, f"{token_id} is revoked", as_json=as_json)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hushpoll_shared.spelling.text import printable
 
 if TYPE_CHECKING:
-    from hushpoll_client.analyst.uploads import BulkReceipt
+    from hushpoll_client.analyst.results import BulkReceipt
 
 
 def unwatched(steps: int) -> None:

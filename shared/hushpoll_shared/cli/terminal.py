@@ -149,12 +149,14 @@ def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) 
     click.echo(words)
 
 
-def rendered(table: Table) -> str:
-    """Return a table as lines of text, 100 characters wide, without colours or markup."""
+def rendered(*parts: Table | str) -> str:
+    """Return tables and texts as lines, 100 characters wide, without colours or markup."""
     from rich.console import Console
 
     buffer = StringIO()
-    Console(file=buffer, width=100, color_system=None, markup=False, emoji=False).print(table)
+    console = Console(file=buffer, width=100, color_system=None, markup=False, emoji=False)
+    for part in parts:
+        console.print(part, highlight=False)
     return buffer.getvalue().rstrip("\n")
 
 

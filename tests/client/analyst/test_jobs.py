@@ -7,7 +7,7 @@ import pytest
 from hushpoll_client.analyst import jobs
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import JobFailed
-from hushpoll_client.cli.report_shape import shape_text
+from hushpoll_client.cli.results import shape_text
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import TransportError
 
