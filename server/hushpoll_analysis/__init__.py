@@ -35,7 +35,7 @@ from hushpoll_analysis.planning.precision import (
 )
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.decode import Decoded, debiased, decode
+from hushpoll_analysis.records.records import Records, RecordStream
 
 del find_spec, numpy
 
@@ -45,18 +45,17 @@ __all__ = [
     "Channel",
     "Counts",
     "CrossTable",
-    "Decoded",
     "ExpectedWidth",
     "FairnessAudit",
     "GroupsAudit",
     "Interval",
+    "RecordStream",
+    "Records",
     "Withheld",
     "audit",
     "audit_groups",
     "count",
     "cross_table",
-    "debiased",
-    "decode",
     "expected_width",
     "frequencies",
     "frequencies_from_counts",

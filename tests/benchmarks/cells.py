@@ -13,6 +13,7 @@ from lightgbm import LGBMClassifier
 
 from benchmarks.harness import Figure, against, announced
 from benchmarks.paper import PARAMETERS, STANDARD_ERRORS, publish
+from hushpoll_analysis import Records
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.encodings.indicator import one_hot_features
@@ -68,7 +69,7 @@ def _in_turns(codes: Codes, protocol: str) -> list[tuple[float, float]]:
     train, test = split_rows(published, codes, 0)
     features = one_hot_features(published)
     records = encode_many(published, take(codes, train), perturbation(published, 0))
-    inside = features.from_records(records)
+    inside = features.from_records(Records(published, records))
     outside = features.from_codes(take(codes, test))
     label = codes["income"][train]
     # compiled before it is timed

@@ -19,6 +19,7 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
     """Return how far the two means of any metric lie apart, in standard errors."""
     import distributed
 
+    from hushpoll_analysis import Records
     from hushpoll_analysis.records.parquet import ParquetRecords
     from hushpoll_shared.wire.batch import encode_many
     from hushpoll_training.evaluation.evaluation import evaluate
@@ -44,7 +45,9 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
     with announced(f"{seeds} models of Adult in one process, OUE, epsilon 4, uniform split"):
         here = np.array(
             [
-                measured(fit_records(published, records, Recipe.of(PARAMETERS), FitOptions(s)))
+                measured(
+                    fit_records(Records(published, records), Recipe.of(PARAMETERS), FitOptions(s))
+                )
                 for s in range(seeds)
             ]
         )

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import REPEATS, Figure, against, alternate, announced, seconds
+from hushpoll_analysis import Records
 from hushpoll_analysis.records.pair_counts import count_pairs
 from hushpoll_server import create_app
 from hushpoll_server.store.tables.reports import Batch
@@ -137,7 +138,7 @@ def _counting(adult: Adult, rows: int) -> Figure:
     (blocks,) = adult.waiting()
     survey = adult.parts.surveys.published(adult.row)
     with announced(f"counting {rows:,} reports and all pairs"):
-        ours, peer = alternate(lambda: count_pairs(survey, blocks), adult.read)
+        ours, peer = alternate(lambda: count_pairs(Records(survey, blocks)), adult.read)
     return against(
         f"counting {rows:,} of Adult's reports: every category and all pairs",
         unit="µs/report",

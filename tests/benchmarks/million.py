@@ -89,9 +89,9 @@ def fill(database: Path, data: Path, rows: int) -> None:
 
 def measure(database: Path) -> dict[str, float]:
     """Decode every record into indicators and estimate every attribute."""
+    from hushpoll_analysis import Records
     from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
     from hushpoll_analysis.records.counts import Counts
-    from hushpoll_analysis.records.decode import decode
     from hushpoll_server import create_app
 
     services = create_app({"DATABASE_URL": f"sqlite:///{database}"}).extensions["hushpoll"]
@@ -100,10 +100,11 @@ def measure(database: Path) -> dict[str, float]:
     start = time.perf_counter()
     n, support = 0, None
     for block in services.segments.blocks(row.id, row.record_size):
-        decoded = decode(survey, block)
-        found = {name: matrix.sum(0, np.int64) for name, matrix in decoded.indicators.items()}
+        decoded = Records.trusted(survey, block)
+        names = [attribute.name for attribute in survey.attributes]
+        found = {name: decoded.indicators(name).sum(0, np.int64) for name in names}
         support = found if support is None else {k: support[k] + v for k, v in found.items()}
-        n += decoded.n
+        n += len(decoded)
     frequencies_from_counts(survey, Counts(n, support or {}))
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -71,13 +71,13 @@ def write(path: Path, data: Path, rows: int) -> None:
 
 def measure(path: Path, encoding: str) -> dict[str, float]:
     """Train as ``hushpoll train --records`` does."""
+    from hushpoll_analysis import Records
     from hushpoll_training import FitOptions, Recipe, train_collected
-    from hushpoll_training.data.inputs import read_collected
 
-    survey, records = read_collected(path)
+    records = Records.read(path)
     start = time.perf_counter()
     outcome = train_collected(
-        survey, records, Recipe.of({"n_estimators": TREES}, encoding=encoding), FitOptions()
+        records, Recipe.of({"n_estimators": TREES}, encoding=encoding), FitOptions()
     )
     return {
         "rows": outcome.model.rows,

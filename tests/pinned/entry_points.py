@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis import (
     AuditPredictions,
+    Records,
     audit,
     audit_groups,
     cross_table,
@@ -75,7 +76,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Records = npt.NDArray[np.uint8]
+Rows = npt.NDArray[np.uint8]
 Codes = Mapping[str, npt.NDArray[np.int64]]
 
 
@@ -108,17 +109,17 @@ def domains(survey: Published) -> dict[str, tuple[str, ...]]:
     return {one.name: one.domain for one in survey.attributes}
 
 
-def encode(survey: Published, codes: Codes, rng: np.random.Generator) -> Records:
+def encode(survey: Published, codes: Codes, rng: np.random.Generator) -> Rows:
     """Return records uint8[n, L] of people."""
     return encode_many(survey, dict(codes), rng)
 
 
-def records_file(survey: Published, records: Records) -> bytes:
+def records_file(survey: Published, records: Rows) -> bytes:
     """Return the content of a file of records, as an export is."""
     return pack_records_header(survey) + records.tobytes()
 
 
-def records_of_reports(content: bytes, size: int) -> Records:
+def records_of_reports(content: bytes, size: int) -> Rows:
     """Return the records of a file of reports, without their random ids."""
     rows = np.frombuffer(content, np.uint8, offset=REPORTS_HEADER_SIZE)
     return rows.reshape(-1, ID_SIZE + size)[:, ID_SIZE:]
@@ -127,7 +128,7 @@ def records_of_reports(content: bytes, size: int) -> Records:
 # Estimates
 
 
-def named_estimates(oracle: Any, records: Records) -> dict[str, dict[str, Floats]]:
+def named_estimates(oracle: Any, records: Rows) -> dict[str, dict[str, Floats]]:
     """Return every named estimate of one attribute."""
     counts, n = support_counts(oracle, records), len(records)
     found: dict[str, dict[str, Floats]] = {}
@@ -145,7 +146,7 @@ def named_estimates(oracle: Any, records: Records) -> dict[str, dict[str, Floats
     return found
 
 
-def estimates(survey: Published, records: Records, confidence: float) -> dict[str, Any]:
+def estimates(survey: Published, records: Rows, confidence: float) -> dict[str, Any]:
     """Return the estimates of every attribute, and what one fake report can do to them."""
     return {
         one.name: {
@@ -157,13 +158,13 @@ def estimates(survey: Published, records: Records, confidence: float) -> dict[st
             "upper": one.upper,
             "poisoning": one.poisoning.to_dict(),
         }
-        for one in frequencies(survey, records, confidence=confidence)
+        for one in frequencies(Records(survey, records), confidence=confidence)
     }
 
 
-def cross_tables(survey: Published, records: Records, a: str, b: str) -> dict[str, Any]:
+def cross_tables(survey: Published, records: Rows, a: str, b: str) -> dict[str, Any]:
     """Return the cross-table of two attributes."""
-    found = cross_table(survey, records, a, b)
+    found = cross_table(Records(survey, records), a, b)
     return {
         "n": found.n,
         "frequency": found.frequency,
@@ -174,9 +175,9 @@ def cross_tables(survey: Published, records: Records, a: str, b: str) -> dict[st
     }
 
 
-def shape(survey: Published, records: Records) -> dict[str, Any]:
+def shape(survey: Published, records: Rows) -> dict[str, Any]:
     """Return whether reports look like those of devices."""
-    return report_shape(survey, records).to_dict()
+    return report_shape(Records(survey, records)).to_dict()
 
 
 # Audits from records alone
@@ -184,7 +185,7 @@ def shape(survey: Published, records: Records) -> dict[str, Any]:
 
 def records_audit(
     survey: Published,
-    records: Records,
+    records: Rows,
     predicted: npt.NDArray[np.int64],
     *,
     confidence: float = 0.95,
@@ -193,17 +194,18 @@ def records_audit(
     """Return an audit of predictions that were made without the protected attribute's record."""
     inputs = ("age", "region", "job", "hours")
     predictions = AuditPredictions(predicted, inputs, "external")
-    return audit(survey, records, predictions, confidence=confidence, outlook=outlook).to_dict()
+    return audit(
+        Records(survey, records), predictions, confidence=confidence, outlook=outlook
+    ).to_dict()
 
 
 def records_groups_audit(
-    survey: Published, records: Records, predicted: npt.NDArray[np.int64]
+    survey: Published, records: Rows, predicted: npt.NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return an audit of every region against the first."""
     predictions = AuditPredictions(predicted, ("age", "job", "hours"), "external")
     return audit_groups(
-        survey,
-        records,
+        Records(survey, records),
         predictions,
         attribute="region",
         reference="region-0",
@@ -214,22 +216,25 @@ def records_groups_audit(
 # Training
 
 
-def priors(survey: Published, records: Records, method: str) -> Mapping[str, tuple[float, ...]]:
+def priors(survey: Published, records: Rows, method: str) -> Mapping[str, tuple[float, ...]]:
     """Return the priors of the posterior encoding."""
-    return create_encoding("posterior", prior=method).fit(survey, records).priors
+    return create_encoding("posterior", prior=method).fit(Records(survey, records)).priors
 
 
-def features(survey: Published, records: Records, encoding: str) -> npt.NDArray[np.float32]:
+def features(survey: Published, records: Rows, encoding: str) -> npt.NDArray[np.float32]:
     """Return the features of records, float32[n, m]."""
-    made = create_encoding(encoding).fit(survey, records).from_records(records)
+    checked = Records(survey, records)
+    made = create_encoding(encoding).fit(checked).from_records(checked)
     return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
 
 
 def cross_fitted(
-    survey: Published, records: Records, parameters: Mapping[str, Any], encoding: str
+    survey: Published, records: Rows, parameters: Mapping[str, Any], encoding: str
 ) -> Any:
     """Return predictions of records by models that never saw them."""
-    return cross_fit(survey, records, Recipe.of(parameters, encoding=encoding), FitOptions(3))
+    return cross_fit(
+        Records(survey, records), Recipe.of(parameters, encoding=encoding), FitOptions(3)
+    )
 
 
 def code_table(path: Path, ignored: tuple[str, ...]) -> Codes:

@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.learner import Design, FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM, safe_names
@@ -45,7 +46,7 @@ def saved(tmp_path_factory, survey, people, perturbed, write_rows):
     published = survey(epsilon="4", protocol="OUE")
     records = perturbed(published, people(3000))
     model = fit_records(
-        published, records, Recipe.of({"n_estimators": 8, "num_leaves": 7}), FitOptions(1)
+        Records(published, records), Recipe.of({"n_estimators": 8, "num_leaves": 7}), FitOptions(1)
     )
     save_model(model, folder / "model", {"kind": "training run"})
     write_rows(folder / "rows.csv", published, people(ROWS, seed=6), without=("income",))

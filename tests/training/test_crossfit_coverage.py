@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_training.audits.audit_inputs import AuditInputs
 from hushpoll_training.audits.crossfit import cross_fit
@@ -24,7 +25,9 @@ def test_intervals_cover_the_average_models_fairness(
     # stands for the population: its records are as noisy as those that the models are deployed on
     population = people(40_000, 999)
     gender, income = population["gender"], population["income"]
-    rows = inputs.features.from_records(perturbed(published, population, seed=4))
+    rows = inputs.features.from_records(
+        Records(published, perturbed(published, population, seed=4))
+    )
     models = []
     fit = LightGBM.fit
 
@@ -39,12 +42,11 @@ def test_intervals_cover_the_average_models_fairness(
         codes = people(RESPONDENTS, 10_000 + number)
         records = perturbed(published, codes, seed=[5, number])
         made = cross_fit(
-            published,
-            records,
+            Records(published, records),
             Recipe.of({"n_estimators": 30, "num_leaves": 15}),
             FitOptions(number),
         )
-        found = audit(published, records, made, outlook=False)
+        found = audit(Records(published, records), made, outlook=False)
         chosen = np.mean([inputs.predict(model, target, rows) for model in models], axis=0)
         right = np.where(income == 1, chosen, 1 - chosen)
         rate, recall, accuracy = (

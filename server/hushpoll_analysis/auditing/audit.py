@@ -30,8 +30,7 @@ from hushpoll_analysis.planning.outlook import POWER, Outlook, outlooks
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
 from hushpoll_analysis.records.channel import Channel
-from hushpoll_analysis.records.counts import CELLS, chunks
-from hushpoll_analysis.records.decode import check_records, indicator_matrix
+from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -43,13 +42,12 @@ SMALLEST_SHARE = 1e-3
 PRODUCTS = 64
 """Numbers per row while moments are taken, more or less."""
 
-Weigh = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.float64]]
-"""From records uint8[n, L] to one attribute's weights f64[n, k]."""
+Weigh = Callable[[Records], npt.NDArray[np.float64]]
+"""From records to one attribute's weights f64[n, k]."""
 
 
 def audit(
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     predictions: AuditPredictions,
     *,
     confidence: float = 0.95,
@@ -64,10 +62,8 @@ def audit(
 
     Parameters
     ----------
-    published : Published
-        The survey; it declares a protected attribute.
-    records : uint8[n, L]
-        Well-formed records.
+    records : Records
+        Of a survey that declares a protected attribute.
     predictions : AuditPredictions
         One per record, by a model that never saw the record.
     confidence : float
@@ -84,13 +80,11 @@ def audit(
     InvalidParameter
         For predictions that would bias the audit (:func:`hushpoll_analysis.auditing.predictions
         .check`), no protected attribute, no records, or a bad confidence.
-    MalformedRecord
-        If a record is malformed.
     """
-    check_records(published, records)
+    published = records.published
     require_rows(len(records))
     predicted = check(published, len(records), predictions)
-    moments = _moments(published, records, predicted)
+    moments = _moments(records, predicted)
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     labelled = _positive(published) is not None
@@ -124,7 +118,7 @@ def audit(
         else:
             group_rates |= {f"{name}1": NO_LABELS, f"{name}0": NO_LABELS}
     names = {1: "privileged", 0: "unprivileged"}
-    shares = group_shares(published, records, moments, confidence=confidence)
+    shares = group_shares(records, moments, confidence=confidence)
     oracle = attribute.oracle
     return FairnessAudit(
         survey=published.name,
@@ -194,11 +188,8 @@ def _with_rest(
     return [*sizes, rest], np.array([*shares, 1 - sum(shares)])
 
 
-def _moments(
-    published: Published,
-    records: npt.NDArray[np.uint8],
-    predicted: npt.NDArray[np.int8],
-) -> Moments:
+def _moments(records: Records, predicted: npt.NDArray[np.int8]) -> Moments:
+    published = records.published
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     groups = (
@@ -206,34 +197,31 @@ def _moments(
         [attribute.domain.index(category) for category in protected.privileged],
     )
     target = _positive(published)
-    weigh = _weigh(published, records, attribute)
-    weigh_label = None if target is None else _weigh(published, records, target)
+    weigh = _weigh(records, attribute)
+    weigh_label = None if target is None else _weigh(records, target)
     total, start = Moments.none(), 0
-    for chunk in chunks(published, records, CELLS // max(attribute.k, PRODUCTS)):
-        positive, negative = _labels(target, chunk, weigh_label)
+    for block in records.blocks(CELLS // max(attribute.k, PRODUCTS)):
+        positive, negative = _labels(target, block, weigh_label)
         terms = row_terms(
-            weigh(chunk), predicted[start : start + len(chunk)], groups, positive, negative
+            weigh(block), predicted[start : start + len(block)], groups, positive, negative
         )
         total = total + Moments.of(terms)
-        start += len(chunk)
+        start += len(block)
     return total
 
 
-def _weigh(
-    published: Published, records: npt.NDArray[np.uint8], attribute: PublishedAttribute
-) -> Weigh:
-    channel = Channel.of(attribute.oracle)
-    share = excess_shares(published, records, attribute)
-    return lambda chunk: weights(indicator_matrix(published, chunk, attribute), channel, share)
+def _weigh(records: Records, attribute: PublishedAttribute) -> Weigh:
+    channel, share = Channel.of(attribute.oracle), excess_shares(records, attribute)
+    return lambda block: weights(block.indicators(attribute.name), channel, share)
 
 
 def _labels(
-    target: PublishedAttribute | None, chunk: npt.NDArray[np.uint8], weigh: Weigh | None
+    target: PublishedAttribute | None, block: Records, weigh: Weigh | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return what stands for y and 1 - y; without labels all rows count as negative."""
     if target is None or target.positive is None or weigh is None:
-        return np.zeros(len(chunk)), np.ones(len(chunk))
-    label = weigh(chunk)
+        return np.zeros(len(block)), np.ones(len(block))
+    label = weigh(block)
     positive = label[:, target.categories.index(target.positive)]
     answered = 1.0 if target.missing is None else 1.0 - label[:, target.k - 1]
     return positive, answered - positive

@@ -23,11 +23,11 @@ from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.weight_moments import weight_products
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
@@ -84,20 +84,14 @@ def group_share(
 
 
 def group_shares(
-    published: Published,
-    records: npt.NDArray[np.uint8],
-    moments: Moments,
-    *,
-    confidence: float,
+    records: Records, moments: Moments, *, confidence: float
 ) -> tuple[Interval, Interval]:
     """Return the shares of the respondents who are in either group and have a label.
 
     Parameters
     ----------
-    published : Published
-        It declares a protected attribute.
-    records : uint8[n, L]
-        Well-formed records, n at least 1.
+    records : Records
+        At least one, of a survey that declares a protected attribute.
     moments : Moments
         Of the audit of these records.
     confidence : float
@@ -113,10 +107,11 @@ def group_shares(
     InvalidParameter
         If confidence is outside (0, 1).
     """
+    published = records.published
     group, target, protected = protected_of(published), published.target, published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     names = [group.name, *([] if target is None else [target.name])]
-    counts = count(published, records, only=names)
+    counts = count(records, only=names)
     low, high = (
         _labelled(
             group,

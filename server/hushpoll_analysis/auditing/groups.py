@@ -13,14 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.estimates.reading import how_to_read
 from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
@@ -121,8 +119,7 @@ def regrouped(
 
 
 def audit_groups(
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     predictions: AuditPredictions,
     *,
     attribute: str | None = None,
@@ -138,10 +135,8 @@ def audit_groups(
 
     Parameters
     ----------
-    published : Published
-        The survey.
-    records : uint8[n, L]
-        Well-formed records.
+    records : Records
+        Of the survey.
     predictions : AuditPredictions
         One per record, by a model that never saw the record, made for :func:`regrouped`.
     attribute, reference
@@ -155,9 +150,8 @@ def audit_groups(
     ------
     InvalidParameter
         As :func:`regrouped` and :func:`hushpoll_analysis.auditing.audit.audit`.
-    MalformedRecord
-        If a record is malformed.
     """
+    published = records.published
     groups = regrouped(published, attribute, reference).protected
     assert groups is not None  # noqa: S101  (regrouped has set it)
     audits = {}
@@ -166,7 +160,11 @@ def audit_groups(
             published, protected=Protected(groups.attribute, groups.privileged, (category,))
         )
         result = audit(
-            pair, records, predictions, confidence=confidence, expected=expected, outlook=outlook
+            records.under(pair),
+            predictions,
+            confidence=confidence,
+            expected=expected,
+            outlook=outlook,
         )
         audits[category] = replace(result, digest=published.digest)
     return GroupsAudit(groups.attribute, groups.privileged, audits)

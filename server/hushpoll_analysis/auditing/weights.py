@@ -12,31 +12,27 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import count
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.estimation.frequencies import estimate_proportion
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.published import Published
 
 
-def excess_shares(
-    published: Published, records: npt.NDArray[np.uint8], attribute: PublishedAttribute
-) -> npt.NDArray[np.float64]:
+def excess_shares(records: Records, attribute: PublishedAttribute) -> npt.NDArray[np.float64]:
     """Return c, f64[k], which sum to 1, or are 0 where every support has the same size.
 
     Parameters
     ----------
-    published : Published
-        The survey.
-    records : uint8[n, L]
-        Its well-formed records, n at least 1; read in chunks.
+    records : Records
+        At least one.
     attribute : PublishedAttribute
-        One of its attributes, perturbed or in clear.
+        Perturbed or in clear.
     """
     law = WeightLaw.of(attribute.oracle)
     if not law.varies:
         return np.zeros(attribute.k)
     channel = Channel.of(attribute.oracle)
-    support = count(published, records, only=[attribute.name]).support[attribute.name]
+    support = count(records, only=[attribute.name]).support[attribute.name]
     debiased = estimate_proportion(support, len(records), p=channel.p, q=channel.q).frequency
     return law.excess_shares(debiased)
 

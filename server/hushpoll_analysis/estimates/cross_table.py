@@ -15,8 +15,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
 from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
-from hushpoll_analysis.records.counts import CELLS, Records, chunks
-from hushpoll_analysis.records.decode import indicator_matrix
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -82,16 +81,14 @@ class CrossTable:
 
 
 def cross_table(
-    published: Published, records: Records, a: str, b: str, *, confidence: float = 0.95
+    records: Records | RecordStream, a: str, b: str, *, confidence: float = 0.95
 ) -> CrossTable:
     """Estimate the cross-table of two different attributes.
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L], or an iterable of such arrays
-        Well-formed records; an iterable is read in one pass, never held at once.
+    records : Records or RecordStream
+        Read in blocks.
     a, b : str
         Names of two different attributes.
     confidence : float
@@ -103,8 +100,8 @@ def cross_table(
         For an unknown attribute (the known ones are listed), the same attribute twice, a table of
         more than `LARGEST_TABLE` cells, or no records.
     """
-    counts = joint_counts(published, records, a, b)
-    return cross_table_from_counts(published, counts, a, b, confidence=confidence)
+    counts = joint_counts(records, a, b)
+    return cross_table_from_counts(records.published, counts, a, b, confidence=confidence)
 
 
 def cross_table_from_counts(
@@ -131,7 +128,7 @@ def cross_table_from_counts(
     )
 
 
-def joint_counts(published: Published, records: Records, a: str, b: str) -> JointCounts:
+def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts:
     """Count the indicators of two different attributes, alone and together, in one pass.
 
     Raises
@@ -139,18 +136,15 @@ def joint_counts(published: Published, records: Records, a: str, b: str) -> Join
     InvalidParameter
         As :func:`cross_table`, but for no records.
     """
-    first, second = pair(published, a, b)
+    first, second = pair(records.published, a, b)
     total = JointCounts(
         0,
         np.zeros(first.k, np.int64),
         np.zeros(second.k, np.int64),
         np.zeros((first.k, second.k), np.int64),
     )
-    rows = max(1, CELLS // (first.k + second.k))
-    for chunk in chunks(published, records, rows):
-        total = total + JointCounts.of(
-            indicator_matrix(published, chunk, first), indicator_matrix(published, chunk, second)
-        )
+    for block in records.blocks(CELLS // (first.k + second.k)):
+        total = total + JointCounts.of(block.indicators(a), block.indicators(b))
     return total
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.poisoning.influence import Influence, influence
-from hushpoll_analysis.records.counts import Counts, Records, count
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
@@ -80,25 +81,23 @@ class AttributeEstimate:
 
 
 def frequencies(
-    published: Published, records: Records, *, confidence: float = 0.95
+    records: Records | RecordStream, *, confidence: float = 0.95
 ) -> list[AttributeEstimate]:
     """Estimate every attribute of a survey from its records.
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L], or an iterable of such arrays
-        Well-formed records; an iterable is read in one pass, never held at once.
+    records : Records or RecordStream
+        Read in blocks.
     confidence : float
         In (0, 1).
 
     Raises
     ------
     InvalidParameter
-        If there are no records, or they are not of this survey.
+        If there are no records.
     """
-    return frequencies_from_counts(published, count(published, records), confidence=confidence)
+    return frequencies_from_counts(records.published, count(records), confidence=confidence)
 
 
 def frequencies_from_counts(

@@ -32,13 +32,11 @@ from hushpoll_analysis.poisoning.binomial import (
     largest_excess,
     uniform_distance,
 )
-from hushpoll_analysis.records.counts import CELLS, Records, chunks
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import column
 
 ALPHA = 0.01
 """Chance, at most, that a survey without a fake is flagged."""
@@ -116,33 +114,28 @@ class ReportShape:
         }
 
 
-def report_shape(published: Published, records: Records, *, alpha: float = ALPHA) -> ReportShape:
+def report_shape(records: Records | RecordStream, *, alpha: float = ALPHA) -> ReportShape:
     """Test the shape of records against the law of honest devices.
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L], or an iterable of such arrays
-        Well-formed records; an iterable is read in one pass. Of local hashing 8 bytes a record are
-        kept.
+    records : Records or RecordStream
+        Read in blocks; of local hashing 8 bytes a record are kept.
     alpha : float
         Chance, at most, that honest reports are flagged.
 
     Raises
     ------
     InvalidParameter
-        If there are no records, or they are not of this survey.
-    MalformedRecord
-        If a record is malformed.
+        If there are no records.
     """
-    tallies = {one.name: _tally(one) for one in published.attributes}
+    attributes = records.published.attributes
+    tallies = {one.name: _tally(one) for one in attributes}
     n = 0
-    widest = max(one.k for one in published.attributes)
-    for chunk in chunks(published, records, max(1, CELLS // widest)):
-        n += len(chunk)
+    for block in records.blocks(CELLS // max(one.k for one in attributes)):
+        n += len(block)
         for name, tally in tallies.items():
-            tally.add(column(published.layout, chunk, name))
+            tally.add(block.column(name))
     require_rows(n)
     return ReportShape(n, tuple(tally.found() for tally in tallies.values()), alpha)
 

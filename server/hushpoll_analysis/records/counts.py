@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.decode import check_records, clear_codes
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import support_counts
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import column
-
-CELLS = 1 << 24
-"""Indicators held at a time, so that memory does not grow with the number of records."""
-
-Records: TypeAlias = npt.NDArray[np.uint8] | Iterable[npt.NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +54,20 @@ class Counts:
         )
 
 
-def count(published: Published, records: Records, *, only: Collection[str] | None = None) -> Counts:
+def count(records: Records | RecordStream, *, only: Collection[str] | None = None) -> Counts:
     """Count the support of every category.
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L], or an iterable of such arrays
-        Well-formed records; an iterable is consumed one array at a time.
+    records : Records or RecordStream
+        Read in blocks.
     only : collection of str, optional
         Attributes to count; all of them by default.
-
-    Raises
-    ------
-    InvalidParameter
-        If an array has another shape or type than the survey's records.
-    MalformedRecord
-        If a row is malformed.
     """
-    total = Counts.none(published, only)
-    for chunk in chunks(published, records, CELLS // published.layout.record_size):
-        total = total + _count_chunk(published, chunk, only)
+    total = Counts.none(records.published, only)
+    for block in records.blocks(CELLS // records.published.layout.record_size):
+        total = total + _count_block(block, only)
     return total
-
-
-def chunks(published: Published, records: Records, rows: int) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield the records in arrays of at most `rows` rows, each of the checked shape."""
-    for array in [records] if isinstance(records, np.ndarray) else records:
-        check_records(published, array)
-        for start in range(0, len(array), rows):
-            yield array[start : start + rows]
 
 
 def _chosen(published: Published, only: Collection[str] | None) -> list[PublishedAttribute]:
@@ -100,18 +76,12 @@ def _chosen(published: Published, only: Collection[str] | None) -> list[Publishe
     ]
 
 
-def _count_chunk(
-    published: Published, records: npt.NDArray[np.uint8], only: Collection[str] | None
-) -> Counts:
-    layout = published.layout
+def _count_block(records: Records, only: Collection[str] | None) -> Counts:
     support: dict[str, npt.NDArray[np.int64]] = {}
-    for attribute in _chosen(published, only):
+    for attribute in _chosen(records.published, only):
+        name = attribute.name
         if attribute.oracle is None:
-            support[attribute.name] = np.bincount(
-                clear_codes(published, records, attribute), minlength=attribute.k
-            )
+            support[name] = np.bincount(records.codes(name), minlength=attribute.k)
         else:
-            support[attribute.name] = support_counts(
-                attribute.oracle, column(layout, records, attribute.name)
-            )
+            support[name] = support_counts(attribute.oracle, records.column(name))
     return Counts(len(records), support)

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import JointCounts
-from hushpoll_analysis.records.counts import CELLS, Counts, Records, chunks, count
-from hushpoll_analysis.records.decode import clear_codes, indicator_matrix
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels.blocks import run, spans
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -115,33 +115,25 @@ def paired(published: Published) -> tuple[PublishedAttribute, ...]:
     return tuple(attribute for attribute in published.attributes if attribute.name in chosen)
 
 
-def count_pairs(published: Published, records: Records) -> PairCounts:
+def count_pairs(records: Records | RecordStream) -> PairCounts:
     """Count the support of every category and of every pair of categories that is kept.
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L], or an iterable of such arrays
-        Well-formed records; an iterable is consumed one array at a time.
-
-    Raises
-    ------
-    InvalidParameter
-        If an array has another shape or type than the survey's records.
-    MalformedRecord
-        If a row is malformed.
+    records : Records or RecordStream
+        Read in blocks.
     """
-    total = PairCounts.none(published)
-    for chunk in chunks(published, records, max(1, CELLS // published.layout.record_size)):
-        total = total + _count_chunk(published, chunk)
+    total = PairCounts.none(records.published)
+    for block in records.blocks(CELLS // records.published.layout.record_size):
+        total = total + _count_block(block)
     return total
 
 
-def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCounts:
+def _count_block(records: Records) -> PairCounts:
     # They need numba, which is slow to import; a server starts without it.
     from hushpoll_analysis.records.pair_kernels import count_bits
 
+    published = records.published
     together = paired(published)
     starts = np.cumsum([0, *(attribute.k for attribute in together)]).tolist()
     places = {
@@ -157,7 +149,7 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
     def block(rows: slice) -> None:
         bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
         for attribute in together:
-            _set_bits(published, records[rows], attribute, bits[places[attribute.name]])
+            _set_bits(records.take(rows), attribute, bits[places[attribute.name]])
         found, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
         count_bits(bits, later, found, both)
         with adding:
@@ -166,7 +158,7 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
 
     run(partial(block, rows) for rows in spans(len(records), ROWS))
     alone = {attribute.name for attribute in published.attributes} - set(places)
-    others = count(published, records, only=alone).support if alone else {}
+    others = count(records, only=alone).support if alone else {}
     return PairCounts(
         Counts(
             len(records),
@@ -184,19 +176,14 @@ def _count_chunk(published: Published, records: npt.NDArray[np.uint8]) -> PairCo
     )
 
 
-def _set_bits(
-    published: Published,
-    records: npt.NDArray[np.uint8],
-    attribute: PublishedAttribute,
-    bits: Bits,
-) -> None:
+def _set_bits(records: Records, attribute: PublishedAttribute, bits: Bits) -> None:
     """Set bit i of row v of `bits` where record i supports category v."""
     from hushpoll_analysis.records import pair_kernels as kernels
 
     if attribute.oracle is None:
-        kernels.set_codes(clear_codes(published, records, attribute), bits)
+        kernels.set_codes(records.codes(attribute.name), bits)
     else:
-        kernels.set_indicators(indicator_matrix(published, records, attribute), bits)
+        kernels.set_indicators(records.indicators(attribute.name), bits)
 
 
 def _packed(arrays: Mapping[Any, Cells]) -> bytes:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.survey.published import Published
 
@@ -97,15 +97,15 @@ def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[P
 
 def count_row_group(path: str, group: int) -> Counts:
     """Count one row group; runs on a worker."""
-    return count(*read_row_group(path, group))
+    return count(read_row_group(path, group))
 
 
-def read_row_group(path: str, group: int) -> tuple[Published, npt.NDArray[np.uint8]]:
-    """Read the survey and the records, uint8[n, L], of one row group; runs on a worker."""
+def read_row_group(path: str, group: int) -> Records:
+    """Read and check the records of one row group; runs on a worker."""
     from pyarrow import parquet
 
     published, _, _ = _describe(path)
-    return published, _records(published, parquet.ParquetFile(path).read_row_group(group))
+    return _records(published, parquet.ParquetFile(path).read_row_group(group))
 
 
 def _describe(path: str | Path) -> tuple[Published, int, int]:
@@ -128,9 +128,9 @@ def _describe(path: str | Path) -> tuple[Published, int, int]:
     return published, file.num_row_groups, file.metadata.num_rows
 
 
-def _records(published: Published, table: Any) -> npt.NDArray[np.uint8]:
-    """Return the rows uint8[n, L] that a table's columns came from."""
-    records = np.empty((table.num_rows, published.layout.record_size), np.uint8)
+def _records(published: Published, table: Any) -> Records:
+    """Return the records that a table's columns came from."""
+    rows = np.empty((table.num_rows, published.layout.record_size), np.uint8)
     for attribute in published.attributes:
         field = published.layout.field(attribute.name)
         values = table.column(attribute.name).combine_chunks()
@@ -140,5 +140,5 @@ def _records(published: Published, table: Any) -> npt.NDArray[np.uint8]:
             part = codes.view(np.uint8)
         else:
             part = np.frombuffer(b"".join(values.to_pylist()), np.uint8)
-        records[:, field.offset : field.end] = part.reshape(-1, field.size)
-    return records
+        rows[:, field.offset : field.end] = part.reshape(-1, field.size)
+    return Records(published, rows)

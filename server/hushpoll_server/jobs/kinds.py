@@ -15,10 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.parameters import (
@@ -32,7 +30,6 @@ from hushpoll_server.jobs.parameters import (
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.tables.surveys import VersionRow
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
@@ -89,7 +86,7 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     from hushpoll_training.runs.collected import train_collected
     from hushpoll_training.runs.record import run_record
 
-    trained = train_collected(*_collected(parts, row), *_how_to_fit(parameters))
+    trained = train_collected(_collected(parts, row), *_how_to_fit(parameters))
     run = run_record(trained, {})
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
@@ -114,7 +111,7 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
 
     fitted_by = TrainParameters.model_fields
     others = {name: value for name, value in parameters.items() if name not in fitted_by}
-    report = fairness_of_records(*_collected(parts, row), *_how_to_fit(parameters), **others)
+    report = fairness_of_records(_collected(parts, row), *_how_to_fit(parameters), **others)
     return _json("fairness", row, report.to_dict())
 
 
@@ -127,19 +124,19 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     careful fake is not found: what those can do stands beside each estimate as `poisoning`.
     """
     release = parts.analysis.release(row)
-    with parts.analysis.scanning(row, release) as blocks:
-        tested = report_shape(parts.surveys.published(row), blocks, **parameters)
+    with parts.analysis.scanning(row, release) as stream:
+        tested = report_shape(stream, **parameters)
     about = {"name": row.name, "version": row.version, "digest": row.digest}
     document = {"kind": "report shape", "survey": about, **tested.to_dict()}
     about_release = parts.releases.describe(row)
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
-def _collected(parts: Services, row: VersionRow) -> tuple[Published, npt.NDArray[np.uint8]]:
-    """Return a survey and the records of its release, uint8[n, L]."""
+def _collected(parts: Services, row: VersionRow) -> Records:
+    """Return the records of a survey's release, held at once."""
     release = parts.analysis.release(row)
-    with parts.analysis.scanning(row, release) as blocks:
-        return parts.surveys.published(row), np.concatenate(list(blocks))
+    with parts.analysis.scanning(row, release) as stream:
+        return stream.joined()
 
 
 def _how_to_fit(parameters: Mapping[str, Any]) -> tuple[Recipe, FitOptions]:

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.records.decode import check_records
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.audit_inputs import AuditInputs
 from hushpoll_training.data.target import Target
 from hushpoll_training.learners.learner import FitOptions, check_seed
@@ -34,8 +33,7 @@ _DEALING = 0x666F6C64
 
 
 def cross_fit(
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     recipe: Recipe,
     options: FitOptions,
     *,
@@ -46,10 +44,8 @@ def cross_fit(
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L]
-        Well-formed records.
+    records : Records
+        Of a survey with a target and a protected attribute.
     recipe : Recipe
         Learner and encoding. A prior is estimated from each model's own training records, so that
         it knows nothing of the audited ones either.
@@ -65,14 +61,11 @@ def cross_fit(
     InvalidParameter
         For a bad argument, a survey without target or protected attribute, a target that gives no
         labels, or a fold without which the others hold one class only.
-    MalformedRecord
-        If a record is malformed.
     """
-    check_records(published, records)
-    target = Target.of(published)
-    inputs = AuditInputs.of(published, protected_input)
+    target = Target.of(records.published)
+    inputs = AuditInputs.of(records.published, protected_input)
     fold = deal(len(records), folds, options.seed)
-    label, answered = reported_labels(published, records)
+    label, answered = reported_labels(records)
     needs_prior, columns = recipe.encoding.needs_prior, inputs.features.attributes
     features = replace(inputs.features, encoding=recipe.encoding)
     rows = None if needs_prior else features.from_records(records)
@@ -80,9 +73,10 @@ def cross_fit(
     for number in range(folds):
         inside, outside = answered & (fold != number), fold == number
         if rows is None:
-            priors = recipe.encoding.fit(published, records[inside]).priors
-            features = replace(features, priors=priors)
-            training, audited = (features.from_records(records[part]) for part in (inside, outside))
+            training_records = records.take(inside)
+            features = replace(features, priors=recipe.encoding.fit(training_records).priors)
+            training = features.from_records(training_records)
+            audited = features.from_records(records.take(outside))
         else:
             training, audited = rows[inside], rows[outside]
         fitted = recipe.learner.fit(

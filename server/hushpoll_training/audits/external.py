@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
-from hushpoll_analysis.records.decode import check_records
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.audit_inputs import AuditInputs
@@ -17,8 +14,7 @@ from hushpoll_training.models.model import Model
 
 def external_predictions(
     model: Model,
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     *,
     protected_input: str = "dropped",
     threads: int = 1,
@@ -29,10 +25,8 @@ def external_predictions(
     ----------
     model : Model
         Of this survey or of another version of it: its attributes have the same names and domains.
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L]
-        Well-formed records.
+    records : Records
+        None of which the model was fitted to.
     protected_input : {"dropped", "each-value"}
         A model that takes the protected attribute has to be evaluated at each value.
     threads : int
@@ -43,10 +37,8 @@ def external_predictions(
     InvalidParameter
         If an attribute of the model is not one of the survey's with the same categories, the
         target is another, or the model takes a protected attribute that is to be dropped.
-    MalformedRecord
-        If a record is malformed.
     """
-    check_records(published, records)
+    published = records.published
     protected = protected_of(published).name
     _check_meaning(model, published)
     takes = protected in model.features.attributes

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.groups import GroupsAudit, audit_groups, regrouped
 from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.crossfit import FOLDS, cross_fit
@@ -52,8 +50,7 @@ class RecordsFairness:
 
 
 def fairness_of_records(
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     recipe: Recipe,
     options: FitOptions,
     *,
@@ -68,10 +65,8 @@ def fairness_of_records(
 
     Parameters
     ----------
-    published : Published
-        The survey; it declares a protected attribute and a target that gives labels.
-    records : uint8[n, L]
-        Its well-formed records.
+    records : Records
+        Of a survey that declares a protected attribute and a target that gives labels.
     recipe, options, folds, protected_input
         See :func:`hushpoll_training.audits.crossfit.cross_fit`.
     groups : str, optional
@@ -91,20 +86,15 @@ def fairness_of_records(
     InvalidParameter
         For a bad argument, or a survey or records that cannot be audited: no protected attribute,
         no target, a target that gives no labels, too few records for the folds.
-    MalformedRecord
-        If a record is malformed.
     """
     declared = declared_shares(expected)
-    compared = compared_survey(published, groups, reference)
-    predictions = cross_fit(
-        compared, records, recipe, options, folds=folds, protected_input=protected_input
-    )
+    compared = records.under(compared_survey(records.published, groups, reference))
+    predictions = cross_fit(compared, recipe, options, folds=folds, protected_input=protected_input)
     estimates: FairnessAudit | GroupsAudit
     if groups is None:
-        estimates = audit(published, records, predictions, confidence=confidence, expected=declared)
+        estimates = audit(records, predictions, confidence=confidence, expected=declared)
     else:
         estimates = audit_groups(
-            published,
             records,
             predictions,
             attribute=groups,

@@ -10,6 +10,7 @@ import click
 
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.rates import LARGEST_CONFIDENCE
+from hushpoll_analysis.records.records import Records
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
@@ -22,7 +23,6 @@ from hushpoll_training.audits.records_fairness import (
     fairness_of_records,
 )
 from hushpoll_training.cli.train import learner_option, threads_option
-from hushpoll_training.data.inputs import read_collected
 from hushpoll_training.data.predictions_file import read_predictions
 from hushpoll_training.encodings.registry import DEFAULT, ENCODINGS
 from hushpoll_training.evaluation.fairness import fairness_report, partition_by
@@ -129,12 +129,11 @@ def records(
     """
     if reference is not None and groups is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
-    published, rows = read_collected(file)
+    collected = Records.read(file)
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
     with shown(recipe.learner, FitOptions(seed, threads), fits=folds) as options:
         report = fairness_of_records(
-            published,
-            rows,
+            collected,
             recipe,
             options,
             folds=folds,
@@ -177,13 +176,13 @@ def model(
             "a model is audited only on records that it was not fitted to; declare that with "
             "--unseen, or cross-fit models with: hushpoll fairness records"
         )
-    published, rows = read_collected(file)
+    collected = Records.read(file)
     loaded = load_model(model, trial=True)
     predicted = external_predictions(
-        loaded, published, rows, protected_input=protected_input, threads=threads
+        loaded, collected, protected_input=protected_input, threads=threads
     )
     shares = declared_shares(given_parameters(expect))
-    audited = audit(published, rows, predicted, confidence=confidence, expected=shares)
+    audited = audit(collected, predicted, confidence=confidence, expected=shares)
     fitting = {"model": model.name, "versions": loaded.fitted.learner.versions()}
     _show(RecordsFairness(audited, fitting, protected_input), file, as_json)
 

@@ -8,30 +8,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_shared.spelling.text import NAME_LENGTH
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.records_file import read_records
 from hushpoll_training.data.coded import attribute_name, describe_codes, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.runs.simulation import override
-
-
-def read_collected(path: Path) -> tuple[Published, npt.NDArray[np.uint8]]:
-    """Read a file of records; see :func:`hushpoll_shared.wire.records_file.read_records`.
-
-    Raises
-    ------
-    InvalidParameter, ManifestRefused
-        Naming the file.
-    OSError
-        If it cannot be read.
-    """
-    try:
-        return read_records(path)
-    except (InvalidParameter, ManifestRefused) as error:
-        raise type(error)(f"{path}: {error}", field=error.field) from None
 
 
 def read_described(

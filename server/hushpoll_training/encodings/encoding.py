@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from hushpoll_analysis.records.counts import Counts
-from hushpoll_analysis.records.decode import check_records, indicator_matrix, one_hot
+from hushpoll_analysis.records.records import Records, one_hot, require_layout
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -66,16 +66,14 @@ class Encoding(ABC):
     def __post_init__(self) -> None:
         check_prior_method(self.prior)
 
-    def fit(self, published: Published, records: npt.NDArray[np.uint8]) -> Features:
+    def fit(self, records: Records) -> Features:
         """Return the features of a survey, with priors from the training records if needed.
 
         Parameters
         ----------
-        published : Published
-            The survey.
-        records : uint8[n, L]
-            The training records, well formed; n is at least 1 where a prior is needed. The records
-            of rows that a model is to be judged on do not belong here.
+        records : Records
+            The training records; at least one where a prior is needed. The records of rows that a
+            model is to be judged on do not belong here.
 
         Raises
         ------
@@ -84,7 +82,8 @@ class Encoding(ABC):
         NotConverged
             If the maximum of the likelihood is not found.
         """
-        priors = estimate_priors(published, records, self.prior) if self.needs_prior else {}
+        priors = estimate_priors(records, self.prior) if self.needs_prior else {}
+        published = records.published
         return Features(published, self, feature_attributes(published), priors)
 
     def fit_counts(self, published: Published, counts: Counts) -> Features:
@@ -165,20 +164,19 @@ class Features:
         kept = tuple(name for name in self.attributes if name != attribute)
         return replace(self, attributes=kept)
 
-    def from_records(self, records: npt.NDArray[np.uint8]) -> csr_matrix:
-        """Encode records, uint8[n, L], as float32[n, columns].
+    def from_records(self, records: Records) -> csr_matrix:
+        """Encode records as float32[n, columns].
 
         Raises
         ------
         InvalidParameter
             If they are not records of the survey.
-        MalformedRecord
-            If a record is malformed.
         """
-        check_records(self.published, records)
+        require_layout(self.published, records)
 
         def block(start: int, stop: int) -> list[npt.NDArray[Any]]:
-            return [self._encode(records[start:stop], name) for name in self.attributes]
+            some = records.take(slice(start, stop))
+            return [self._encode(some, name) for name in self.attributes]
 
         return self._joined(len(records), block)
 
@@ -221,12 +219,11 @@ class Features:
     def _names(self, attribute: str) -> tuple[str, ...]:
         return self.encoding.column_names(self.published.attribute(attribute))
 
-    def _encode(self, records: npt.NDArray[np.uint8], name: str) -> npt.NDArray[Any]:
+    def _encode(self, records: Records, name: str) -> npt.NDArray[Any]:
         attribute = self.published.attribute(name)
-        indicators = indicator_matrix(self.published, records, attribute)
         if attribute.oracle is None:
-            return self.encode_clear(name, indicators.argmax(axis=1))
-        return self.encoding.encode(attribute, indicators, self.priors.get(name))
+            return self.encode_clear(name, records.codes(name))
+        return self.encoding.encode(attribute, records.indicators(name), self.priors.get(name))
 
     def _joined(self, n: int, block: Callable[[int, int], list[npt.NDArray[Any]]]) -> csr_matrix:
         columns = len(self.names)

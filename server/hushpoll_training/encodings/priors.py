@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate_proportion
@@ -21,7 +19,6 @@ from hushpoll_protocols.estimation.likelihood import maximum_likelihood
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import column
 
 PRIOR_METHODS: Final = ("shrinkage", "projection", "likelihood")
 
@@ -43,17 +40,13 @@ def check_prior_method(method: str) -> None:
         )
 
 
-def estimate_priors(
-    published: Published, records: npt.NDArray[np.uint8], method: str = "shrinkage"
-) -> dict[str, tuple[float, ...]]:
+def estimate_priors(records: Records, method: str = "shrinkage") -> dict[str, tuple[float, ...]]:
     """Return the priors from training records.
 
     Parameters
     ----------
-    published : Published
-        The survey.
-    records : uint8[n, L]
-        The training records, well formed, n at least 1.
+    records : Records
+        The training records, at least one.
     method : {"shrinkage", "projection", "likelihood"}
         Frequencies shrunk by what the categories have in common, never 0
         (:mod:`hushpoll_protocols.estimation.shrinkage`); the unbiased ones projected onto the
@@ -71,12 +64,10 @@ def estimate_priors(
     require_rows(len(records))
     if method == "likelihood":
         return {
-            name: tuple(
-                maximum_likelihood(oracle, column(published.layout, records, name)).tolist()
-            )
-            for name, oracle in perturbed_features(published)
+            name: tuple(maximum_likelihood(oracle, records.column(name)).tolist())
+            for name, oracle in perturbed_features(records.published)
         }
-    return priors_from_counts(published, count(published, records), method)
+    return priors_from_counts(records.published, count(records), method)
 
 
 def priors_from_counts(

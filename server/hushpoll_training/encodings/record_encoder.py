@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hushpoll_analysis.records.decode import check_records
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.encodings.encoding import Features
@@ -88,9 +88,8 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 field="published",
             )
         rows = validate_data(self, X, dtype=None)
-        check_records(self.published, rows)
         encoding = create_encoding(self.encoding, prior=self.prior)
-        self.features_: Features = encoding.fit(self.published, rows)
+        self.features_: Features = encoding.fit(Records(self.published, rows))
         return self
 
     def transform(self, X: npt.NDArray[np.uint8]) -> Any:
@@ -114,7 +113,8 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If a record is malformed.
         """
         check_is_fitted(self)
-        found = self.features_.from_records(validate_data(self, X, dtype=None, reset=False))
+        rows = validate_data(self, X, dtype=None, reset=False)
+        found = self.features_.from_records(Records(self.published, rows))
         return found if self.sparse_output else found.toarray()
 
     def transform_clear(self, codes: Codes) -> Any:
@@ -146,7 +146,7 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         InvalidParameter
             If the survey's target gives no labels, or the records are not the survey's.
         """
-        return reported_labels(self.published, records)
+        return reported_labels(Records(self.published, records))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return ``attribute=category`` per column.

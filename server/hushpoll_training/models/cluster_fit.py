@@ -74,17 +74,17 @@ def fit_parquet(
 
 def _answered(path: str, group: int) -> Counts:
     """Count the records of a row group whose target has an answer; runs on a worker."""
-    published, records = read_row_group(path, group)
-    return count(published, records[reported_labels(published, records)[1]])
+    records = read_row_group(path, group)
+    return count(records.take(reported_labels(records)[1]))
 
 
 def _encoded(
     path: str, group: int, features: Features
 ) -> tuple[csr_matrix, npt.NDArray[np.float32]]:
     """Return the features and labels of a row group; runs on a worker, which keeps them."""
-    published, records = read_row_group(path, group)
-    label, answered = reported_labels(published, records)
-    return features.from_records(records[answered]), label[answered].astype(np.float32)
+    records = read_row_group(path, group)
+    label, answered = reported_labels(records)
+    return features.from_records(records.take(answered)), label[answered].astype(np.float32)
 
 
 def _sizes(pair: tuple[csr_matrix, npt.NDArray[np.float32]]) -> tuple[int, int]:

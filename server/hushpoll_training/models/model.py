@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.decode import check_records, indicator_matrix
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
@@ -75,20 +75,14 @@ def design(features: Features, table: Table, label: npt.NDArray[np.int64]) -> De
     return Design(table, label, features.names, protected)
 
 
-def fit_records(
-    published: Published,
-    records: npt.NDArray[np.uint8],
-    recipe: Recipe,
-    options: FitOptions,
-) -> Model:
+def fit_records(records: Records, recipe: Recipe, options: FitOptions) -> Model:
     """Fit to collected records: D_z = (X, Z_s, Y).
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to; its target needs a positive category.
-    records : uint8[n, L]
-        Well-formed records. Those whose target is the missing category are left out.
+    records : Records
+        Of a survey whose target has a positive category. Those whose target is the missing
+        category are left out.
     recipe : Recipe
         Learner and encoding; a prior is estimated from the records that are fitted to.
     options : FitOptions
@@ -98,35 +92,28 @@ def fit_records(
     ------
     InvalidParameter
         If the target gives no labels, or the rows are of a single class.
-    MalformedRecord
-        If a record is malformed.
     """
-    target = Target.of(published)
-    label, answered = reported_labels(published, records)
-    kept = records if answered.all() else records[answered]
-    features = recipe.encoding.fit(published, kept)
+    target = Target.of(records.published)
+    label, answered = reported_labels(records)
+    kept = records if answered.all() else records.take(answered)
+    features = recipe.encoding.fit(kept)
     rows = design(features, features.from_records(kept), label[answered])
     return Model(features, target, recipe.learner.fit(rows, options), len(kept))
 
 
 def reported_labels(
-    published: Published, records: npt.NDArray[np.uint8]
+    records: Records,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the labels that records report, int64[n] (1 positive), and which have one, bool[n].
 
     Raises
     ------
     InvalidParameter
-        If the target gives no labels, or the records are not the survey's.
-    MalformedRecord
-        If a record is malformed.
+        If the target gives no labels.
     """
-    check_records(published, records)
-    target = Target.of(published)
-    attribute = published.attribute(target.name)
+    target = Target.of(records.published)
     # Target.of admits only reports of exactly one category, whose indicator is one-hot
-    reported = indicator_matrix(published, records, attribute).argmax(axis=1)
-    return target.labels(reported)
+    return target.labels(records.indicators(target.name).argmax(axis=1))
 
 
 def fit_clear(published: Published, codes: Codes, learner: Learner, options: FitOptions) -> Model:

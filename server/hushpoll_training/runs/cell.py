@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
@@ -87,9 +88,9 @@ def cell(
     train, test = split_rows(published, codes, options.seed, test_size)
     clock = Stopwatch()
     noise = perturbation(published, options.seed)
-    records = encode_many(published, take(codes, train), noise)
+    records = Records.trusted(published, encode_many(published, take(codes, train), noise))
     clock.lap("perturb")
-    model = fit_records(published, records, recipe, options)
+    model = fit_records(records, recipe, options)
     clock.lap("fit")
     evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-import numpy.typing as npt
-
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
@@ -29,8 +27,7 @@ NO_PANEL = (
 
 
 def train_collected(
-    published: Published,
-    records: npt.NDArray[np.uint8],
+    records: Records,
     recipe: Recipe,
     options: FitOptions,
     *,
@@ -41,10 +38,8 @@ def train_collected(
 
     Parameters
     ----------
-    published : Published
-        The survey that the records belong to.
-    records : uint8[n, L]
-        Well-formed records, n at least 1.
+    records : Records
+        At least one.
     recipe : Recipe
         Learner and encoding.
     options : FitOptions
@@ -58,13 +53,11 @@ def train_collected(
     ------
     InvalidParameter
         For a bad argument, a target that gives no labels, or rows too few to measure on.
-    MalformedRecord
-        If a record is malformed.
     """
     return measure_collected(
-        published,
+        records.published,
         len(records),
-        lambda: fit_records(published, records, recipe, options),
+        lambda: fit_records(records, recipe, options),
         recipe.learner,
         options,
         panel=panel,

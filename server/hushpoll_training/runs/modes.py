@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from hushpoll_analysis.records.parquet import ParquetRecords
+from hushpoll_analysis.records.records import Records
 from hushpoll_shared.cli.terminal import progress, waiting
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.data.inputs import read_coded_data, read_collected, read_described
+from hushpoll_training.data.inputs import read_coded_data, read_described
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.evaluation.evaluation import FOLDS
 from hushpoll_training.learners.cluster import connected
@@ -93,11 +94,11 @@ def from_records(
     options: FitOptions,
 ) -> TrainingRun:
     """Train on a file of records, with a progress bar."""
-    published, rows = read_collected(records)
-    _check_groups(published, given)
-    panel, baseline = _clear_rows(published, given, ignore)
+    collected = Records.read(records)
+    _check_groups(collected.published, given)
+    panel, baseline = _clear_rows(collected.published, given, ignore)
     with shown(recipe.learner, options, fits=1 + _others(panel, baseline)) as reported:
-        return train_collected(published, rows, recipe, reported, panel=panel, baseline=baseline)
+        return train_collected(collected, recipe, reported, panel=panel, baseline=baseline)
 
 
 def from_cluster(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold
 
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
@@ -40,7 +41,7 @@ class Problem:
         The survey.
     codes : mapping of str to int64[n]
         The training rows in clear.
-    records : uint8[n, L] or None
+    records : Records or None
         The same rows randomised, to fit to; None to fit to those in clear.
     folds : tuple of (int64[a], int64[b])
         Rows to fit to, and to score on.
@@ -52,7 +53,7 @@ class Problem:
 
     published: Published
     codes: Codes
-    records: npt.NDArray[np.uint8] | None
+    records: Records | None
     folds: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
     score: str
     seed: int
@@ -71,7 +72,7 @@ class Problem:
                 rows = take(self.codes, inside)
                 model = fit_clear(self.published, rows, recipe.learner, options)
             else:
-                model = fit_records(self.published, self.records[inside], recipe, options)
+                model = fit_records(self.records.take(inside), recipe, options)
             evaluation = evaluate(model, take(self.codes, outside), threads=threads)
             yield evaluation.metrics[self.score].number()
 
@@ -131,11 +132,15 @@ def make_problem(
     if perturbed:
         # A target that gives no labels is refused before hours of tuning.
         Target.of(published)
+    records = None
+    if perturbed:
+        drawn = encode_many(published, known, perturbation(published, seed))
+        records = Records.trusted(published, drawn)
     cutter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return Problem(
         published,
         known,
-        encode_many(published, known, perturbation(published, seed)) if perturbed else None,
+        records,
         tuple((inside, outside) for inside, outside in cutter.split(label, label)),
         score,
         seed,

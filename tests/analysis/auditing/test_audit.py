@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing import audit as fairness
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.moments import row_terms
@@ -125,7 +126,7 @@ def near_truth(found, expected):
 def test_an_audit_of_records_is_about_the_true_groups_and_labels(changes, kept):
     published = publish(**changes)
     codes, guess, records = draw(published)
-    found = audit(published, records, predictions(guess), outlook=False)
+    found = audit(Records(published, records), predictions(guess), outlook=False)
     answered = codes["income"] != 2 if kept else None
     near_truth(found, truth(codes, guess, answered))
     assert found.n == N
@@ -137,7 +138,7 @@ def test_an_audit_of_records_is_about_the_true_groups_and_labels(changes, kept):
 def test_a_protected_attribute_in_clear_gives_the_counted_values_exactly():
     published = publish(gender={"role": "plain"})
     codes, guess, records = draw(published)
-    found = audit(published, records, predictions(guess, ("gender", "job")))
+    found = audit(Records(published, records), predictions(guess, ("gender", "job")))
     expected = truth(codes, guess)
     for name, one in {**found.metrics, **found.rates}.items():
         assert one.value == pytest.approx(expected[name], rel=1e-9), name
@@ -151,13 +152,15 @@ def test_predictions_at_each_value_are_weighed_by_the_value():
     rng = np.random.default_rng(9)
     each = (rng.random((N, 4)) < [0.2, 0.6, 0.9, 0.8]).astype(np.int8)
     guess = each[np.arange(N), codes["gender"]]
-    found = audit(published, records, predictions(each, ("gender", "age", "job")), outlook=False)
+    found = audit(
+        Records(published, records), predictions(each, ("gender", "age", "job")), outlook=False
+    )
     near_truth(found, truth(codes, guess.astype(np.int64)))
     assert found.setting == EACH_VALUE
     # one prediction for every value is one prediction
     same = np.repeat(each[:, :1], 4, axis=1)
-    wide = audit(published, records, predictions(same, ("job",)), outlook=False)
-    narrow = audit(published, records, predictions(each[:, 0], ("job",)), outlook=False)
+    wide = audit(Records(published, records), predictions(same, ("job",)), outlook=False)
+    narrow = audit(Records(published, records), predictions(each[:, 0], ("job",)), outlook=False)
     # a fake may be predicted otherwise in each group only where each value has a prediction
     for name, given in wide.metrics.items():
         assert replace(given, poisoning=None) == replace(narrow.metrics[name], poisoning=None)
@@ -200,9 +203,9 @@ def test_the_product_of_a_perturbed_group_and_a_perturbed_label_is_unbiased(shar
 def test_memory_is_bounded_by_chunks_that_change_nothing(monkeypatch):
     published = publish(protocol="OUE", target={"protocol": "GRR"})
     _, guess, records = draw(published, 3000)
-    whole = audit(published, records, predictions(guess), outlook=False).to_dict()
+    whole = audit(Records(published, records), predictions(guess), outlook=False).to_dict()
     monkeypatch.setattr(fairness, "CELLS", fairness.PRODUCTS * 700)
-    parts = audit(published, records, predictions(guess), outlook=False).to_dict()
+    parts = audit(Records(published, records), predictions(guess), outlook=False).to_dict()
     assert "of these 19 at 95 %, 1.0 are expected to miss" in whole["intervals"]
     for section in ("metrics", "rates", "shares"):
         for name, one in whole[section].items():
@@ -227,7 +230,7 @@ def test_the_setting_says_what_the_model_was_given(inputs, shape, expected):
     published = publish()
     _, guess, records = draw(published, 500)
     wide = guess if shape == 1 else np.repeat(guess[:, None], 4, axis=1)
-    found = audit(published, records, predictions(wide, inputs, "cross-fitted"))
+    found = audit(Records(published, records), predictions(wide, inputs, "cross-fitted"))
     assert (found.setting, found.origin) == (expected, "cross-fitted")
 
 
@@ -250,7 +253,10 @@ def test_predictions_that_would_bias_an_audit_are_refused(made, field, word):
     _, guess, records = draw(published, 500)
     given = {"guess": guess, "inputs": ("job",), "origin": "external"} | made
     with pytest.raises(InvalidParameter, match=word) as caught:
-        audit(published, records, predictions(given["guess"], given["inputs"], given["origin"]))
+        audit(
+            Records(published, records),
+            predictions(given["guess"], given["inputs"], given["origin"]),
+        )
     assert caught.value.field == field
 
 
@@ -260,7 +266,7 @@ def test_predictions_from_the_groups_own_record_would_be_biased():
     codes, _, records = draw(published)
     reported = records[:, published.layout.field("gender").offset]
     guess = np.isin(reported, (1, 3)).astype(np.int64)
-    found = audit(published, records, predictions(guess, ("job",)))  # a false declaration
+    found = audit(Records(published, records), predictions(guess, ("job",)))  # a false declaration
     spd = found.metrics["SPD"]
     assert abs(spd.value - truth(codes, guess)["SPD"]) > 10 * spd.standard_error
 
@@ -268,7 +274,7 @@ def test_predictions_from_the_groups_own_record_would_be_biased():
 def test_records_that_cannot_tell_give_sets_without_bounds_and_say_so():
     published = publish(protocol="OUE", epsilon="0.2")
     _, guess, records = draw(published, 300)
-    found = audit(published, records, predictions(guess))
+    found = audit(Records(published, records), predictions(guess))
     for name in METRICS:
         one = found.metrics[name]
         assert isinstance(one, Compared)
@@ -288,11 +294,11 @@ def test_records_that_cannot_tell_give_sets_without_bounds_and_say_so():
 def test_a_difference_that_the_set_leaves_out_is_a_disparity_and_no_other():
     published = publish(protocol="GRR", epsilon="6")
     codes, guess, records = draw(published)
-    found = audit(published, records, predictions(guess))
+    found = audit(Records(published, records), predictions(guess))
     assert truth(codes, guess)["SPD"] > 0.2
     assert found.metrics["SPD"].conclusion == found.metrics["DI"].conclusion == "disparity"
     fair = np.random.default_rng(3).integers(0, 2, N)
-    found = audit(published, records, predictions(fair))
+    found = audit(Records(published, records), predictions(fair))
     assert found.metrics["SPD"].conclusion == "no disparity found"
     for name in METRICS:
         one = found.metrics[name]
@@ -308,7 +314,7 @@ def test_the_denominators_of_eod_are_judged_by_themselves():
     rng = np.random.default_rng(2)
     codes["income"] = (rng.random(2500) < 0.01).astype(np.int64)
     records = encode_many(published, codes, rng)
-    found = audit(published, records, predictions(guess), outlook=False)
+    found = audit(Records(published, records), predictions(guess), outlook=False)
     assert found.metrics["SPD"].bound == found.metrics["OAD"].bound == "bounded"
     assert found.metrics["EOD"].conclusion == "cannot conclude"
     assert found.rates["TPR0"].bound == "no bound"
@@ -317,9 +323,9 @@ def test_the_denominators_of_eod_are_judged_by_themselves():
 def test_declared_shares_change_the_outlook_and_nothing_else():
     published = publish(protocol="GRR", epsilon="3")
     _, guess, records = draw(published, 2500)
-    ours = audit(published, records, predictions(guess))
+    ours = audit(Records(published, records), predictions(guess))
     declared = AuditAssumptions(unprivileged=0.01, positive=0.2)
-    found = audit(published, records, predictions(guess), expected=declared)
+    found = audit(Records(published, records), predictions(guess), expected=declared)
     assert found.expected["basis"] == "declared"
     assert found.expected["unprivileged"] == 0.01
     for name, one in found.metrics.items():
@@ -330,7 +336,7 @@ def test_declared_shares_change_the_outlook_and_nothing_else():
 def test_without_a_target_there_are_no_metrics_of_labels():
     published = publish(target={"role": "plain", "positive": None})
     codes, guess, records = draw(published)
-    found = audit(published, records, predictions(guess, ("job", "income")))
+    found = audit(Records(published, records), predictions(guess, ("job", "income")))
     expected = truth(codes, guess)
     for name in ("DI", "SPD"):
         one = found.metrics[name]
@@ -344,14 +350,14 @@ def test_a_survey_without_groups_no_records_and_bad_ones_are_refused():
     published = publish(protected=None)
     _, guess, records = draw(published, 50)
     with pytest.raises(InvalidParameter, match="no protected attribute"):
-        audit(published, records, predictions(guess), outlook=False)
+        audit(Records(published, records), predictions(guess), outlook=False)
     published = publish()
     _, guess, records = draw(published, 50)
     with pytest.raises(InvalidParameter, match="0 records"):
-        audit(published, records[:0], predictions(guess[:0]))
+        audit(Records(published, records[:0]), predictions(guess[:0]))
     with pytest.raises(InvalidParameter, match="shape"):
-        audit(published, records[:, 1:], predictions(guess))
+        audit(Records(published, records[:, 1:]), predictions(guess))
     records = records.copy()
     records[7, published.layout.field("gender").offset] = 200
     with pytest.raises(MalformedRecord):
-        audit(published, records, predictions(guess), outlook=False)
+        audit(Records(published, records), predictions(guess), outlook=False)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushpoll_analysis import AuditPredictions, audit, audit_groups, regrouped
+from hushpoll_analysis import AuditPredictions, Records, audit, audit_groups, regrouped
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
@@ -65,10 +65,10 @@ def collected():
 
 def test_every_category_is_compared_with_the_privileged_ones(collected):
     published, records, codes, predictions = collected
-    found = audit_groups(published, records, predictions, outlook=False)
+    found = audit_groups(Records(published, records), predictions, outlook=False)
     assert (found.attribute, found.reference) == ("race", ("White",))
     assert tuple(found.audits) == ("Black", "Asian", "Other")
-    ours = audit(published, records, predictions, outlook=False)
+    ours = audit(Records(published, records), predictions, outlook=False)
     assert found.audits["Black"] == ours
     for at, name in ((0, "Black"), (1, "Asian")):
         truth = [codes["job"][codes["race"] == group].mean() for group in (2, at)]
@@ -81,12 +81,14 @@ def test_every_category_is_compared_with_the_privileged_ones(collected):
 
 def test_shares_of_all_groups_and_of_no_answer_sum_to_one(collected):
     published, records, _, predictions = collected
-    found = audit_groups(published, records, predictions, outlook=False)
+    found = audit_groups(Records(published, records), predictions, outlook=False)
     shares = [one.shares["unprivileged"].value for one in found.audits.values()]
     reference = found.audits["Black"].shares["privileged"].value
     missing = audit(
-        replace(published, protected=replace(published.protected, unprivileged=("No answer",))),
-        records,
+        Records(
+            replace(published, protected=replace(published.protected, unprivileged=("No answer",))),
+            records,
+        ),
         predictions,
         outlook=False,
     )
@@ -98,7 +100,7 @@ def test_a_group_of_few_cannot_be_concluded_on_and_the_others_can(collected):
     published = survey(epsilon="0.8")
     codes, predictions = drawn(4000, 5)
     records = encode_many(published, codes, np.random.default_rng(2))
-    found = audit_groups(published, records, predictions)
+    found = audit_groups(Records(published, records), predictions)
     assert found.audits["Other"].metrics["SPD"].conclusion == "cannot conclude"
     assert found.audits["Other"].metrics["SPD"].bound == "no bound"
     assert found.audits["Black"].metrics["SPD"].bound == "bounded"
@@ -112,25 +114,25 @@ def test_a_group_of_few_cannot_be_concluded_on_and_the_others_can(collected):
 def test_another_attribute_and_reference(collected):
     published, records, _, predictions = collected
     found = audit_groups(
-        published, records, predictions, attribute="region", reference="S", outlook=False
+        Records(published, records), predictions, attribute="region", reference="S", outlook=False
     )
     assert tuple(found.audits) == ("N", "E")
     for one in found.audits.values():
         assert one.attribute == "region"
         assert one.metrics["SPD"].lower < 0.02
         assert one.metrics["SPD"].upper > -0.02
-    found = audit_groups(published, records, predictions, reference="Black", outlook=False)
+    found = audit_groups(Records(published, records), predictions, reference="Black", outlook=False)
     assert tuple(found.audits) == ("Asian", "White", "Other")
-    two = audit(published, records, predictions, outlook=False)
+    two = audit(Records(published, records), predictions, outlook=False)
     assert found.audits["White"].metrics["SPD"].value == pytest.approx(-two.metrics["SPD"].value)
 
 
 def test_predictions_from_the_records_of_the_attribute_are_refused(collected):
     published, records, _, predictions = collected
     used = replace(predictions, inputs=("region",))
-    audit_groups(published, records, used, outlook=False)
+    audit_groups(Records(published, records), used, outlook=False)
     with pytest.raises(InvalidParameter, match="inputs name region, the protected attribute"):
-        audit_groups(published, records, used, attribute="region", reference="S")
+        audit_groups(Records(published, records), used, attribute="region", reference="S")
 
 
 def test_the_regrouped_survey_drops_and_names_what_is_compared(collected):
@@ -169,7 +171,7 @@ def test_every_pairs_intervals_cover(protocol):
     for seed in range(surveys):
         codes, predictions = drawn(n, [seed, 1])
         records = encode_many(published, codes, np.random.default_rng([seed, 2]))
-        found = audit_groups(published, records, predictions, outlook=False)
+        found = audit_groups(Records(published, records), predictions, outlook=False)
         for at, name in enumerate(hits):
             spd = found.audits[name].metrics["SPD"]
             hits[name] += spd.lower <= positive[2] - positive[at] <= spd.upper

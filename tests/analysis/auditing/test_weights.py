@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.weights import excess_shares, weights
 from hushpoll_analysis.records.channel import Channel
-from hushpoll_analysis.records.decode import indicator_matrix
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
@@ -62,7 +62,7 @@ def test_estimated_shares_sum_to_one_and_so_do_the_weights_of_each_row(protocol)
     published = publish(protocol)
     _, records = draw(published, 3000)
     attribute = published.attribute("group")
-    shares = excess_shares(published, records, attribute)
+    shares = excess_shares(Records(published, records), attribute)
     assert shares.sum() == pytest.approx(1, abs=1e-9)
     sets = np.array(list(itertools.product((0, 1), repeat=4)), dtype=np.uint8)
     found = weights(sets, Channel.of(attribute.oracle), shares)
@@ -74,7 +74,7 @@ def test_supports_of_one_size_have_nothing_to_share(protocol):
     published = publish(protocol)
     _, records = draw(published, 3000)
     for name in ("group", "job"):
-        assert not excess_shares(published, records, published.attribute(name)).any()
+        assert not excess_shares(Records(published, records), published.attribute(name)).any()
 
 
 @pytest.mark.parametrize("protocol", ["BLH", "OUE"])
@@ -83,10 +83,10 @@ def test_the_variance_is_the_least_that_a_share_of_the_excess_can_give(protocol)
     codes, records = draw(published, 4000)
     attribute = published.attribute("group")
     channel = Channel.of(attribute.oracle)
-    shares = excess_shares(published, records, attribute)
+    shares = excess_shares(Records(published, records), attribute)
     sets = np.unpackbits(records[:, :1], axis=1, bitorder="little")[:, :4]
     if protocol == "BLH":
-        sets = indicator_matrix(published, records, attribute)
+        sets = Records(published, records).indicators(attribute.name)
     least = weights(sets, channel, shares).var(axis=0)
     for step in (-0.05, 0.05):
         assert (weights(sets, channel, shares + step).var(axis=0) > least).all()
@@ -101,8 +101,8 @@ def test_mean_weights_are_the_estimated_frequencies(protocol):
     published = publish(protocol)
     _, records = draw(published, 2000)
     attribute = published.attribute("group")
-    shares = excess_shares(published, records, attribute)
-    sets = indicator_matrix(published, records, attribute)
+    shares = excess_shares(Records(published, records), attribute)
+    sets = Records(published, records).indicators(attribute.name)
     found = weights(sets, Channel.of(attribute.oracle), shares).mean(axis=0)
     debiased = Channel.of(attribute.oracle).debias(sets).mean(axis=0)
     assert found == pytest.approx(WeightLaw.of(attribute.oracle).frequencies(debiased), abs=1e-12)

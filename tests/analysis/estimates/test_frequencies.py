@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from hushpoll_analysis import Counts, count, frequencies, frequencies_from_counts
+from hushpoll_analysis import (
+    Counts,
+    Records,
+    RecordStream,
+    count,
+    frequencies,
+    frequencies_from_counts,
+)
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest
@@ -42,20 +49,20 @@ def draw(published, n, seed):
 def test_at_epsilon_64_the_estimate_is_the_truth(protocol):
     published = survey(protocol, "64")
     codes, records = draw(published, 20_000, 1)
-    for found in frequencies(published, records):
+    for found in frequencies(Records(published, records)):
         truth = np.bincount(codes[found.name], minlength=len(found.categories)) / 20_000
         # OUE keeps a true bit with probability one half at any epsilon, LH collides at any g
         tolerance = 5 * found.standard_error
         assert (np.abs(found.frequency - truth) <= tolerance + 1e-12).all()
     if protocol in ("GRR", "SS", "RAPPOR"):
-        gender = frequencies(published, records)[0]
+        gender = frequencies(Records(published, records))[0]
         assert gender.frequency[1] == pytest.approx(codes["gender"].mean(), abs=1e-3)
 
 
 def test_an_attribute_in_clear_has_its_share_and_wilsons_interval():
     published = survey()
     codes, records = draw(published, 500, 2)
-    area = frequencies(published, records, confidence=0.9)[2]
+    area = frequencies(Records(published, records), confidence=0.9)[2]
     counted = np.bincount(codes["area"], minlength=300)
     assert area.frequency.tolist() == pytest.approx((counted / 500).tolist(), abs=1e-15)
     assert (area.protocol, area.epsilon, area.n, area.confidence) == (None, None, 500, 0.9)
@@ -68,11 +75,15 @@ def test_an_attribute_in_clear_has_its_share_and_wilsons_interval():
 def test_chunks_of_any_size_count_alike(monkeypatch):
     published = survey("OLH")
     _, records = draw(published, 1000, 3)
-    whole = count(published, records)
-    parts = count(published, (records[start : start + 77] for start in range(0, 1000, 77)))
+    whole = count(Records(published, records))
+    parts = count(
+        RecordStream.trusted(
+            published, (records[start : start + 77] for start in range(0, 1000, 77))
+        )
+    )
     monkeypatch.setattr("hushpoll_analysis.records.counts.CELLS", 13 * published.layout.record_size)
-    small = count(published, records)
-    added = count(published, records[:400]) + count(published, records[400:])
+    small = count(Records(published, records))
+    added = count(Records(published, records[:400])) + count(Records(published, records[400:]))
     for other in (parts, small, added):
         assert other.n == whole.n == 1000
         for name, support in whole.support.items():
@@ -87,7 +98,7 @@ def test_intervals_cover_the_population(protocol):
     hits = np.zeros(2)
     for seed in range(surveys):
         _, records = draw(published, 400, [9, seed])
-        gender = frequencies(published, records)[0]
+        gender = frequencies(Records(published, records))[0]
         hits += (gender.lower <= truth) & (truth <= gender.upper)
     # four standard deviations of a binomial at 0.95: a Wald interval at half the width fails
     assert (np.abs(hits / surveys - 0.95) < 4 * (0.95 * 0.05 / surveys) ** 0.5).all()
@@ -96,7 +107,7 @@ def test_intervals_cover_the_population(protocol):
 def test_to_dict_is_what_the_api_gives():
     published = survey()
     _, records = draw(published, 100, 5)
-    found = frequencies(published, records)[0].to_dict()
+    found = frequencies(Records(published, records))[0].to_dict()
     assert (found["name"], found["role"], found["protocol"]) == ("gender", "sensitive", "GRR")
     assert found["epsilon"] == "1"
     assert [one["category"] for one in found["categories"]] == ["Female", "Male"]
@@ -112,10 +123,10 @@ def test_to_dict_is_what_the_api_gives():
 
 def test_no_rows_are_refused():
     published = survey()
-    empty = np.empty((0, published.layout.record_size), np.uint8)
-    for records in (empty, [], [empty]):
+    empty = Records(published, np.empty((0, published.layout.record_size), np.uint8))
+    for records in (empty, RecordStream(published, []), RecordStream(published, [empty])):
         with pytest.raises(InvalidParameter, match="0 records"):
-            frequencies(published, records)
+            frequencies(records)
     with pytest.raises(InvalidParameter, match="0 records"):
         frequencies_from_counts(published, Counts.none(published))
 
@@ -130,7 +141,7 @@ def test_a_code_outside_the_domain_is_refused():
     _, records = draw(published, 10, 6)
     records[4, -2:] = 255
     with pytest.raises(MalformedRecord, match="area") as caught:
-        count(published, records)
+        count(Records(published, records))
     assert (caught.value.field, caught.value.reason) == ("area", "range")
 
 
@@ -138,5 +149,5 @@ def test_a_confidence_outside_its_interval_is_refused():
     published = survey()
     _, records = draw(published, 10, 7)
     with pytest.raises(InvalidParameter) as caught:
-        frequencies(published, records, confidence=1.0)
+        frequencies(Records(published, records), confidence=1.0)
     assert caught.value.field == "confidence"

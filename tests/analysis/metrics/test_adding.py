@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis import AuditPredictions, audit
+from hushpoll_analysis import AuditPredictions, Records, audit
 from hushpoll_analysis.planning.power import AuditAssumptions, audit_powers
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.fairness_text import fairness_text
@@ -70,7 +70,7 @@ def test_an_added_metric_is_audited_planned_and_shown(added, survey, people):
     group, label, predicted = people
     codes = {"group": group, "label": label}
     records = encode_many(survey, codes, np.random.default_rng(5))
-    result = audit(survey, records, AuditPredictions(predicted, (), "external"))
+    result = audit(Records(survey, records), AuditPredictions(predicted, (), "external"))
     metric = result.metrics["TPRR"]
     assert abs(metric.value - recall_ratio(*people)) < 4 * metric.standard_error
     assert metric.conclusion == "disparity"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.auditing.report import Interval
@@ -120,7 +121,7 @@ def test_the_error_is_that_of_audits_of_records(protocol):
         }
         records = encode_many(published, codes, rng)
         predictions = AuditPredictions(predicted.astype(np.int8), ("area",), "external")
-        found = audit(published, records, predictions, outlook=False)
+        found = audit(Records(published, records), predictions, outlook=False)
         for name, drawn in values.items():
             one = found.metrics[name]
             assert isinstance(one, Interval)

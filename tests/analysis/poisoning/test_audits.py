@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.moments import RATE_TERMS, row_terms
 from hushpoll_analysis.auditing.predictions import AuditPredictions
@@ -130,7 +131,7 @@ def test_the_range_of_an_attacked_audit_holds_what_the_genuine_reports_alone_giv
 
     def audited(rows, predicted):
         made = AuditPredictions(predicted, (), "external")
-        return audit(published, rows, made, outlook=False)
+        return audit(Records(published, rows), made, outlook=False)
 
     clean = audited(records, guess)
     # the records of a pool that shift SPD most, each taken for all fakes

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records, RecordStream
 from hushpoll_analysis.poisoning.report_shape import ALPHA, bernstein, popcount_law, report_shape
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
@@ -78,7 +79,7 @@ def test_honest_reports_are_flagged_no_more_often_than_promised(protocol):
     """400 surveys: more than 12 alarms would happen in 1 of 1,000 such tests at a true 1 %."""
     published = survey(protocol)
     rng = np.random.default_rng(3)
-    found = [report_shape(published, honest(published, 400, rng)) for _ in range(400)]
+    found = [report_shape(Records(published, honest(published, 400, rng))) for _ in range(400)]
     assert sum(one.flagged for one in found) <= 12
     for level in (0.05, 0.2):
         share = np.mean([one.p_value <= level for one in found])
@@ -100,8 +101,8 @@ def test_the_poisoners_of_fleets_are_flagged(protocol, behaviour, fakes):
     published = survey(protocol)
     rng = np.random.default_rng(4)
     clean = honest(published, 4000 - fakes, rng)
-    assert not report_shape(published, clean).flagged
-    found = report_shape(published, np.vstack([clean, faked(published, behaviour, fakes)]))
+    assert not report_shape(Records(published, clean)).flagged
+    found = report_shape(Records(published, np.vstack([clean, faked(published, behaviour, fakes)])))
     assert found.flagged
     assert found.p_value < 1e-4
 
@@ -111,7 +112,7 @@ def test_random_records_of_local_hashing_are_flagged_when_many(protocol):
     published = survey(protocol, k=4, epsilon="4")
     fakes = faked(published, "poison-random", 1500)
     rng = np.random.default_rng(4)
-    found = report_shape(published, np.vstack([honest(published, 2500, rng), fakes]))
+    found = report_shape(Records(published, np.vstack([honest(published, 2500, rng), fakes])))
     assert found.flagged
     assert "support" in found.attributes[0].finding
 
@@ -121,7 +122,7 @@ def test_one_copied_hash_is_enough(protocol):
     published = survey(protocol)
     records = honest(published, 4000, np.random.default_rng(4))
     records[1, :18] = records[0, :18]
-    found = report_shape(published, records)
+    found = report_shape(Records(published, records))
     assert found.flagged
     assert found.attributes[0].finding == "1 records repeat the hash of another"
 
@@ -131,7 +132,7 @@ def test_counted_hashes_are_flagged():
     records = honest(published, 3000, np.random.default_rng(4))
     counted = np.arange(30, dtype="<u8").view(np.uint8).reshape(30, 8)
     records[:30, 8:16] = counted
-    found = report_shape(published, records)
+    found = report_shape(Records(published, records))
     assert found.flagged
     assert "of the hash seed is 0 in" in found.attributes[0].finding
 
@@ -143,13 +144,13 @@ def test_a_careful_poisoner_passes(protocol):
     rng = np.random.default_rng(9)
     one = published.attribute("answer")
     careful = np.hstack([perturb(one.oracle, np.full(2000, 2), rng), np.zeros((2000, 1), np.uint8)])
-    assert not report_shape(published, careful).flagged
+    assert not report_shape(Records(published, careful)).flagged
 
 
 @pytest.mark.parametrize("protocol", ["GRR", "SS"])
 def test_what_has_no_shape_is_said_so(protocol):
     published = survey(protocol)
-    found = report_shape(published, honest(published, 50, np.random.default_rng(1)))
+    found = report_shape(Records(published, honest(published, 50, np.random.default_rng(1))))
     assert found.p_value is None
     assert not found.flagged
     assert [one.p_value for one in found.attributes] == [None, None]
@@ -161,8 +162,10 @@ def test_what_has_no_shape_is_said_so(protocol):
 def test_chunks_are_counted_like_the_whole():
     published = survey("OLH")
     records = honest(published, 500, np.random.default_rng(1))
-    whole = report_shape(published, records)
-    assert report_shape(published, iter([records[:200], records[200:]])) == whole
+    whole = report_shape(Records(published, records))
+    assert (
+        report_shape(RecordStream.trusted(published, iter([records[:200], records[200:]]))) == whole
+    )
 
 
 def test_the_bound_on_a_mean_solves_its_inequality():
@@ -175,4 +178,4 @@ def test_the_bound_on_a_mean_solves_its_inequality():
 def test_no_records_are_refused():
     published = survey("OUE")
     with pytest.raises(InvalidParameter):
-        report_shape(published, np.zeros((0, published.layout.record_size), np.uint8))
+        report_shape(Records(published, np.zeros((0, published.layout.record_size), np.uint8)))

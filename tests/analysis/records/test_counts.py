@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis import Counts, count, decode
+from hushpoll_analysis import Counts, Records, RecordStream, count
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
@@ -32,17 +32,18 @@ def test_counts_are_the_column_sums_of_the_indicators(protocol):
     rng = np.random.default_rng(4)
     codes = {one.name: rng.integers(0, one.k, 700) for one in published.attributes}
     records = encode_many(published, codes, rng)
-    found = count(published, records)
+    found = count(Records(published, records))
     assert found.n == 700
     assert list(found.support) == ["area", "age", "pay"]
-    for name, matrix in decode(published, records).indicators.items():
-        assert found.support[name].tolist() == matrix.sum(axis=0).tolist()
+    for name in found.support:
+        indicators = Records(published, records).indicators(name)
+        assert found.support[name].tolist() == indicators.sum(axis=0).tolist()
     assert found.support["pay"].tolist() == np.bincount(codes["pay"]).tolist()
 
 
 def test_nothing_is_counted_from_nothing():
     published = survey()
-    found = count(published, [])
+    found = count(RecordStream(published, []))
     assert found.n == 0
     assert {name: support.sum() for name, support in found.support.items()} == {
         "area": 0,

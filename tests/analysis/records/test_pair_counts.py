@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records, RecordStream
 from hushpoll_analysis.estimates.cross_table import joint_counts
 from hushpoll_analysis.records import pair_counts
 from hushpoll_analysis.records.counts import count
@@ -55,13 +56,13 @@ def records_of(published, n, seed=5):
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
 def test_every_pair_is_counted_as_by_itself(published, n):
     records = records_of(published, n)
-    found = count_pairs(published, records)
+    found = count_pairs(Records(published, records))
     assert found.counts.n == n
-    alone = count(published, records)
+    alone = count(Records(published, records))
     for one in published.attributes:
         assert found.counts.support[one.name].tolist() == alone.support[one.name].tolist()
     for one, two in combinations(published.attributes, 2):
-        expected = joint_counts(published, records, one.name, two.name)
+        expected = joint_counts(Records(published, records), one.name, two.name)
         for both, first, second in (
             (expected.both, expected.first, expected.second),
             (expected.both.T, expected.second, expected.first),
@@ -80,15 +81,19 @@ def test_every_pair_is_counted_as_by_itself(published, n):
 def test_blocks_add_up(published, monkeypatch):
     monkeypatch.setattr(pair_counts, "ROWS", 100)
     records = records_of(published, 730)
-    whole = count_pairs(published, records)
-    parts = count_pairs(published, [records[:1], records[1:400], records[400:]])
+    whole = count_pairs(Records(published, records))
+    parts = count_pairs(
+        RecordStream.trusted(published, [records[:1], records[1:400], records[400:]])
+    )
     assert parts.pack() == whole.pack()
-    sum_of_parts = count_pairs(published, records[:300]) + count_pairs(published, records[300:])
+    sum_of_parts = count_pairs(Records(published, records[:300])) + count_pairs(
+        Records(published, records[300:])
+    )
     assert sum_of_parts.pack() == whole.pack()
 
 
 def test_what_is_packed_is_read_back(published):
-    found = count_pairs(published, records_of(published, 200))
+    found = count_pairs(Records(published, records_of(published, 200)))
     again = PairCounts.unpack(published, 200, *found.pack())
     assert again.counts.n == 200
     assert again.pack() == found.pack()
@@ -103,13 +108,13 @@ def test_pairs_of_the_smallest_domains_are_kept_up_to_a_bound(published, monkeyp
     kept = [one.name for one in paired(published)]
     assert kept == [one.name for one in published.attributes][:-1]
     records = records_of(published, 150)
-    found = count_pairs(published, records)
+    found = count_pairs(Records(published, records))
     assert found.of_pair("small", "large") is None
     assert found.of_pair("large", "small") is None
     codes = records[:, -2].astype(int) + 256 * records[:, -1].astype(int)
     expected = np.bincount(codes, minlength=300)
     assert found.counts.support["large"].tolist() == expected.tolist()
     monkeypatch.setattr(pair_counts, "PAIRED_CATEGORIES", 1)
-    none = count_pairs(published, records)
+    none = count_pairs(Records(published, records))
     assert none.joint == {}
     assert none.counts.support["grr"].tolist() == found.counts.support["grr"].tolist()

@@ -20,6 +20,7 @@ from chdb import session
 from benchmarks.collecting import DRAFT, ids
 from benchmarks.scale.costs import drawn
 from benchmarks.scale.keeping import circumstances, keep
+from hushpoll_analysis import Records
 from hushpoll_analysis.records.counts import count
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
@@ -204,9 +205,9 @@ def _counts(house: ClickHouse, published: Published, reports: int) -> dict[str, 
 
     blocks: list[Any] = []
     fetching = timed(lambda: blocks.append(fetched()))
-    count(published, blocks[0][:1000])  # compiled before it is measured
+    count(Records(published, blocks[0][:1000]))  # compiled before it is measured
     ours: list[Any] = []
-    kernels = timed(lambda: ours.append(count(published, blocks[0])))
+    kernels = timed(lambda: ours.append(count(Records(published, blocks[0]))))
     assert len(blocks[0]) == reports
     assert tuple(ours[0].support[BIT_ATTRIBUTE]) == by_sql[0]
     return {

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared.wire import reports as wire
 from hushpoll_training import fairness_of_records
@@ -25,7 +26,7 @@ def test_the_job_finds_what_the_function_finds(site, make_report):
     blocks = site.services.segments.blocks(1, published.layout.record_size)
     (records,) = blocks
     expected = fairness_of_records(
-        published, records, Recipe.of({"n_estimators": 3}), FitOptions(3), folds=2
+        Records(published, records), Recipe.of({"n_estimators": 3}), FitOptions(3), folds=2
     )
     assert found == json.loads(json.dumps(expected.to_dict()))
     assert found["n"] == 120

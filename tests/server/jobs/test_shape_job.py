@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
@@ -68,7 +69,7 @@ def test_the_job_finds_what_the_function_finds(site, published, fakes):
     found = shape_of(site)
     assert found["survey"] == {"name": "work", "version": 1, "digest": published.digest}
     assert (found["kind"], found["pending"]) == ("report shape", 0)
-    expected = report_shape(published, records).to_dict()
+    expected = report_shape(Records(published, records)).to_dict()
     assert {name: found[name] for name in expected} == expected
     assert found["flagged"] is bool(fakes)
     assert (found["n"], found["alpha"]) == (600, ALPHA)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_protocols.errors import InvalidParameter
@@ -58,9 +59,9 @@ def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
     published, _, records = collected
     fold = deal(len(records), 3, 4)
     recipe, options = Recipe.of(FEW), {"folds": 3, "protected_input": protected_input}
-    before = cross_fit(published, records, recipe, FitOptions(4), **options)
+    before = cross_fit(Records(published, records), recipe, FitOptions(4), **options)
     changed = scrambled(published, records, np.flatnonzero(fold == 1), name)
-    after = cross_fit(published, changed, recipe, FitOptions(4), **options)
+    after = cross_fit(Records(published, changed), recipe, FitOptions(4), **options)
     assert (after.predicted[fold == 1] == before.predicted[fold == 1]).all()
     if name == "income" or protected_input == "each-value":
         # the other folds' models were fitted to what has changed
@@ -73,12 +74,18 @@ def test_each_folds_model_is_the_one_that_fit_records_fits_to_the_others(collect
     published, _, records = collected
     fold = deal(len(records), 4, 9)
     found = cross_fit(
-        published, records, Recipe.of(FEW), FitOptions(9), folds=4, protected_input="each-value"
+        Records(published, records),
+        Recipe.of(FEW),
+        FitOptions(9),
+        folds=4,
+        protected_input="each-value",
     )
     for number in range(4):
-        model = fit_records(published, records[fold != number], Recipe.of(FEW), FitOptions(9))
+        model = fit_records(
+            Records(published, records[fold != number]), Recipe.of(FEW), FitOptions(9)
+        )
         alone = external_predictions(
-            model, published, records[fold == number], protected_input="each-value"
+            model, Records(published, records[fold == number]), protected_input="each-value"
         )
         assert (found.predicted[fold == number] == alone.predicted).all()
     assert found.predicted.shape == (1500, 3)
@@ -91,7 +98,7 @@ def test_each_folds_model_is_the_one_that_fit_records_fits_to_the_others(collect
 def test_each_value_stands_in_clear_where_the_record_was(survey, people, perturbed):
     published = survey(epsilon="4", protocol="OUE", target={"protocol": "GRR"})
     codes = people(800, 3)
-    records = perturbed(published, codes)
+    records = Records(published, perturbed(published, codes))
     inputs = AuditInputs.of(published, "each-value")
     rows = inputs.features.from_records(records).toarray()
     at = inputs._substitution(inputs.features.from_records(records))
@@ -118,9 +125,9 @@ def test_an_audit_finds_what_the_true_groups_and_labels_say(
     codes = people(12_000, 5)
     records = perturbed(published, codes)
     made = cross_fit(
-        published, records, Recipe.of(FEW), FitOptions(1), protected_input=protected_input
+        Records(published, records), Recipe.of(FEW), FitOptions(1), protected_input=protected_input
     )
-    found = audit(published, records, made)
+    found = audit(Records(published, records), made)
     gender, income = codes["gender"], codes["income"]
     guess = made.predicted
     if guess.ndim == 2:
@@ -147,8 +154,8 @@ def test_a_perturbed_target_is_learned_from_reports_and_audited_against_the_trut
     codes = people(12_000, 6)
     codes["income"] = np.where(np.arange(12_000) % 7 == 0, 2, codes["income"])
     records = perturbed(published, codes)
-    made = cross_fit(published, records, Recipe.of(FEW), FitOptions(1))
-    found = audit(published, records, made)
+    made = cross_fit(Records(published, records), Recipe.of(FEW), FitOptions(1))
+    found = audit(Records(published, records), made)
     answered = codes["income"] != 2
     recall = [
         made.predicted[answered & (codes["gender"] == group) & (codes["income"] == 1)].mean()
@@ -162,8 +169,7 @@ def test_progress_counts_the_rounds_of_all_folds(collected):
     published, _, records = collected
     told = []
     cross_fit(
-        published,
-        records[:300],
+        Records(published, records[:300]),
         Recipe.of(FEW),
         FitOptions(1, on_progress=lambda done, total: told.append((done, total))),
         folds=2,
@@ -175,14 +181,14 @@ def test_an_external_model_may_come_from_another_version_of_the_survey(collected
     published, _, records = collected
     other = survey(version=2, epsilon="1", protocol="OUE")
     model = fit_clear(other, people(900, 8), LightGBM(FEW), FitOptions(2))
-    each = external_predictions(model, published, records, protected_input="each-value")
+    each = external_predictions(model, Records(published, records), protected_input="each-value")
     rows = model.features.from_codes(
         {"gender": np.zeros(1500, int), "age": np.zeros(1500, int), "job": np.zeros(1500, int)}
     )
     assert rows.shape[1] == 12
     assert set(np.unique(each.predicted)) == {0, 1}
     with pytest.raises(InvalidParameter, match="each-value") as caught:
-        external_predictions(model, published, records)
+        external_predictions(model, Records(published, records))
     assert caught.value.field == "protected_input"
 
 
@@ -204,19 +210,23 @@ def test_a_model_of_other_questions_is_refused(collected, survey, draft, people,
     codes["age"] %= 5
     model = fit_clear(other, codes, LightGBM(FEW), FitOptions(2))
     with pytest.raises(InvalidParameter, match=word) as caught:
-        external_predictions(model, published, records, protected_input="each-value")
+        external_predictions(model, Records(published, records), protected_input="each-value")
     assert caught.value.field == "model"
 
 
 def test_what_cannot_be_cross_fitted_is_refused(survey, people, perturbed, draft, collected):
     published, _, records = collected
     with pytest.raises(InvalidParameter, match="dropped, each-value"):
-        cross_fit(published, records, Recipe.of(FEW), FitOptions(1), protected_input="record")
+        cross_fit(
+            Records(published, records), Recipe.of(FEW), FitOptions(1), protected_input="record"
+        )
     unlearnable = survey(target={"protocol": "OUE"})
     codes = people(200)
     with pytest.raises(InvalidParameter, match="no label to learn from"):
-        cross_fit(unlearnable, perturbed(unlearnable, codes), Recipe.of(FEW), FitOptions(1))
+        cross_fit(
+            Records(unlearnable, perturbed(unlearnable, codes)), Recipe.of(FEW), FitOptions(1)
+        )
     few = survey(attributes=[draft()["attributes"][0], draft()["attributes"][3]])
     lone = {"gender": codes["gender"], "income": codes["income"]}
     with pytest.raises(InvalidParameter, match="no attribute to predict from"):
-        cross_fit(few, perturbed(few, lone), Recipe.of(FEW), FitOptions(1))
+        cross_fit(Records(few, perturbed(few, lone)), Recipe.of(FEW), FitOptions(1))

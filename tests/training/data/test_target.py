@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import evaluate
@@ -65,7 +66,7 @@ def test_scores_of_a_perturbed_target_are_about_the_truth(survey, people, pertur
     codes = people(40_000)
     parameters = {"n_estimators": 40, "min_child_samples": 500}
     model = fit_records(
-        published, perturbed(published, codes), Recipe.of(parameters), FitOptions(1)
+        Records(published, perturbed(published, codes)), Recipe.of(parameters), FitOptions(1)
     )
     other = people(20_000, seed=2)
     f = other["income"].mean()

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hushpoll_analysis import debiased, decode
+from hushpoll_analysis import Records
 from hushpoll_analysis.records.counts import count
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
@@ -39,7 +39,7 @@ def test_the_posterior_is_bayes_rule_on_the_exact_law(protocol, epsilon):
 @pytest.mark.parametrize("method", ["shrinkage", "projection", "likelihood"])
 def test_priors_are_near_the_truth_and_are_chances(survey, people, perturbed, method):
     published, codes = survey(epsilon="4", protocol="OUE"), people(20_000)
-    priors = estimate_priors(published, perturbed(published, codes), method)
+    priors = estimate_priors(Records(published, perturbed(published, codes)), method)
     assert list(priors) == ["gender", "age"]
     for name, prior in priors.items():
         truth = np.bincount(codes[name], minlength=len(prior)) / 20_000
@@ -65,13 +65,13 @@ def test_no_category_that_people_have_is_ruled_out_by_the_prior(
         ],
         protected={"attribute": "place", "privileged": "1", "unprivileged": "2"},
     )
-    records = perturbed(published, {"place": codes, "sick": codes % 2})
+    records = Records(published, perturbed(published, {"place": codes, "sick": codes % 2}))
     found = {
-        method: np.array(estimate_priors(published, records, method)["place"])
+        method: np.array(estimate_priors(records, method)["place"])
         for method in ("shrinkage", "projection")
     }
     shrunk, projected = found["shrinkage"], found["projection"]
-    features = Posterior().fit(published, records)
+    features = Posterior().fit(records)
     assert features.priors == {"place": tuple(shrunk.tolist())}
     assert shrunk.min() > 0
     assert share[shrunk < share / 20].sum() == 0
@@ -85,13 +85,14 @@ def test_no_category_that_people_have_is_ruled_out_by_the_prior(
 
 def test_features_hold_the_posterior_of_what_is_perturbed_only(survey, people, perturbed):
     published = survey(epsilon="2", protocol="SS")
-    records = perturbed(published, people(300))
-    features = Posterior().fit(published, records)
+    records = Records(published, perturbed(published, people(300)))
+    features = Posterior().fit(records)
     found = features.from_records(records).toarray()
-    decoded = decode(published, records).indicators
     oracle = published.attribute("age").oracle
-    assert (found[:, 3:9] == posterior(decoded["age"], oracle, features.priors["age"])).all()
-    assert (found[:, 9:] == decoded["job"]).all()
+    assert (
+        found[:, 3:9] == posterior(records.indicators("age"), oracle, features.priors["age"])
+    ).all()
+    assert (found[:, 9:] == records.indicators("job")).all()
     assert found[:, :3].sum(axis=1) == pytest.approx(np.ones(300))
     # who answers in clear leaves no doubt, whatever the prior
     codes = people(50)
@@ -100,13 +101,12 @@ def test_features_hold_the_posterior_of_what_is_perturbed_only(survey, people, p
 
 def test_a_debiased_indicator_gives_the_trees_of_the_indicator(survey, people, perturbed):
     published = survey(epsilon="4", protocol="OUE")
-    records = perturbed(published, people(3000))
-    label, _ = reported_labels(published, records)
-    decoded = decode(published, records)
+    records = Records(published, perturbed(published, people(3000)))
+    label, _ = reported_labels(records)
     names = ("gender", "age", "job")
     tables = [
-        np.concatenate([decoded.indicators[name] for name in names], axis=1).astype(float),
-        np.concatenate([debiased(decoded, name) for name in names], axis=1),
+        np.concatenate([records.indicators(name) for name in names], axis=1).astype(float),
+        np.concatenate([records.debiased(name) for name in names], axis=1),
     ]
     columns = one_hot_features(published).names
     plain, affine = (
@@ -115,31 +115,29 @@ def test_a_debiased_indicator_gives_the_trees_of_the_indicator(survey, people, p
     )
     assert np.unique(plain).size > 20
     assert (plain == affine).all()
-    posteriors = fit_records(
-        published, records, Recipe.of(FEW, encoding="posterior"), FitOptions(1)
-    )
+    posteriors = fit_records(records, Recipe.of(FEW, encoding="posterior"), FitOptions(1))
     found = posteriors.fitted.scores(posteriors.features.from_records(records))
     assert np.abs(found - plain).max() > 1e-3
 
 
 def test_cross_fitting_takes_the_prior_from_the_models_own_rows(survey, people, perturbed):
     published = survey(epsilon="4", protocol="OUE")
-    records = perturbed(published, people(900))
+    records = Records(published, perturbed(published, people(900)))
     recipe, options = Recipe.of(FEW, encoding="posterior"), FitOptions(2)
-    before = cross_fit(published, records, recipe, options, folds=3)
+    before = cross_fit(records, recipe, options, folds=3)
     assert before.predicted.shape == (900,)
-    indicator = cross_fit(published, records, Recipe.of(FEW), FitOptions(2), folds=3)
+    indicator = cross_fit(records, Recipe.of(FEW), FitOptions(2), folds=3)
     assert (before.predicted != indicator.predicted).any()
-    each = cross_fit(published, records, recipe, options, folds=3, protected_input="each-value")
+    each = cross_fit(records, recipe, options, folds=3, protected_input="each-value")
     assert each.predicted.shape == (900, 3)
 
 
 def test_another_method_or_no_records_are_refused(survey, people, perturbed):
     published = survey()
-    records = perturbed(published, people(5))
+    records = Records(published, perturbed(published, people(5)))
     with pytest.raises(InvalidParameter, match=r"prior is 'em'.*shrinkage, projection, likelihood"):
         Posterior("em")
     with pytest.raises(InvalidParameter, match="0 records"):
-        Posterior().fit(published, records[:0])
+        Posterior().fit(records.take(slice(0)))
     with pytest.raises(InvalidParameter, match="needs the records themselves"):
-        priors_from_counts(published, count(published, records), "likelihood")
+        priors_from_counts(published, count(records), "likelihood")

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training import LDPClassifier, RecordEncoder, create_encoding, fit_records
 from hushpoll_training.encodings.indicator import one_hot_features
@@ -116,10 +117,10 @@ def test_clones_and_parameters(collected, encoding):
 def test_it_is_features_from_records(collected, encoding):
     published, records = collected
     made = encoder(published, encoding).fit(records)
-    expected = create_encoding(encoding).fit(published, records)
+    expected = create_encoding(encoding).fit(Records(published, records))
     found = made.transform(records)
     assert found.dtype == np.float32
-    assert (found != expected.from_records(records)).nnz == 0
+    assert (found != expected.from_records(Records(published, records))).nnz == 0
     assert made.n_features_in_ == published.layout.record_size == records.shape[1]
     assert made.get_feature_names_out().tolist() == list(expected.names)
 
@@ -156,7 +157,9 @@ def test_a_pipeline_is_the_model_that_fit_records_fits(collected, people, encodi
     line = make_pipeline(made, LDPClassifier.for_survey(published, n_estimators=12))
     line.fit(records, labels)
     model = fit_records(
-        published, records, Recipe.of({"n_estimators": 12}, encoding=encoding), FitOptions()
+        Records(published, records),
+        Recipe.of({"n_estimators": 12}, encoding=encoding),
+        FitOptions(),
     )
     codes = people(400, seed=9)
     ours = line[-1].predict_proba(line[0].transform_clear(codes))[:, 1]

@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training import LDPClassifier, RecordEncoder, fit_records, load_model, save_model
 from hushpoll_training.learners.learner import FitOptions
@@ -96,7 +97,7 @@ def test_a_fitted_line_is_saved_as_the_models_of_train_are(encoded, people, tmp_
     encoder, table, label, records = encoded
     made = LDPClassifier.for_survey(encoder.published, **FEW).fit(table, label)
     save_model(made.to_model(encoder), tmp_path / "ours", {})
-    theirs = fit_records(encoder.published, records, Recipe.of(FEW), FitOptions())
+    theirs = fit_records(Records(encoder.published, records), Recipe.of(FEW), FitOptions())
     save_model(theirs, tmp_path / "theirs", {})
     for name in ("model.txt", "model.json"):
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
@@ -14,7 +15,9 @@ PARAMETERS = {"n_estimators": 15, "min_child_samples": 30}
 
 def test_records_that_keep_the_truth_train_the_model_of_their_rows(survey, people, perturbed):
     published, codes = survey(epsilon="64"), people(4000)
-    ours = fit_records(published, perturbed(published, codes), Recipe.of(PARAMETERS), FitOptions(3))
+    ours = fit_records(
+        Records(published, perturbed(published, codes)), Recipe.of(PARAMETERS), FitOptions(3)
+    )
     theirs = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(3))
     assert ours.fitted.booster.model_to_string() == theirs.fitted.booster.model_to_string()
     other = people(1000, seed=9)
@@ -25,7 +28,9 @@ def test_records_that_keep_the_truth_train_the_model_of_their_rows(survey, peopl
 
 def test_noise_changes_the_model(survey, people, perturbed):
     published, codes = survey(epsilon="1"), people(4000)
-    ours = fit_records(published, perturbed(published, codes), Recipe.of(PARAMETERS), FitOptions(3))
+    ours = fit_records(
+        Records(published, perturbed(published, codes)), Recipe.of(PARAMETERS), FitOptions(3)
+    )
     theirs = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(3))
     assert ours.fitted.booster.model_to_string() != theirs.fitted.booster.model_to_string()
 
@@ -37,7 +42,9 @@ def test_rows_without_a_target_are_left_out(survey, people, perturbed):
     hidden = codes | {"income": np.where(silent, 2, codes["income"])}
     known = take(codes, ~silent)
     for found in (
-        fit_records(published, perturbed(published, hidden), Recipe.of(PARAMETERS), FitOptions(3)),
+        fit_records(
+            Records(published, perturbed(published, hidden)), Recipe.of(PARAMETERS), FitOptions(3)
+        ),
         fit_clear(published, hidden, LightGBM(PARAMETERS), FitOptions(3)),
     ):
         expected = fit_clear(published, known, LightGBM(PARAMETERS), FitOptions(3))
@@ -60,10 +67,10 @@ def test_malformed_and_foreign_records_are_refused(survey, people, perturbed):
         broken = records.copy()
         broken[40, published.layout.field(name).offset] = 250
         with pytest.raises(MalformedRecord) as caught:
-            fit_records(published, broken, Recipe.of(PARAMETERS), FitOptions(3))
+            fit_records(Records(published, broken), Recipe.of(PARAMETERS), FitOptions(3))
         assert caught.value.reason == "range"
     with pytest.raises(InvalidParameter, match="records"):
-        fit_records(published, records[:, 1:], Recipe.of(PARAMETERS), FitOptions(3))
+        fit_records(Records(published, records[:, 1:]), Recipe.of(PARAMETERS), FitOptions(3))
 
 
 def test_columns_of_different_length_are_refused():

@@ -7,6 +7,7 @@ import lightgbm
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
@@ -22,7 +23,7 @@ RUN = {"seed": 3}
 def model(survey, people, perturbed):
     published = survey(epsilon="3", target={"protocol": "GRR"})
     return fit_records(
-        published, perturbed(published, people(4000)), Recipe.of(PARAMETERS), FitOptions(3)
+        Records(published, perturbed(published, people(4000))), Recipe.of(PARAMETERS), FitOptions(3)
     )
 
 
@@ -73,7 +74,7 @@ def test_a_posterior_model_keeps_its_priors(survey, people, perturbed, tmp_path)
     published = survey(epsilon="3", protocol="OUE")
     records = perturbed(published, people(2000))
     model = fit_records(
-        published, records, Recipe.of(PARAMETERS, encoding="posterior"), FitOptions(3)
+        Records(published, records), Recipe.of(PARAMETERS, encoding="posterior"), FitOptions(3)
     )
     save_model(model, tmp_path / "model", RUN)
     again = load_model(tmp_path / "model")
@@ -82,7 +83,9 @@ def test_a_posterior_model_keeps_its_priors(survey, people, perturbed, tmp_path)
     assert set(again.features.priors) == {"gender", "age"}
     rows = people(500, seed=6)
     assert again.scores(rows).tolist() == model.scores(rows).tolist()
-    ours, theirs = (one.features.from_records(records) for one in (model, again))
+    ours, theirs = (
+        one.features.from_records(Records(published, records)) for one in (model, again)
+    )
     assert (ours != theirs).nnz == 0
 
 

@@ -6,6 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.html import style_sheet
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_training import run_record, train_collected, train_simulated
@@ -98,7 +99,7 @@ def test_the_page_stands_alone(made):
 def test_without_a_panel_the_card_says_that_nothing_was_measured(survey, people, perturbed):
     published = survey(epsilon="4", protected=None)
     outcome = train_collected(
-        published, perturbed(published, people(500)), Recipe.of(FEW), FitOptions(1)
+        Records(published, perturbed(published, people(500))), Recipe.of(FEW), FitOptions(1)
     )
     made = model_card(run_record(outcome, {"records": "a.records"}, clock=CLOCK))
     assert made["metrics"] is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.evaluation.evaluation import cross_validate, evaluate
 from hushpoll_training.learners.learner import FitOptions
@@ -23,10 +24,14 @@ def rows(survey, people, perturbed):
 def test_with_baseline_rows_both_models_are_tested_on_the_panel(rows):
     published, codes, records, panel = rows
     found = train_collected(
-        published, records, Recipe.of(PARAMETERS), FitOptions(3), panel=panel, baseline=codes
+        Records(published, records),
+        Recipe.of(PARAMETERS),
+        FitOptions(3),
+        panel=panel,
+        baseline=codes,
     )
     clear = fit_clear(published, codes, LightGBM(PARAMETERS), FitOptions(3))
-    ldp = fit_records(published, records, Recipe.of(PARAMETERS), FitOptions(3))
+    ldp = fit_records(Records(published, records), Recipe.of(PARAMETERS), FitOptions(3))
     assert found.baseline == evaluate(clear, panel)
     assert found.ldp == evaluate(ldp, panel)
     assert found.baseline != found.ldp
@@ -42,7 +47,9 @@ def test_with_baseline_rows_both_models_are_tested_on_the_panel(rows):
 
 def test_without_baseline_rows_it_is_cross_validated_on_the_panel_and_says_so(rows):
     published, _, records, panel = rows
-    found = train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3), panel=panel)
+    found = train_collected(
+        Records(published, records), Recipe.of(PARAMETERS), FitOptions(3), panel=panel
+    )
     assert found.baseline == cross_validate(published, panel, LightGBM(PARAMETERS), FitOptions(3))
     assert found.baseline_is == "5-fold cross-validated on the panel"
     assert found.rows["baseline"] == 1500
@@ -50,7 +57,7 @@ def test_without_baseline_rows_it_is_cross_validated_on_the_panel_and_says_so(ro
 
 def test_without_a_panel_there_are_no_metrics_and_a_reason(rows):
     published, _, records, _ = rows
-    found = train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3))
+    found = train_collected(Records(published, records), Recipe.of(PARAMETERS), FitOptions(3))
     assert (found.ldp, found.baseline, found.tested_on, found.baseline_is) == (None,) * 4
     assert "no panel was given" in found.unmeasured
     assert found.rows == {"records": 3000, "fitted": 3000}
@@ -59,8 +66,7 @@ def test_without_a_panel_there_are_no_metrics_and_a_reason(rows):
 def test_without_noise_both_models_are_the_same(survey, people, perturbed):
     published, codes = survey(epsilon="64"), people(3000)
     found = train_collected(
-        published,
-        perturbed(published, codes),
+        Records(published, perturbed(published, codes)),
         Recipe.of(PARAMETERS),
         FitOptions(3),
         panel=people(1000, seed=5),
@@ -73,14 +79,22 @@ def test_mistakes_are_found_before_anything_is_fitted(rows, survey, perturbed, p
     published, codes, records, panel = rows
     monkeypatch.setattr("hushpoll_training.runs.collected.fit_records", None)
     with pytest.raises(InvalidParameter, match="0 records"):
-        train_collected(published, records[:0], Recipe.of(PARAMETERS), FitOptions(3), panel=panel)
+        train_collected(
+            Records(published, records[:0]), Recipe.of(PARAMETERS), FitOptions(3), panel=panel
+        )
     with pytest.raises(InvalidParameter, match="nothing to test on; give a panel"):
-        train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3), baseline=codes)
+        train_collected(
+            Records(published, records), Recipe.of(PARAMETERS), FitOptions(3), baseline=codes
+        )
     with pytest.raises(InvalidParameter, match="seed is"):
-        train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(2**31))
+        train_collected(Records(published, records), Recipe.of(PARAMETERS), FitOptions(2**31))
     few = {name: values[:8] for name, values in panel.items()}
     with pytest.raises(InvalidParameter, match="rarer class"):
-        train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3), panel=few)
+        train_collected(
+            Records(published, records), Recipe.of(PARAMETERS), FitOptions(3), panel=few
+        )
     hidden = survey(epsilon="3", target={"protocol": "OUE"})
     with pytest.raises(InvalidParameter, match="collected with OUE"):
-        train_collected(hidden, perturbed(hidden, people(10)), Recipe.of(PARAMETERS), FitOptions(3))
+        train_collected(
+            Records(hidden, perturbed(hidden, people(10))), Recipe.of(PARAMETERS), FitOptions(3)
+        )

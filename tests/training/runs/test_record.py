@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.learners.learner import FitOptions
@@ -107,7 +108,7 @@ def test_without_metrics_the_report_says_why(survey, people, perturbed):
     published = survey(epsilon="2")
     records = perturbed(published, people(500))
     record = run_record(
-        train_collected(published, records, Recipe.of(PARAMETERS), FitOptions(3)), {}
+        train_collected(Records(published, records), Recipe.of(PARAMETERS), FitOptions(3)), {}
     )
     assert record["ldp"] is record["baseline"] is None
     text = training_report(record)

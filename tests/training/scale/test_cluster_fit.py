@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
@@ -56,7 +57,8 @@ def test_metrics_lie_within_the_spread_over_seeds(collected, client, people):
         fit_parquet(found, Recipe.of(PARAMETERS), FitOptions(seed), client=client) for seed in THERE
     ]
     here = [
-        fit_records(published, records, Recipe.of(PARAMETERS), FitOptions(seed)) for seed in HERE
+        fit_records(Records(published, records), Recipe.of(PARAMETERS), FitOptions(seed))
+        for seed in HERE
     ]
     assert {model.rows for model in [*there, *here]} == {5400}
     for model in there:
@@ -89,7 +91,7 @@ def test_no_worker_drops_a_rare_category(client, draft, people, perturbed, write
     there = fit_parquet(
         ParquetRecords.of([path]), Recipe.of(parameters), FitOptions(1), client=client
     )
-    here = fit_records(published, records, Recipe.of(parameters), FitOptions(1))
+    here = fit_records(Records(published, records), Recipe.of(parameters), FitOptions(1))
     assert unused(there) <= unused(here)
     assert not any("job" in name for name in unused(there))
 
@@ -117,7 +119,7 @@ def test_posteriors_have_the_priors_of_one_machine_and_the_model_is_saved(
         client=client,
     )
     answered = records[np.arange(6000) % 10 != 0]
-    assert model.features.priors == estimate_priors(published, answered)
+    assert model.features.priors == estimate_priors(Records(published, answered))
     save_model(model, tmp_path / "model", {})
     assert (tmp_path / "model" / "model.txt").read_text().startswith("tree\nversion=")
     panel = people(500, 3)
@@ -202,7 +204,7 @@ def test_rows_of_one_class_on_a_worker_do_no_harm(collected, client, people, sur
     model = fit_parquet(
         ParquetRecords.of(paths), Recipe.of({"n_estimators": 10}), FitOptions(1), client=client
     )
-    alone = fit_records(published, records, Recipe.of({"n_estimators": 10}), FitOptions(1))
+    alone = fit_records(Records(published, records), Recipe.of({"n_estimators": 10}), FitOptions(1))
     panel = people(2000, 6)
     auc = [evaluate(one, panel).metrics["roc_auc"].value for one in (model, alone)]
     assert auc[0] == pytest.approx(auc[1], abs=0.02)

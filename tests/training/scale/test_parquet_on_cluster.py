@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushpoll_analysis import count
+from hushpoll_analysis import Records, count
 from hushpoll_analysis.records.parquet import count_parquet
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
@@ -22,7 +22,7 @@ def test_a_cluster_counts_exactly_what_one_machine_counts(cluster, write_parquet
     write_parquet(tmp_path / "big.parquet", published, records, 700)
     with connected(cluster.scheduler_address) as client:
         _, found = count_parquet([tmp_path / "big.parquet"], client=client)
-    expected = count(published, records)
+    expected = count(Records(published, records))
     assert found.n == 5000
     for name, support in expected.support.items():
         np.testing.assert_array_equal(found.support[name], support)

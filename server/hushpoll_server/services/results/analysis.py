@@ -21,10 +21,10 @@ from hushpoll_analysis.estimates.cross_table import (
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.estimates.reading import how_to_read
 from hushpoll_analysis.records.pair_counts import count_pairs
+from hushpoll_analysis.records.records import RecordStream
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_server.store.tables.counts import Rows
 from hushpoll_server.store.tables.segments import SegmentStore
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.spelling.clock import format_timestamp
@@ -80,8 +80,8 @@ class Analysis:
         published = self._surveys.published(row)
         counts = release.counts
         if counts is None:
-            with self.scanning(row, release) as blocks:
-                counts = count_pairs(published, blocks)
+            with self.scanning(row, release) as records:
+                counts = count_pairs(records)
         found = frequencies_from_counts(published, counts.counts, confidence=confidence)
         return {
             **_heading(row),
@@ -113,8 +113,8 @@ class Analysis:
         release = self.release(row)
         counts = None if release.counts is None else release.counts.of_pair(a, b)
         if counts is None:
-            with self.scanning(row, release) as blocks:
-                counts = joint_counts(published, blocks, a, b)
+            with self.scanning(row, release) as records:
+                counts = joint_counts(records, a, b)
         table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
         return {
             **_heading(row),
@@ -148,7 +148,7 @@ class Analysis:
             raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
 
     @contextmanager
-    def scanning(self, row: VersionRow, release: Release) -> Iterator[Iterator[Rows]]:
+    def scanning(self, row: VersionRow, release: Release) -> Iterator[RecordStream]:
         """Let the block read the records of a version's release, when it is its turn.
 
         Raises
@@ -166,9 +166,10 @@ class Analysis:
             )
         try:
             with self._turn:
-                yield self._segments.blocks(
+                blocks = self._segments.blocks(
                     row.id, row.record_size, released_only=release.released_at is not None
                 )
+                yield RecordStream.trusted(self._surveys.published(row), blocks)
         finally:
             self._places.release()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from hushpoll_analysis.records.pair_counts import PairCounts, count_pairs
+from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.store.tables.counts import Aggregate, Aggregator, Rows
@@ -24,7 +25,7 @@ def counted(published_of: Callable[[int], Published]) -> Aggregator:
     """
 
     def aggregator(version_id: int, blocks: Iterable[Rows]) -> Aggregate:
-        found = count_pairs(published_of(version_id), blocks)
+        found = count_pairs(RecordStream.trusted(published_of(version_id), blocks))
         return Aggregate(found.counts.n, *found.pack())
 
     return aggregator
@@ -51,7 +52,7 @@ def prepare() -> None:
     answers = {attribute.name: "2" for attribute in published.attributes}
     codes = published.layout.code_answers(answers)
     record = published.layout.encode(codes, SecureBits())
-    count_pairs(published, [np.frombuffer(record, dtype=np.uint8)[None].copy()])
+    count_pairs(Records(published, np.frombuffer(record, dtype=np.uint8)[None]))
 
 
 def pair_counts_of(published: Published, aggregate: Aggregate) -> PairCounts:

@@ -99,7 +99,8 @@ class Exports:
         _check(format, content, raw)
         release = self._analysis.release(row)
         published = self._surveys.published(row)
-        with self._analysis.scanning(row, release) as blocks:
+        with self._analysis.scanning(row, release) as records:
+            blocks = (part.rows for part in records.parts)
             mixed = Mixed(blocks, rows=release.reports, record_size=row.record_size)
         name = f"{row.name}-{row.version}"
         if format == "records":

@@ -16,17 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from hushpoll_analysis.records.channel import Channel
-from hushpoll_analysis.records.decode import clear_codes, indicator_matrix
+from hushpoll_analysis.records.records import Records
 from hushpoll_server.store.mixing import Mixed
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import column
 
 # Cells of a block, so that memory does not grow with the number of columns either.
 CELLS = 1 << 21
-Rows = npt.NDArray[np.uint8]
 
 
 class _Writer(Protocol):
@@ -96,11 +93,11 @@ def table_blocks(
         writer = _writer(pieces, header, format)
         for block in mixed:
             for start in range(0, len(block), rows):
-                part = block[start : start + rows]
+                part = Records.trusted(published, block[start : start + rows])
                 arrays = [
                     array
                     for one in published.attributes
-                    for array in _columns(published, part, one, domains[one.name], format, content)
+                    for array in _columns(part, one, domains[one.name], format, content)
                 ]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=header))
                 if piece := pieces.take():
@@ -147,34 +144,32 @@ def _record_type(one: PublishedAttribute, format: str) -> Any:
 
 
 def _columns(
-    published: Published,
-    records: Rows,
+    records: Records,
     one: PublishedAttribute,
     domain: Sequence[str],
     format: str,
     content: str,
 ) -> Iterable[Any]:
     if content == "records":
-        yield _reported(published, records, one, domain, format)
+        yield _reported(records, one, domain, format)
         return
-    indicators = indicator_matrix(published, records, one)
-    matrix = indicators if content == "indicators" else Channel.of(one.oracle).debias(indicators)
+    decoded = records.indicators if content == "indicators" else records.debiased
+    matrix: npt.NDArray[Any] = decoded(one.name)
     for values in np.ascontiguousarray(matrix.T):
         yield pa.array(values)
 
 
 def _reported(
-    published: Published,
-    records: Rows,
+    records: Records,
     one: PublishedAttribute,
     domain: Sequence[str],
     format: str,
 ) -> Any:
     if one.oracle is None:
-        codes = clear_codes(published, records, one).astype(np.int32)
+        codes = records.codes(one.name).astype(np.int32)
         named = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
         return named if format == "parquet" else named.dictionary_decode()
-    data = np.ascontiguousarray(column(published.layout, records, one.name))
+    data = np.ascontiguousarray(records.column(one.name))
     if format == "parquet":
         size = pa.binary(one.oracle.record_size)
         return pa.FixedSizeBinaryArray.from_buffers(size, len(data), [None, pa.py_buffer(data)])

@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from decoded import clear_answers, part_of
-from hushpoll_analysis.records.decode import debiased, decode
+from hushpoll_analysis import Records
 from hushpoll_server.services.results import tables
 from hushpoll_server.store import mixing
 from hushpoll_server.store.mixing import Mixed
@@ -106,13 +106,13 @@ def test_csv_holds_the_same_and_no_formula_unless_it_is_raw(site, published, rec
 
 @pytest.mark.parametrize("content", ["indicators", "debiased"])
 def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, content):
-    decoded = decode(published, records)
+    decoded = Records(published, records)
     frame = decoded.frame()
     if content == "debiased":
         for one in published.attributes:
             columns = [f"{one.name}={category}" for category in one.domain]
             frame = frame.astype(dict.fromkeys(columns, float))
-            frame[columns] = debiased(decoded, one.name)
+            frame[columns] = decoded.debiased(one.name)
     expected = rows_of(frame.to_numpy())
     binary = exported(site, format="parquet", content=content).data
     table = parquet.read_table(io.BytesIO(binary))

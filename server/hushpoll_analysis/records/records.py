@@ -1,0 +1,255 @@
+"""A published survey and its records, checked once: every analysis and every training starts here.
+
+A record is the bytes of one respondent's answers. What it says of an attribute is a row of
+indicators, one 0/1 column per category: the support of a perturbed record, or the one-hot answer in
+clear. That is the one encoding which estimates, audits and models read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.channel import Channel
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
+from hushpoll_protocols.kernels import indicators
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import codes, column, malformed_many
+from hushpoll_shared.wire.records_file import read_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CELLS = 1 << 24
+"""Indicators held at a time, so that memory does not grow with the number of records."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Records of one survey, all of them well formed.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    rows : uint8[n, L]
+        One record per row; read-only.
+
+    Raises
+    ------
+    InvalidParameter
+        If `rows` has another shape or type than the survey's records.
+    MalformedRecord
+        If no device could have sent one of the rows; the first such row is named.
+    """
+
+    published: Published
+    rows: npt.NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        _check_shape(self.published, self.rows)
+        _, malformed = malformed_many(self.published, self.rows)
+        if malformed:
+            first = malformed[0]
+            raise MalformedRecord(
+                f"records[{first.index}] has a malformed part of {first.field} ({first.reason}); "
+                "export the records again, or drop the rows that malformed_many names",
+                reason=first.reason,
+                field=first.field,
+            )
+        object.__setattr__(self, "rows", _read_only(self.rows))
+
+    @classmethod
+    def trusted(cls, published: Published, rows: npt.NDArray[np.uint8]) -> Records:
+        """Return rows that were checked before, or that this program has just drawn itself.
+
+        The server checks a report before it stores it, so its segments need no second pass. Only
+        codes in clear are compared with their domains, as they index arrays. A damaged row of a
+        perturbed attribute is still refused, by the kernel that reads it.
+
+        Raises
+        ------
+        InvalidParameter, MalformedRecord
+            As :class:`Records`.
+        """
+        _check_shape(published, rows)
+        for attribute in published.attributes:
+            if attribute.oracle is None:
+                outside = codes(published.layout, rows, attribute.name) >= attribute.k
+                if outside.any():
+                    return cls(published, rows)  # it raises, and names the row
+        return _unchecked(published, rows)
+
+    @classmethod
+    def read(cls, path: Path) -> Records:
+        """Read a file of records, which carries its manifest, and check it.
+
+        Raises
+        ------
+        InvalidParameter, ManifestRefused, MalformedRecord
+            Naming the file.
+        OSError
+            If it cannot be read.
+        """
+        try:
+            return cls(*read_records(path))
+        except MalformedRecord as error:
+            raise MalformedRecord(
+                f"{path}: {error}", reason=error.reason, field=error.field
+            ) from None
+        except (InvalidParameter, ManifestRefused) as error:
+            raise type(error)(f"{path}: {error}", field=error.field) from None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: slice | npt.NDArray[Any]) -> Records:
+        """Return some of the records, by slice, by index or by mask; they need no second check."""
+        return _unchecked(self.published, self.rows[rows])
+
+    def blocks(self, most: int) -> Iterator[Records]:
+        """Yield the records in order, at most `most` (and at least one) at a time."""
+        step = max(most, 1)
+        for start in range(0, len(self), step):
+            yield self.take(slice(start, start + step))
+
+    def under(self, published: Published) -> Records:
+        """Return the same records under a survey that differs in its groups, not in its questions.
+
+        Raises
+        ------
+        InvalidParameter
+            If the other survey has other attributes.
+        """
+        require_layout(published, self)
+        return _unchecked(published, self.rows)
+
+    def column(self, name: str) -> npt.NDArray[np.uint8]:
+        """Return an attribute's part of every record, uint8[n, size], a view."""
+        return column(self.published.layout, self.rows, name)
+
+    def codes(self, name: str) -> npt.NDArray[np.int64]:
+        """Return the answers of an attribute in clear, int64[n] in [0, k)."""
+        return codes(self.published.layout, self.rows, name)
+
+    def indicators(self, name: str) -> npt.NDArray[np.uint8]:
+        """Return uint8[n, k]: 1 for each category that a record supports, or that was answered.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute; the message lists those that it has.
+        """
+        attribute = self.published.attribute(name)
+        if attribute.oracle is None:
+            return one_hot(self.codes(name), attribute.k)
+        return indicators(attribute.oracle, self.column(name))
+
+    def debiased(self, name: str) -> npt.NDArray[np.float64]:
+        """Return D, f64[n, k]: its expectation given the truth is the one-hot truth.
+
+        Raises
+        ------
+        InvalidParameter
+            As :meth:`indicators`.
+        """
+        oracle = self.published.attribute(name).oracle
+        return Channel.of(oracle).debias(self.indicators(name))
+
+    def frame(self) -> pd.DataFrame:
+        """Return all indicators, with columns named ``attribute=category`` in manifest order."""
+        import pandas as pd  # slow to import, and a server needs no frame
+
+        attributes = self.published.attributes
+        names = [f"{one.name}={category}" for one in attributes for category in one.domain]
+        matrices = [self.indicators(attribute.name) for attribute in attributes]
+        return pd.DataFrame(np.concatenate(matrices, axis=1), columns=names)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStream:
+    """Records of one survey that are read once, a part at a time, in bounded memory.
+
+    What needs one pass only (counts, estimates, cross-tables, the shape of reports) takes a stream
+    as it takes :class:`Records`.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    parts : iterable of Records
+        Of that survey.
+    """
+
+    published: Published
+    parts: Iterable[Records]
+
+    @classmethod
+    def trusted(cls, published: Published, arrays: Iterable[npt.NDArray[np.uint8]]) -> RecordStream:
+        """Return a stream of arrays that need no check; see :meth:`Records.trusted`."""
+        return cls(published, (Records.trusted(published, rows) for rows in arrays))
+
+    def blocks(self, most: int) -> Iterator[Records]:
+        """Yield the records in order, at most `most` (and at least one) at a time."""
+        for part in self.parts:
+            yield from part.blocks(most)
+
+    def joined(self) -> Records:
+        """Return all of the records, held at once."""
+        none = np.empty((0, self.published.layout.record_size), np.uint8)
+        return _unchecked(
+            self.published, np.concatenate([none, *(part.rows for part in self.parts)])
+        )
+
+
+def require_layout(published: Published, records: Records) -> None:
+    """Refuse records of another survey.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming both surveys.
+    """
+    if records.published.layout != published.layout:
+        raise InvalidParameter(
+            f"the records are of {records.published.name} version {records.published.version}, "
+            f"whose attributes are not those of {published.name} version {published.version}; "
+            "give records of that survey",
+            field="records",
+        )
+
+
+def one_hot(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint8]:
+    """Return uint8[n, k] with a single 1 per row, at its code in [0, k)."""
+    matrix = np.zeros((len(values), k), dtype=np.uint8)
+    matrix[np.arange(len(values)), values] = 1
+    return matrix
+
+
+def _unchecked(published: Published, rows: npt.NDArray[np.uint8]) -> Records:
+    records = object.__new__(Records)
+    object.__setattr__(records, "published", published)
+    object.__setattr__(records, "rows", _read_only(rows))
+    return records
+
+
+def _read_only(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    view = rows.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_shape(published: Published, rows: npt.NDArray[np.uint8]) -> None:
+    length = published.layout.record_size
+    shape, kind = getattr(rows, "shape", None), getattr(rows, "dtype", None)
+    if kind != np.uint8 or shape is None or len(shape) != 2 or shape[1] != length:
+        raise InvalidParameter(
+            f"records are {kind} of shape {shape}; the survey {published.name} version "
+            f"{published.version} needs uint8 of shape (n, {length}): read them with read_records",
+            field="records",
+        )
