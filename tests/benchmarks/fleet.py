@@ -17,13 +17,13 @@ from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import Figure, against, announced
 from hushpoll_client import randomize
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import FleetPlan
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_fleet.population.population import Population
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account
 from hushpoll_fleet.sending.bulk import blocks
-from hushpoll_fleet.sending.wire import WireOptions, play
+from hushpoll_fleet.sending.fleet import Fleet
+from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
@@ -69,11 +69,8 @@ def bulk(data: Path, scale: float) -> list[Figure]:
             respondents = SimulatedRespondents(
                 published.attributes, population.sample(n, np.random.default_rng(1))
             )
-            plan = FleetPlan()
-            return sum(
-                len(block.records)
-                for block in blocks(published, respondents, plan.assignments(n), plan=plan, seed=1)
-            )
+            fleet = Fleet(published=published, respondents=respondents, noise_seed=1)
+            return sum(map(len, blocks(fleet)))
 
         with announced(f"a fleet of {users:,} in bulk, {protocol}"):
             play_all(n=1000)  # the kernels are compiled by now
@@ -109,18 +106,18 @@ def wire(data: Path, scale: float) -> list[Figure]:
         AnalystClient(server.url, server.token) as analyst,
     ):
         analyst.publish(document)
-        published = Manifest.from_dict(document).resolve()
+        manifest = Manifest.from_dict(document)
+        published = manifest.resolve()
+        respondents = SimulatedRespondents.of_rows(
+            manifest.attributes,
+            [[one.code(row[one.name]) for one in manifest.attributes] for row in rows],
+        )
         ours, bare = [], []
         for _ in range(ROUNDS):
             bodies = [randomize(published, row).to_json().encode() for row in rows]
             bare.append(post_all(f"{server.url}/api/v1/surveys/adult/reports", bodies))
-            account = play(
-                server.url,
-                published,
-                rows,
-                Account(count),
-                options=WireOptions(concurrency=CONCURRENCY),
-            )
+            fleet = Fleet(published=published, respondents=respondents)
+            account = play(server.url, fleet, Account(count), concurrency=CONCURRENCY)
             assert account.accepted == count, account
             ours.append(account.seconds)
     return [

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from importlib import resources
 from io import BytesIO
@@ -231,15 +232,20 @@ def test_options_that_do_not_go_together(hushpoll, manifest_file, arguments, wor
 
 def test_locust_puts_load_that_is_counted(real_server, analyst, published):
     with resources.as_file(resources.files("hushpoll_fleet") / "sending" / "locustfile.py") as file:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, "-m", "locust", "--locustfile", str(file), "--headless",
-             "--users", "4", "--spawn-rate", "4", "--run-time", "3s", "--host", real_server.url,
-             "--json"],
+             "--users", "4", "--spawn-rate", "4", "--host", real_server.url, "--json"],
             env={**os.environ, "HUSHPOLL_SURVEY": published["survey"]},
-            capture_output=True, text=True, timeout=300, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    posts = next(one for one in json.loads(done.stdout) if one["method"] == "POST")
+        deadline = time.monotonic() + 60
+        while not analyst.counts(published["survey"], 1)["accepted"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err[-2000:]
+    posts = next(one for one in json.loads(out) if one["method"] == "POST")
     requests, failures = posts["num_requests"], posts["num_failures"]
     assert requests > 0
     assert failures == 0

@@ -14,9 +14,11 @@ import pytest
 
 from decoded import clear_answers
 from hushpoll_client import ClientConfig, randomize
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account
 from hushpoll_fleet.sending.bulk import block_size
-from hushpoll_fleet.sending.wire import SeededBits, WireOptions, play
+from hushpoll_fleet.sending.fleet import Fleet, SeededBits
+from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.records_file import read_records
@@ -295,17 +297,17 @@ def test_a_url_is_needed_unless_nothing_is_sent(hushpoll, manifest_file, monkeyp
     assert (code, "1000 respondents are ready; nothing sent" in out) == (0, True)
 
 
+def fleet_of(manifest: Manifest, count: int, code: int = 0) -> Fleet:
+    """Respondents who all give the answer with one code."""
+    rows = [[code] * len(manifest.attributes)] * count
+    respondents = SimulatedRespondents.of_rows(manifest.attributes, rows)
+    return Fleet(published=manifest.resolve(), respondents=respondents)
+
+
 def test_a_server_that_goes_away_leaves_an_account_that_reconciles(manifest):
-    published = manifest.resolve()
-    answers = [{one.name: one.domain[0] for one in manifest.attributes} for _ in range(50)]
     config = ClientConfig(attempts=2, first_delay=0, longest_delay=0)
-    account = play(
-        "http://127.0.0.1:9",
-        published,
-        iter(answers),
-        Account(50),
-        options=WireOptions(concurrency=3, config=config),
-    )
+    fleet = fleet_of(manifest, 50)
+    account = play("http://127.0.0.1:9", fleet, Account(50), concurrency=3, config=config)
     assert 1 <= account.pending <= 3
     assert account.sent == account.pending
     assert account.sent + account.unsent == 50
@@ -313,21 +315,14 @@ def test_a_server_that_goes_away_leaves_an_account_that_reconciles(manifest):
 
 
 def test_a_fault_in_one_respondent_ends_the_fleet(manifest):
-    published = manifest.resolve()
-    with pytest.raises(InvalidParameter, match="gender"):
-        play(
-            "http://127.0.0.1:9",
-            published,
-            iter([{"gender": "nobody"}] * 10),
-            Account(10),
-            options=WireOptions(concurrency=2),
-        )
+    with pytest.raises(IndexError):
+        play("http://127.0.0.1:9", fleet_of(manifest, 10, code=999), Account(10), concurrency=2)
 
 
 @pytest.mark.parametrize("concurrency", [0, 257])
-def test_concurrency_has_an_interval(concurrency):
+def test_concurrency_has_an_interval(manifest, concurrency):
     with pytest.raises(InvalidParameter, match=r"\[1, 256\]"):
-        WireOptions(concurrency=concurrency)
+        play("http://127.0.0.1:9", fleet_of(manifest, 1), Account(1), concurrency=concurrency)
 
 
 def test_seeded_bits_depend_on_seed_and_respondent_alone():

@@ -1,7 +1,7 @@
 """The reports of misbehaving respondents: fake records that move an estimate, and unknown versions.
 
-Nobody can be kept from sending a well-formed record that was never randomised: this is what local
-differential privacy costs an honest survey (Cheu, Smith and Ullman, "Manipulation Attacks in Local
+No server can refuse a well-formed record that was never randomised. This is the price of local
+differential privacy for an honest survey (Cheu, Smith and Ullman, "Manipulation Attacks in Local
 Differential Privacy", S&P 2021; Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential
 Privacy Protocols", USENIX Security 2021). The fleet sends such reports so that their effect can be
 seen.
@@ -12,13 +12,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 
-from hushpoll_client import Published, Report
+from hushpoll_client import Published
 from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.wire.reports import new_report_id
 
 
 def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
@@ -78,7 +75,7 @@ def poisoned(
     parts = []
     for attribute in published.attributes:
         if attribute.oracle is None:
-            parts.append(codes[attribute.name].to_bytes(_clear_size(attribute), "little"))
+            parts.append(codes[attribute.name].to_bytes(1 if attribute.k <= 256 else 2, "little"))
         elif behaviour is Behaviour.POISON_MAXIMAL:
             parts.append(attribute.oracle.singling_out(targets[attribute.name], rng))
         else:
@@ -86,27 +83,6 @@ def poisoned(
     return b"".join(parts)
 
 
-def _clear_size(attribute: PublishedAttribute) -> int:
-    return 1 if attribute.k <= 256 else 2
-
-
 def other_digest(digest: str) -> str:
-    """Return the digest of a version that nobody has published."""
+    """Return the digest of a version that is not published anywhere."""
     return hashlib.sha256(f"no version of {digest}".encode()).hexdigest()
-
-
-def misversioned(report: Report) -> Report:
-    """Return a report under the digest of no version."""
-    return replace(report, digest=other_digest(report.digest))
-
-
-def poisoned_report(
-    published: Published,
-    behaviour: Behaviour,
-    answers: Mapping[str, str | int | None],
-    targets: Mapping[str, int],
-    rng: random.Random,
-) -> Report:
-    """Return the report of one poisoner, with an id like any other."""
-    record = poisoned(published, behaviour, answers, targets=targets, rng=rng)
-    return Report(published.digest, new_report_id(), record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,19 @@ import click
 
 from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import analyst as hasty
-from hushpoll_client.cli.options import needed
+from hushpoll_client.cli.options import analyst as short_patience
 from hushpoll_client.device.consent import check_pin
 from hushpoll_fleet.behaviour.plan import Arrivals, FleetPlan, parse_shares
 from hushpoll_fleet.behaviour.poisoning import targets_of
 from hushpoll_fleet.cli.simulate_options import Chosen, simulate_options
 from hushpoll_fleet.population.respondents import from_file, from_function, from_population
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
-from hushpoll_fleet.sending.account import Account
+from hushpoll_fleet.sending.account import Account, ServerCounts, reconcile
 from hushpoll_fleet.sending.bulk import play_bulk
-from hushpoll_fleet.sending.cluster import Part, play_on_cluster
+from hushpoll_fleet.sending.cluster import play_on_cluster
+from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
-from hushpoll_fleet.sending.reconciliation import ServerCounts, reconcile
-from hushpoll_fleet.sending.wire import WireOptions, play
+from hushpoll_fleet.sending.wire import play
 from hushpoll_shared.cli.terminal import emit, progress, reports_errors
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_shared.survey.terms import IMMEDIATE
@@ -40,101 +40,76 @@ _MOST_TOKENS = 10_000
 def simulate(ctx: click.Context, /, **given: Any) -> None:
     """Play respondents: each one through the real client over HTTP, or all in bulk.
 
-    A simulation with seeded noise (--bulk --seed, --seeded-noise) protects nobody: whoever knows
-    the seed can undo it. Otherwise single respondents draw their noise from the operating system,
-    like devices do.
+    A simulation with seeded noise (--bulk --seed, --seeded-noise) protects nobody: the seed undoes
+    it. Otherwise single respondents draw their noise from the operating system, like devices do.
 
-    Afterwards the account is compared with the server's own counts. Ends with code 1 if any
-    respondent's report does not count in the end that should, or the two do not agree.
+    Afterwards the account is compared with the server's own counts. The command ends with code 1
+    if a report that should count does not, or if the two disagree.
     """
     chosen = Chosen(**given)
     chosen.check()
     manifest = load_manifest(chosen.manifest_file)
-    respondents = _respondents(chosen, manifest)
-    account = Account(len(respondents))
-    published = manifest.resolve()
-    plan = _plan(chosen, published)
-    if chosen.seed is not None and (chosen.bulk or chosen.seeded_noise) and not chosen.dry_run:
+    fleet = _fleet(chosen, manifest)
+    account = Account(len(fleet))
+    if fleet.noise_seed is not None and not chosen.dry_run:
         click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
     if chosen.to_file is not None:
-        with progress("respondents", len(respondents)) as advance:
-            written = write_reports(
-                chosen.to_file,
-                published,
-                respondents,
-                plan=plan,
-                noise_seed=chosen.noise_seed,
-                bulk=chosen.bulk,
-                progress=advance,
-            )
-        facts = {"respondents": written, "file": str(chosen.to_file), "digest": published.digest}
+        with progress("respondents", len(fleet)) as advance:
+            written = write_reports(chosen.to_file, fleet, bulk=chosen.bulk, progress=advance)
+        digest = fleet.published.digest
+        facts = {"respondents": written, "file": str(chosen.to_file), "digest": digest}
         emit(facts, f"{written} reports are in {chosen.to_file}", as_json=chosen.as_json)
         return
     if chosen.url is None or chosen.dry_run:
-        words = f"{len(respondents)} respondents are ready; nothing sent"
+        words = f"{len(fleet)} respondents are ready; nothing sent"
         emit(account.to_dict(), words, as_json=chosen.as_json)
         return
     # A wrong address shows within seconds; only a simulation that has begun waits like a device.
-    with hasty(chosen.url, chosen.token) as first:
-        published = _published(first, manifest)
+    with short_patience(chosen.url, chosen.token) as first:
+        fleet = replace(fleet, published=_published(first, manifest))
     with AnalystClient(chosen.url, chosen.token) as analyst:
-        # A batch is refused by a token survey, so it needs no tokens minted for it.
-        tokens = (
-            None
-            if chosen.bulk
-            else _tokens(analyst, published, len(respondents), chosen.token_file)
-        )
-        before = _before(analyst, published, chosen)
-        with _reported(account, analyst, published, before, as_json=chosen.as_json) as agrees:
-            _play(chosen, analyst, published, respondents, plan, tokens, account)
+        if not chosen.bulk:  # a token survey refuses batches, so they need no tokens
+            tokens = _tokens(analyst, fleet.published, len(fleet), chosen.token_file)
+            fleet = replace(fleet, tokens=tokens)
+        before = _before(analyst, fleet.published, chosen)
+        with _reported(account, analyst, fleet.published, before, as_json=chosen.as_json) as agrees:
+            _play(chosen, chosen.url, analyst, fleet, account)
     if not account.complete or not agrees():
         ctx.exit(1)
 
 
-def _play(
-    chosen: Chosen,
-    analyst: AnalystClient,
-    published: Published,
-    respondents: SimulatedRespondents,
-    plan: FleetPlan,
-    tokens: Iterator[str] | None,
-    account: Account,
-) -> None:
-    options = WireOptions(concurrency=chosen.concurrency, noise_seed=chosen.noise_seed, plan=plan)
-    url = needed(chosen.url)
-    with progress("respondents", len(respondents)) as advance:
+def _play(chosen: Chosen, url: str, analyst: AnalystClient, fleet: Fleet, account: Account) -> None:
+    with progress("respondents", len(fleet)) as advance:
         if chosen.dask is not None:
-            whole = Part(
-                url,
-                chosen.token,
-                published.canonical,
-                respondents,
-                plan.assignments(len(respondents)),
-                options,
-                list(tokens) if tokens is not None else None,
-                chosen.bulk,
+            play_on_cluster(
+                chosen.dask,
+                (url, chosen.token),
+                fleet,
+                account,
+                concurrency=chosen.concurrency,
+                bulk=chosen.bulk,
+                progress=advance,
             )
-            play_on_cluster(chosen.dask, whole, account, progress=advance)
         elif chosen.bulk:
-            play_bulk(
-                analyst,
-                published,
-                respondents,
-                account,
-                seed=chosen.noise_seed,
-                plan=plan,
-                progress=advance,
-            )
+            play_bulk(analyst, fleet, account, progress=advance)
         else:
-            play(
-                url,
-                published,
-                respondents.answers(),
-                account,
-                options=options,
-                tokens=tokens,
-                progress=advance,
-            )
+            play(url, fleet, account, concurrency=chosen.concurrency, progress=advance)
+
+
+def _fleet(chosen: Chosen, manifest: Manifest) -> Fleet:
+    respondents = _respondents(chosen, manifest)
+    published = manifest.resolve()
+    plan = FleetPlan(
+        arrivals=Arrivals(chosen.arrivals),
+        duration=chosen.duration or 0.0,
+        shares=parse_shares(chosen.misbehave),
+        offline_seconds=chosen.offline_seconds,
+        targets=targets_of(published, chosen.target),
+        seed=chosen.seed,
+    )
+    return Fleet(
+        published=published, respondents=respondents, plan=plan, noise_seed=chosen.noise_seed
+    )
 
 
 def _respondents(chosen: Chosen, manifest: Manifest) -> SimulatedRespondents:
@@ -153,17 +128,6 @@ def _respondents(chosen: Chosen, manifest: Manifest) -> SimulatedRespondents:
     return respondents
 
 
-def _plan(chosen: Chosen, published: Published) -> FleetPlan:
-    return FleetPlan(
-        arrivals=Arrivals(chosen.arrivals),
-        duration=chosen.duration,
-        shares=parse_shares(chosen.misbehave),
-        offline_seconds=chosen.offline_seconds,
-        targets=targets_of(published, chosen.target),
-        seed=chosen.seed,
-    )
-
-
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
     resolved = manifest.resolve()
     offered = analyst.show(manifest.name, manifest.version)
@@ -176,7 +140,7 @@ def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
 
 def _tokens(
     analyst: AnalystClient, published: Published, count: int, file: Path | None
-) -> Iterator[str] | None:
+) -> list[str] | None:
     if published.submission != "token":
         if file is not None:
             raise InvalidParameter(
@@ -199,9 +163,9 @@ def _tokens(
                 f"{file} has {len(tokens)} tokens for {count} respondents; give one for each",
                 field="tokens",
             )
-        return iter(tokens)
+        return tokens
     parts = [min(_MOST_TOKENS, count - start) for start in range(0, count, _MOST_TOKENS)]
-    return iter([token for part in parts for token in analyst.mint_tokens(published.name, part)])
+    return [token for part in parts for token in analyst.mint_tokens(published.name, part)]
 
 
 def _before(analyst: AnalystClient, published: Published, chosen: Chosen) -> ServerCounts | None:

@@ -1,4 +1,4 @@
-"""The options of ``hushpoll simulate``, and which of them go together."""
+"""The options of ``hushpoll simulate``, and tables of those that exclude or need each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hushpoll_shared.cli.terminal import json_option
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _THERE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SECONDS = click.FloatRange(0, LONGEST_SECONDS)
 
 _OPTIONS = (
     click.option(
@@ -24,7 +23,7 @@ _OPTIONS = (
         "manifest_file",
         type=_THERE,
         required=True,
-        help="The survey's manifest (.json, .yaml), published already.",
+        help="The manifest (.json, .yaml) of a survey that is published.",
     ),
     click.option(
         "--data",
@@ -76,7 +75,11 @@ _OPTIONS = (
         show_default=True,
         help="When respondents arrive.",
     ),
-    click.option("--duration", type=_SECONDS, default=0.0, help="Seconds over which they arrive."),
+    click.option(
+        "--duration",
+        type=click.FloatRange(0, LONGEST_SECONDS, min_open=True),
+        help="Seconds over which they arrive.",
+    ),
     click.option(
         "--misbehave",
         multiple=True,
@@ -85,22 +88,22 @@ _OPTIONS = (
     ),
     click.option(
         "--offline-seconds",
-        type=_SECONDS,
+        type=click.FloatRange(0, LONGEST_SECONDS),
         default=5.0,
         show_default=True,
-        help="How long the offline ones keep their reports.",
+        help="How long offline respondents keep their reports.",
     ),
     click.option(
         "--target",
         multiple=True,
         metavar="ATTRIBUTE=CATEGORY",
-        help="What maximal poisoners push.  [default: each attribute's first category]",
+        help="Category that maximal poisoners push.  [default: the first of each attribute]",
     ),
     click.option("--dask", metavar="ADDRESS", help="Spread the fleet over a Dask cluster."),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
-        help="Makes the draw, the behaviour, and --bulk, repeatable.",
+        help="Make the draw and the behaviour repeatable, and with --bulk the noise too.",
     ),
     click.option(
         "--seeded-noise",
@@ -118,9 +121,30 @@ def simulate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_NOTHING_SENT = "--to-file sends nothing; leave --dask, --tokens and --arrivals out"
+_NOT_TOGETHER = (
+    ("data", "respondents", "--respondents is for drawing; with --data every row is played"),
+    ("data", "answers_from", "--data and --answers-from both give the answers; choose one"),
+    ("bulk", "token_file", "--tokens is for single reports; a batch carries none"),
+    ("bulk", "arrivals", "--arrivals is for single respondents; a batch arrives at once"),
+    *(("to_file", option, _NOTHING_SENT) for option in ("dask", "token_file", "arrivals")),
+)
+"""Two options that exclude each other, and why."""
+
+_ONLY_WITH_DATA = "--ignore and --bad-rows are for --data; without it they do nothing"
+_NEEDS = (
+    ("ignore", "data", _ONLY_WITH_DATA),
+    ("bad_rows", "data", _ONLY_WITH_DATA),
+    ("seeded_noise", "seed", "--seeded-noise needs --seed"),
+    ("duration", "arrivals", "--duration needs --arrivals poisson or daily"),
+    ("arrivals", "duration", "--arrivals {value} needs --duration"),
+)
+"""An option, another that it needs, and what is said without that."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The options as they were given; see the command's help."""
+    """The values of the options; see the command's help."""
 
     manifest_file: Path
     data: Path | None
@@ -138,7 +162,7 @@ class Chosen:
     concurrency: int
     bulk: bool
     arrivals: str
-    duration: float
+    duration: float | None
     misbehave: tuple[str, ...]
     offline_seconds: float
     target: tuple[str, ...]
@@ -165,37 +189,16 @@ class Chosen:
         click.UsageError
             Naming them.
         """
-        at_once = self.arrivals == Arrivals.AT_ONCE
-        for wrong, words in (
-            (
-                self.data and self.respondents,
-                "--respondents is for drawing; with --data every row is played",
-            ),
-            (
-                self.data and self.answers_from,
-                "--data and --answers-from both give the answers; choose one",
-            ),
-            (
-                not self.data and (self.ignore or self.bad_rows),
-                "--ignore and --bad-rows are for --data; without it they do nothing",
-            ),
-            (
-                self.bulk and self.token_file,
-                "--tokens is for single reports; a batch carries none",
-            ),
-            (self.seeded_noise and self.seed is None, "--seeded-noise needs --seed"),
-            (
-                not at_once and self.bulk,
-                "--arrivals is for single respondents; a batch arrives at once",
-            ),
-            (at_once and self.duration, "--duration needs --arrivals poisson or daily"),
-            (not at_once and not self.duration, f"--arrivals {self.arrivals} needs --duration"),
-            (
-                self.to_file and (self.dask or self.token_file or not at_once),
-                "--to-file sends nothing; leave --dask, --tokens and --arrivals out",
-            ),
-        ):
-            if wrong:
+        for first, second, words in _NOT_TOGETHER:
+            if self._gives(first) and self._gives(second):
                 raise click.UsageError(words)
+        for option, needs, words in _NEEDS:
+            if self._gives(option) and not self._gives(needs):
+                raise click.UsageError(words.format(value=getattr(self, option)))
         if not self.dry_run and self.to_file is None:
             needed(self.url)
+
+    def _gives(self, option: str) -> bool:
+        """Return whether an option says something else than its default."""
+        value = getattr(self, option)
+        return value is not None and value is not False and value not in ((), Arrivals.AT_ONCE)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from hushpoll_client import Published, TransportError
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
-from hushpoll_fleet.behaviour.poisoning import other_digest, poisoned
-from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
+from hushpoll_fleet.behaviour.plan import POISONERS, Behaviour
+from hushpoll_fleet.behaviour.poisoning import other_digest
 from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.wire.reports import ID_SIZE
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_REPORTS: Final = 10_000
 _MOST_BYTES: Final = 8 * 2**20
+_AT_ONCE: Final = (Behaviour.HONEST, Behaviour.REPLAY, *POISONERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,13 @@ class Block:
     records: NDArray[np.uint8]
     behaviours: Sequence[Behaviour]
 
-    def rows(self, *behaviours: Behaviour) -> list[int]:
-        """Return the indices of the rows that behave like any of `behaviours`."""
-        return [row for row, one in enumerate(self.behaviours) if one in behaviours]
+    def __len__(self) -> int:
+        return len(self.ids)
 
-    def some(self, rows: Sequence[int]) -> Block:
-        """Return a block of some of the rows."""
-        chosen = list(rows)
-        return Block(
-            self.ids[chosen], self.records[chosen], [self.behaviours[row] for row in chosen]
-        )
+    def of(self, *behaviours: Behaviour) -> Block:
+        """Return a block of the rows that behave like any of `behaviours`."""
+        rows = [row for row, behaviour in enumerate(self.behaviours) if behaviour in behaviours]
+        return Block(self.ids[rows], self.records[rows], [self.behaviours[row] for row in rows])
 
 
 def block_size(published: Published) -> int:
@@ -63,31 +61,10 @@ def block_size(published: Published) -> int:
     return max(1, min(MOST_REPORTS, _MOST_BYTES // (ID_SIZE + published.layout.record_size)))
 
 
-def blocks(
-    published: Published,
-    respondents: SimulatedRespondents,
-    assignments: Sequence[Assignment],
-    *,
-    plan: FleetPlan,
-    seed: int | None,
-    first: int = 0,
-) -> Iterator[Block]:
+def blocks(fleet: Fleet) -> Iterator[Block]:
     """Perturb all respondents, a block at a time.
 
-    Parameters
-    ----------
-    published : Published
-        The survey.
-    respondents : SimulatedRespondents
-        The respondents.
-    assignments : sequence of Assignment
-        The part of each.
-    plan : FleetPlan
-        What poisoners aim at.
-    seed : int or None
-        The same seed gives the same records, whatever the ids; None draws anew.
-    first : int
-        Number of the first respondent, a multiple of `block_size`, for a fleet played in parts.
+    The number of the fleet's first respondent is a multiple of `block_size`.
 
     Raises
     ------
@@ -100,70 +77,47 @@ def blocks(
         raise MissingExtra("kernels", "simulating in bulk") from None
     from hushpoll_shared.wire.batch import encode_many
 
-    columns = respondents.arrays()
+    published, seed = fleet.published, fleet.noise_seed
+    columns = fleet.respondents.arrays()
     size = block_size(published)
-    for start in range(0, len(respondents), size):
+    for start in range(0, len(fleet), size):
         part = {name: column[start : start + size] for name, column in columns.items()}
-        number = first + start
+        number = fleet.first + start
         # A stream for each block, so that parts played elsewhere give the same records.
         rng = np.random.default_rng(None if seed is None else [seed, 1, number // size])
         records = encode_many(published, part, rng)
-        behaviours = [assignment.behaviour for assignment in assignments[start : start + size]]
-        for row in [row for row, one in enumerate(behaviours) if one in POISONERS]:
-            answers = {
-                entry.name: entry.domain[int(part[entry.name][row])]
-                for entry in published.attributes
-            }
-            record = poisoned(
-                published,
-                behaviours[row],
-                answers,
-                targets=plan.aims(published),
-                rng=plan.stream("poison", number + row),
-            )
-            records[row] = np.frombuffer(record, dtype=np.uint8)
+        behaviours = [one.behaviour for one in fleet.assignments[start : start + size]]
+        for row, behaviour in enumerate(behaviours):
+            if behaviour in POISONERS:
+                answers = {
+                    entry.name: entry.domain[int(part[entry.name][row])]
+                    for entry in published.attributes
+                }
+                record = fleet.fake_record(number + row, behaviour, answers)
+                records[row] = np.frombuffer(record, dtype=np.uint8)
         random_bytes = np.frombuffer(os.urandom(ID_SIZE * len(records)), dtype=np.uint8)
         yield Block(random_bytes.reshape(-1, ID_SIZE), records, behaviours)
 
 
-_AT_ONCE = (Behaviour.HONEST, Behaviour.REPLAY, *POISONERS)
-_HONEST = FleetPlan()
-
-
 def play_bulk(
     client: AnalystClient,
-    published: Published,
-    respondents: SimulatedRespondents,
+    fleet: Fleet,
     account: Account,
     *,
-    seed: int | None = None,
-    plan: FleetPlan = _HONEST,
-    assignments: Sequence[Assignment] | None = None,
-    first: int = 0,
     progress: Callable[[int], None] = unwatched,
 ) -> Account:
-    """Perturb and upload all respondents, and keep the account.
+    """Perturb and upload all respondents, and keep the account; arrivals have no meaning here.
 
-    Those who are offline come last.
+    Offline respondents come last.
 
     Parameters
     ----------
     client : AnalystClient
         With a token of scope ``submit``.
-    published : Published
-        The survey.
-    respondents : SimulatedRespondents
-        The respondents.
+    fleet : Fleet
+        Who answers.
     account : Account
-        Starts with the number of respondents; also right if an upload fails.
-    seed : int or None
-        The same seed gives the same records, whatever the report ids; None draws anew.
-    plan : FleetPlan
-        Who behaves how; arrivals have no meaning here.
-    assignments : sequence of Assignment or None
-        The part of each respondent; by default those of `plan`.
-    first : int
-        Number of the first respondent, a multiple of the block size, for a fleet played in parts.
+        Starts with the number of respondents; it is also right if an upload fails.
     progress : callable
         Called with the number of respondents just done.
 
@@ -179,22 +133,19 @@ def play_bulk(
     HushpollError
         If a batch is refused as a whole or cannot be sent.
     """
-    if assignments is None:
-        assignments = plan.assignments(len(respondents))
-    upload = _Upload(client, published, account)
+    upload = _Upload(client, fleet.published, account)
     offline: list[Block] = []
     began = time.monotonic()
     try:
-        for block in blocks(published, respondents, assignments, plan=plan, seed=seed, first=first):
-            upload.send(block.some(block.rows(*_AT_ONCE)))
-            upload.send_again(block.some(block.rows(Behaviour.REPLAY)))
-            upload.send_misversioned(block.some(block.rows(Behaviour.WRONG_VERSION)))
-            late = block.some(block.rows(Behaviour.OFFLINE))
-            offline.append(late)
-            progress(len(block.ids) - len(late.ids))
+        for block in blocks(fleet):
+            upload.send(block.of(*_AT_ONCE))
+            upload.send_again(block.of(Behaviour.REPLAY))
+            upload.send_misversioned(block.of(Behaviour.WRONG_VERSION))
+            offline.append(block.of(Behaviour.OFFLINE))
+            progress(len(block) - len(offline[-1]))
         for late in offline:
             upload.send(late)
-            progress(len(late.ids))
+            progress(len(late))
     finally:
         account.seconds = time.monotonic() - began
     return account
@@ -210,16 +161,14 @@ class _Upload:
 
     def send(self, block: Block) -> None:
         self._post(block, self._published.digest)
-        self._account.poisoned += len(block.rows(*POISONERS))
+        self._account.poisoned += len(block.of(*POISONERS))
 
     def send_again(self, block: Block) -> None:
-        self._account.replays += len(block.ids)
+        self._account.replays += len(block)
         self._post(block, self._published.digest)
 
     def send_misversioned(self, block: Block) -> None:
-        if not len(block.ids):
-            return
-        self._account.misversioned += len(block.ids)
+        self._account.misversioned += len(block)
         try:
             self._post(block, other_digest(self._published.digest))
         except TransportError as error:
@@ -227,20 +176,11 @@ class _Upload:
             if error.retryable or not isinstance(code, str):
                 raise
             # The whole batch is for no version, so all of it is refused at once.
-            self._account.rejected[code] += len(block.ids)
+            self._account.rejected[code] += len(block)
 
     def _post(self, block: Block, digest: str) -> None:
         from hushpoll_shared.wire.batch import pack_rows
 
-        if not len(block.ids):
-            return
-        account = self._account
-        try:
-            receipt = self._client.submit_bulk(
-                self._published.name, pack_rows(digest, block.ids, block.records)
-            )
-        except TransportError as error:
-            if error.retryable:
-                account.pending += len(block.ids)
-            raise
-        account.enter(receipt)
+        if len(block):
+            packed = pack_rows(digest, block.ids, block.records)
+            self._account.upload(self._client, self._published.name, packed, len(block))

@@ -1,92 +1,41 @@
-"""A fleet spread over a Dask cluster: each task plays a part of it from another process or machine.
-
-A respondent's noise, behaviour and arrival depend on the seed and on its number alone, so a fleet
-that is spread sends the same records as one that is not.
-"""
+"""A fleet spread over a Dask cluster: each task plays a part of it from another process."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
-from hushpoll_client import InvalidParameter, Published
+from hushpoll_client import InvalidParameter
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import Assignment
-from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.bulk import block_size, play_bulk
-from hushpoll_fleet.sending.wire import WireOptions, play
+from hushpoll_fleet.sending.fleet import Fleet
+from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols.errors import MissingExtra
 
 _CONNECT_SECONDS = 10
 
 
-@dataclass(frozen=True)
-class Part:
-    """What one task plays.
-
-    Attributes
-    ----------
-    url, token : str
-        Of the server; the token is used in bulk only.
-    published : bytes
-        The survey's canonical form: its oracles are made anew where it is played.
-    respondents : SimulatedRespondents
-        The respondents.
-    assignments : sequence of Assignment
-        The part of each.
-    options : WireOptions
-        How to send; its `first` is the number of the first respondent.
-    tokens : sequence of str or None
-        Respondents' tokens, for a token survey.
-    bulk : bool
-        Whether batches are uploaded.
-    """
-
-    url: str
-    token: str | None
-    published: bytes
-    respondents: SimulatedRespondents
-    assignments: Sequence[Assignment]
-    options: WireOptions
-    tokens: Sequence[str] | None
-    bulk: bool
-
-    def play(self) -> Account:
-        """Play it here."""
-        published = Published.from_json(self.published)
-        account = Account(len(self.respondents))
-        if self.bulk:
-            with AnalystClient(self.url, self.token) as client:
-                return play_bulk(
-                    client,
-                    published,
-                    self.respondents,
-                    account,
-                    seed=self.options.noise_seed,
-                    plan=self.options.plan,
-                    assignments=self.assignments,
-                    first=self.options.first,
-                )
-        return play(
-            self.url,
-            published,
-            self.respondents.answers(),
-            account,
-            options=self.options,
-            assignments=self.assignments,
-            tokens=iter(self.tokens) if self.tokens is not None else None,
-        )
+def play_here(
+    url: str, token: str | None, fleet: Fleet, concurrency: int, *, bulk: bool
+) -> Account:
+    """Play a fleet from this process; the token is used in bulk only."""
+    account = Account(len(fleet))
+    if not bulk:
+        return play(url, fleet, account, concurrency=concurrency)
+    with AnalystClient(url, token) as client:
+        return play_bulk(client, fleet, account)
 
 
 def play_on_cluster(
     address: str,
-    whole: Part,
+    server: tuple[str, str | None],
+    fleet: Fleet,
     account: Account,
     *,
+    concurrency: int,
+    bulk: bool,
     progress: Callable[[int], None] = unwatched,
 ) -> Account:
     """Spread a fleet over the workers of a Dask cluster, and keep one account.
@@ -95,10 +44,16 @@ def play_on_cluster(
     ----------
     address : str
         Of the scheduler, such as ``tcp://127.0.0.1:8786``.
-    whole : Part
+    server : (str, str or None)
+        The server's address, and the token, which is used in bulk only.
+    fleet : Fleet
         The whole fleet.
     account : Account
         Starts with the number of respondents; a part that fails as a whole stays unsent in it.
+    concurrency : int
+        Respondents at a time of each task, in [1, 256].
+    bulk : bool
+        Whether batches are uploaded.
     progress : callable
         Called with the number of respondents just done.
 
@@ -132,42 +87,22 @@ def play_on_cluster(
                 field="dask",
             )
         tasks = [
-            # Playing twice would send other reports: a part is never tried again by itself.
-            client.submit(part.play, pure=False, retries=0)
-            for part in parts(whole, 4 * workers)
+            # A part that is played twice sends other reports, so it is never tried again.
+            client.submit(play_here, *server, part, concurrency, bulk=bulk, pure=False, retries=0)
+            for part in fleet.parts(4 * workers, block=block_size(fleet.published) if bulk else 1)
         ]
         failure: Exception | None = None
         for task in as_completed(  # type: ignore[no-untyped-call]  # as above
             tasks, loop=client.loop
         ):
             try:
-                done = task.result()
+                part = task.result()
             except Exception as error:
                 failure = error
                 continue
-            account.add(done)
-            progress(done.respondents)
+            account.add(part)
+            progress(part.respondents)
     account.seconds = time.monotonic() - began
     if failure is not None:
         raise failure
     return account
-
-
-def parts(whole: Part, count: int) -> Iterator[Part]:
-    """Cut a fleet into about `count` parts, each beginning with a block of its own."""
-    size = block_size(Published.from_json(whole.published)) if whole.bulk else 1
-    total = len(whole.respondents)
-    step = max(1, -(-total // (count * size))) * size
-    tokens = iter(whole.tokens) if whole.tokens is not None else None
-    for start in range(0, total, step):
-        columns: dict[str, Any] = {
-            name: column[start : start + step] for name, column in whole.respondents.columns.items()
-        }
-        respondents = SimulatedRespondents(whole.respondents.attributes, columns)
-        yield replace(
-            whole,
-            respondents=respondents,
-            assignments=whole.assignments[start : start + step],
-            options=replace(whole.options, first=whole.options.first + start),
-            tokens=list(islice(tokens, len(respondents))) if tokens is not None else None,
-        )

@@ -1,19 +1,17 @@
-"""Offline mode: reports are written to a file, and uploaded by somebody else, later."""
+"""Offline mode: reports are written to a file, and ``hushpoll submit`` uploads it later."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from hushpoll_client import InvalidParameter, Published, TransportError, randomize
+from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
-from hushpoll_fleet.behaviour.poisoning import poisoned_report
-from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
+from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.bulk import block_size, blocks
-from hushpoll_fleet.sending.wire import SeededBits
+from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,
@@ -21,17 +19,14 @@ from hushpoll_shared.wire.reports import (
     reports_header,
 )
 
-# What only shows on the way to a server.
+# Behaviours that only a server can see.
 ON_THE_WAY: Final = frozenset({Behaviour.WRONG_VERSION, Behaviour.OFFLINE, Behaviour.REPLAY})
 
 
 def write_reports(
     path: Path,
-    published: Published,
-    respondents: SimulatedRespondents,
+    fleet: Fleet,
     *,
-    plan: FleetPlan,
-    noise_seed: int | None = None,
     bulk: bool = False,
     progress: Callable[[int], None] = unwatched,
 ) -> int:
@@ -40,15 +35,9 @@ def write_reports(
     Parameters
     ----------
     path : Path
-        The file; it must not be there yet.
-    published : Published
-        The survey.
-    respondents : SimulatedRespondents
-        The respondents.
-    plan : FleetPlan
-        Which respondents poison; the other misbehaviours need a server.
-    noise_seed : int or None
-        With a seed the noise is repeatable, and protects nobody.
+        The file; it must not exist yet.
+    fleet : Fleet
+        Who answers.
     bulk : bool
         Whether the kernels perturb, instead of each device.
     progress : callable
@@ -62,29 +51,29 @@ def write_reports(
     Raises
     ------
     InvalidParameter
-        If the plan has a misbehaviour that only shows at a server.
+        If the plan has a misbehaviour that only a server sees.
     OSError
-        If the file is there, or cannot be written.
+        If the file exists, or cannot be written.
     """
-    for behaviour in ON_THE_WAY & set(plan.shares):
+    for behaviour in ON_THE_WAY & set(fleet.plan.shares):
         raise InvalidParameter(
             f"misbehave names {str(behaviour)!r}, which only a server sees; leave it out where "
             "reports go to a file",
             field="misbehave",
         )
-    assignments = plan.assignments(len(respondents))
-    if bulk:
-        rows = _by_kernels(published, respondents, assignments, plan, noise_seed)
-    else:
-        rows = _by_devices(published, respondents, assignments, plan, noise_seed)
-    written = 0
     with path.open("xb") as stream:
-        stream.write(reports_header(published.digest))
-        for data, count in rows:
-            stream.write(data)
-            written += count
-            progress(count)
-    return written
+        stream.write(reports_header(fleet.published.digest))
+        if bulk:
+            for block in blocks(fleet):
+                for report_id, record in zip(block.ids, block.records, strict=True):
+                    stream.write(bytes(report_id) + bytes(record))
+                progress(len(block))
+        else:
+            for member in fleet.members():
+                report = fleet.report(member)
+                stream.write(report.id + report.record)
+                progress(1)
+    return len(fleet)
 
 
 def upload_reports(
@@ -99,7 +88,7 @@ def upload_reports(
     Raises
     ------
     InvalidParameter
-        If the file is none, is for another survey version, or ends within a report.
+        If the file holds no reports, is for another survey version, or ends within a report.
     HushpollError
         If a batch is refused as a whole or cannot be sent.
     """
@@ -122,51 +111,6 @@ def upload_reports(
             )
         account = Account(size // row)
         while data := stream.read(block_size(published) * row):
-            try:
-                receipt = client.submit_bulk(published.name, header + data)
-            except TransportError as error:
-                if error.retryable:
-                    account.pending += len(data) // row
-                raise
-            account.enter(receipt)
+            account.upload(client, published.name, header + data, len(data) // row)
             progress(len(data) // row)
     return account
-
-
-def _by_kernels(
-    published: Published,
-    respondents: SimulatedRespondents,
-    assignments: Sequence[Assignment],
-    plan: FleetPlan,
-    seed: int | None,
-) -> Iterator[tuple[bytes, int]]:
-    for block in blocks(published, respondents, assignments, plan=plan, seed=seed):
-        data = b"".join(
-            bytes(one) + bytes(record) for one, record in zip(block.ids, block.records, strict=True)
-        )
-        yield data, len(block.ids)
-
-
-def _by_devices(
-    published: Published,
-    respondents: SimulatedRespondents,
-    assignments: Sequence[Assignment],
-    plan: FleetPlan,
-    seed: int | None,
-) -> Iterator[tuple[bytes, int]]:
-    for number, (answers, assignment) in enumerate(
-        zip(respondents.answers(), assignments, strict=True)
-    ):
-        if assignment.behaviour in POISONERS:
-            report = poisoned_report(
-                published,
-                assignment.behaviour,
-                answers,
-                plan.aims(published),
-                plan.stream("poison", number),
-            )
-        elif seed is None:
-            report = randomize(published, answers)
-        else:
-            report = randomize(published, answers, bits=SeededBits(seed, number))
-        yield report.id + report.record, 1

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from hushpoll_client import ClientConfig, Published, Report, ReportNotSent, SurveyClient, randomize
+from hushpoll_client import ClientConfig, Report, ReportNotSent, SurveyClient
 from hushpoll_client.delivery.connections import new_session
 from hushpoll_client.delivery.timing import Pacing
-from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
-from hushpoll_fleet.behaviour.poisoning import misversioned, poisoned_report
+from hushpoll_fleet.behaviour.plan import POISONERS, Behaviour
+from hushpoll_fleet.behaviour.poisoning import other_digest
 from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.fleet import Fleet, Member
 from hushpoll_protocols.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LONGEST_NAP = 0.05
 
 
 class Schedule(Generic[_T]):
-    """The next tasks of a fleet in the order of time, shared by its threads.
+    """The next tasks of a fleet in the order of time, which its threads share.
 
     Parameters
     ----------
@@ -93,111 +93,44 @@ class Schedule(Generic[_T]):
             self._has_planned = True
 
 
-Answers = Mapping[str, str | int | None]
 LARGEST_CONCURRENCY: Final = 256
-
 _DEVICE: Final = ClientConfig()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireOptions:
-    """How a fleet sends.
-
-    Attributes
-    ----------
-    concurrency : int
-        Respondents at a time, in [1, 256]; each of so many threads keeps one connection.
-    noise_seed : int or None
-        With a seed, the noise is reproducible and protects nobody; None draws it from the operating
-        system, as a device does.
-    config : ClientConfig
-        Timeouts and retries of each respondent.
-    plan : FleetPlan
-        When respondents arrive, and how they behave.
-    first : int
-        Number of the first respondent, for a fleet played in parts; its noise depends on it.
-    """
-
-    concurrency: int = 8
-    noise_seed: int | None = None
-    config: ClientConfig = _DEVICE
-    plan: FleetPlan = field(default_factory=FleetPlan)
-    first: int = 0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.concurrency <= LARGEST_CONCURRENCY:
-            raise InvalidParameter(
-                f"concurrency is {self.concurrency}; give an integer in [1, {LARGEST_CONCURRENCY}]",
-                field="concurrency",
-            )
-
-
-class SeededBits:
-    """Reproducible words for one respondent of a simulation. Not private.
-
-    Parameters
-    ----------
-    seed, respondent : int
-        The same two give the same words, whichever thread asks.
-    """
-
-    __slots__ = ("_random",)
-
-    def __init__(self, seed: int, respondent: int) -> None:
-        self._random = random.Random(f"{seed}/{respondent}")
-
-    def word(self) -> int:
-        """Return the next 64-bit word."""
-        return self._random.getrandbits(64)
-
-    def words(self, count: int) -> Sequence[int]:
-        """Return the next `count` words."""
-        return [self._random.getrandbits(64) for _ in range(count)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One respondent's answers to send, or a report that it has kept."""
+    """A respondent whose report is to be sent; `kept` is one that it randomised earlier."""
 
-    number: int
-    behaviour: Behaviour
-    answers: Answers
-    token: str | None = None
+    member: Member
     kept: Report | None = None
 
 
 def play(
     url: str,
-    published: Published,
-    respondents: Iterable[Answers],
+    fleet: Fleet,
     account: Account,
     *,
-    options: WireOptions,
-    assignments: Sequence[Assignment] | None = None,
-    tokens: Iterator[str] | None = None,
+    concurrency: int = 8,
+    config: ClientConfig = _DEVICE,
     progress: Callable[[int], None] = unwatched,
 ) -> Account:
     """Let every respondent answer, and keep the account.
 
     A respondent who reaches the end of the client's patience without an answer ends the simulation:
-    the server is away, and the others would each wait as long. Theirs stay unsent.
+    the server is away, and the others would each wait as long. Their reports stay unsent.
 
     Parameters
     ----------
     url : str
         Address of the server.
-    published : Published
-        The survey, as pinned by every respondent.
-    respondents : iterable of mapping
-        Answers of each.
+    fleet : Fleet
+        Who answers.
     account : Account
-        Starts with the number of respondents; also right if the simulation is interrupted.
-    options : WireOptions
-        How to send.
-    assignments : sequence of Assignment or None
-        When each respondent arrives and how it behaves; by default as the options' plan says.
-    tokens : iterator of str or None
-        One single-use token per respondent, for a token survey.
+        Starts with the number of respondents; it is also right if the simulation is interrupted.
+    concurrency : int
+        Respondents at a time, in [1, 256]; each of so many threads keeps one connection.
+    config : ClientConfig
+        Timeouts and retries of each respondent.
     progress : callable
         Called with the number of respondents just done.
 
@@ -205,17 +138,23 @@ def play(
     -------
     Account
         The same object.
+
+    Raises
+    ------
+    InvalidParameter
+        If `concurrency` is outside its interval.
     """
+    if not 1 <= concurrency <= LARGEST_CONCURRENCY:
+        raise InvalidParameter(
+            f"concurrency is {concurrency}; give an integer in [1, {LARGEST_CONCURRENCY}]",
+            field="concurrency",
+        )
     over = threading.Event()
-    if assignments is None:
-        assignments = options.plan.assignments(account.respondents)
-    schedule = Schedule(_planned(respondents, assignments, tokens, options.first), over)
-    # Once the simulation is over, no client goes on waiting for its next attempt.
-    fleet = _Fleet(url, published, account, options, Pacing(sleep=over.wait), schedule, over)
+    sender = _Sender(url, fleet, account, config, over)
     began = time.monotonic()
     try:
-        with ThreadPoolExecutor(options.concurrency, thread_name_prefix="respondent") as pool:
-            running = [pool.submit(fleet.work, progress) for _ in range(options.concurrency)]
+        with ThreadPoolExecutor(concurrency, thread_name_prefix="respondent") as pool:
+            running = [pool.submit(sender.work, progress) for _ in range(concurrency)]
             try:
                 for future in running:
                     future.result()
@@ -227,39 +166,26 @@ def play(
     return account
 
 
-def _planned(
-    respondents: Iterable[Answers],
-    assignments: Sequence[Assignment],
-    tokens: Iterator[str] | None,
-    first: int,
-) -> Iterator[tuple[float, _Task]]:
-    for number, (answers, assignment) in enumerate(
-        zip(respondents, assignments, strict=False), start=first
-    ):
-        token = next(tokens, None) if tokens is not None else None
-        yield assignment.at, _Task(number, assignment.behaviour, answers, token)
-
-
-class _Fleet:
-    """What the threads of a fleet share."""
+class _Sender:
+    """What the threads that play a fleet share."""
 
     def __init__(
         self,
         url: str,
-        published: Published,
+        fleet: Fleet,
         account: Account,
-        options: WireOptions,
-        pacing: Pacing,
-        schedule: Schedule[_Task],
+        config: ClientConfig,
         over: threading.Event,
     ) -> None:
         self._url = url
-        self._published = published
+        self._fleet = fleet
         self._account = account
-        self._options = options
-        self._pacing = pacing
-        self._schedule = schedule
+        self._config = config
         self._over = over
+        # Once the simulation is over, no client goes on waiting for its next attempt.
+        self._pacing = Pacing(sleep=over.wait)
+        planned = ((member.assignment.at, _Task(member)) for member in fleet.members())
+        self._schedule = Schedule(planned, over)
         self._lock = threading.Lock()
 
     def work(self, progress: Callable[[int], None]) -> None:
@@ -275,41 +201,27 @@ class _Fleet:
 
     def _run(self, task: _Task, session: requests.Session) -> bool:
         """Run one task; return whether its respondent is done."""
+        fleet, member = self._fleet, task.member
         client = SurveyClient(
             self._url,
-            self._published.name,
-            published=self._published,
-            token=task.token,
-            config=self._options.config,
+            fleet.published.name,
+            published=fleet.published,
+            token=member.token,
+            config=self._config,
             session=session,
             pacing=self._pacing,
         )
-        report = task.kept or self._report(task, client)
-        if task.behaviour is Behaviour.OFFLINE and task.kept is None:
-            self._schedule.put(self._options.plan.offline_seconds, replace(task, kept=report))
+        behaviour = member.assignment.behaviour
+        report = task.kept or fleet.report(member, client.randomize)
+        if behaviour is Behaviour.OFFLINE and task.kept is None:
+            self._schedule.put(fleet.plan.offline_seconds, _Task(member, report))
             return False
-        arrived = self._send(client, report, task.behaviour)
-        if arrived and task.behaviour is Behaviour.REPLAY:
-            self._send(client, report, task.behaviour, again=True)
+        if behaviour is Behaviour.WRONG_VERSION:
+            report = replace(report, digest=other_digest(report.digest))
+        answered = self._send(client, report, behaviour)
+        if answered and behaviour is Behaviour.REPLAY:
+            self._send(client, report, behaviour, again=True)
         return True
-
-    def _report(self, task: _Task, client: SurveyClient) -> Report:
-        plan, seed = self._options.plan, self._options.noise_seed
-        if task.behaviour in POISONERS:
-            rng = plan.stream("poison", task.number)
-            return poisoned_report(
-                self._published,
-                task.behaviour,
-                task.answers,
-                plan.aims(self._published),
-                rng,
-            )
-        if seed is None:
-            report = client.randomize(task.answers)
-        else:
-            bits = SeededBits(seed, task.number)
-            report = randomize(self._published, task.answers, bits=bits)
-        return misversioned(report) if task.behaviour is Behaviour.WRONG_VERSION else report
 
     def _send(
         self, client: SurveyClient, report: Report, behaviour: Behaviour, *, again: bool = False

@@ -130,7 +130,7 @@ def test_what_is_no_perturbed_attribute_is_no_target(manifest):
             targets_of(published, (text,))
 
 
-def test_an_agenda_gives_items_when_they_are_due_and_in_their_order():
+def test_a_schedule_gives_items_when_they_are_due_and_in_their_order():
     over = threading.Event()
     schedule = Schedule(iter([(0.0, "a"), (0.0, "b"), (1.5, "d")]), over)
     began = time.monotonic()
@@ -147,7 +147,7 @@ def test_an_agenda_gives_items_when_they_are_due_and_in_their_order():
     assert schedule.take() is None
 
 
-def test_an_agenda_waits_for_those_who_may_put_something_in():
+def test_a_schedule_waits_for_those_who_may_put_something_in():
     schedule = Schedule(iter([(0.0, "a")]), threading.Event())
     schedule.take()
     found = []
@@ -161,7 +161,7 @@ def test_an_agenda_waits_for_those_who_may_put_something_in():
     assert found == ["b"]
 
 
-def test_an_agenda_that_is_over_gives_nothing():
+def test_a_schedule_that_is_over_gives_nothing():
     over = threading.Event()
     over.set()
     assert Schedule(iter([(0.0, "a")]), over).take() is None
