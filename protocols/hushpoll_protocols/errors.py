@@ -14,7 +14,8 @@ from typing import Any, Final
 def show(value: object) -> str:
     """Return a value as it may stand in a message: its repr, cut to 80 characters."""
     try:
-        text = repr(value)
+        # Beside a character that cannot be printed there may be others that cannot be seen.
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     except ValueError:
         # Python refuses to spell an integer of more than 4300 digits.
         return f"a value of type {type(value).__name__} that is too large to show"

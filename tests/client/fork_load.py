@@ -36,9 +36,11 @@ def survey(number: int) -> Published:
 
 
 def client(number: int) -> SurveyClient:
-    made = SurveyClient(url, NAME, published=survey(number), storage=path, config=CONFIG)
-    assert made.give_consent()
-    return made
+    client_of_survey = SurveyClient(
+        url, NAME, published=survey(number), storage=path, config=CONFIG
+    )
+    assert client_of_survey.give_consent()
+    return client_of_survey
 
 
 def child(number: int, inherited: SurveyClient) -> None:

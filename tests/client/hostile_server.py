@@ -112,14 +112,14 @@ class HostileServer:
             def _answer(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 survey = manifest is not None and self.command == "GET" and _names(self.path)
-                found = manifest if survey and manifest is not None else body
+                body_sent = manifest if survey and manifest is not None else body
                 if way == "answers" and not survey:
-                    found = json.dumps(_by_path(self.path, job_id)).encode()
+                    body_sent = json.dumps(_by_path(self.path, job_id)).encode()
                 self.send_response(200 if survey else status)
                 self.send_header("Content-Type", "application/json" if survey else kind)
-                self.send_header("Content-Length", str(len(found)))
+                self.send_header("Content-Length", str(len(body_sent)))
                 self.end_headers()
-                self.wfile.write(found)
+                self.wfile.write(body_sent)
 
             do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _answer  # noqa: N815  (the library's)
 
@@ -140,15 +140,15 @@ class HostileServer:
 
 def _by_path(path: str, job_id: str) -> dict[str, Any]:
     """Return what a command goes on with: an id of a job that can be one, counts of reports."""
-    found = answer(HOSTILE)
+    answered = answer(HOSTILE)
     if "/jobs" in path:
-        return found | {"id": job_id}
+        return answered | {"id": job_id}
     if path.endswith("/counts"):
-        return found | {"accepted": 0, "duplicate": 0, "rejected": {HOSTILE: 1}}
+        return answered | {"accepted": 0, "duplicate": 0, "rejected": {HOSTILE: 1}}
     if path.endswith("/reports"):
         rejected = [{"index": 0, "code": HOSTILE, "field": HOSTILE}] * 2
-        return found | {"accepted": 0, "duplicate": 0, "rejected": rejected}
-    return found
+        return answered | {"accepted": 0, "duplicate": 0, "rejected": rejected}
+    return answered
 
 
 def _names(path: str) -> bool:

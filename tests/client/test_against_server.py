@@ -340,8 +340,8 @@ def test_origins_are_named_shown_and_taken_away(real_server, survey, monkeypatch
     def origins(*arguments: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
             main(["survey", "origins", survey.name, *arguments])
-        found = capsys.readouterr()
-        return ended.value.code, found.out or found.err
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out or printed.err
 
     nobody = f"No page of another origin may answer {survey.name}.\n"
     assert origins() == (0, nobody)

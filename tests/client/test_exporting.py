@@ -53,10 +53,10 @@ def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tm
     table = tmp_path / "records.parquet"
     code, out, _ = hushpoll("export", name, "--out", str(table), "--format", "parquet")
     assert (code, out) == (0, f"parquet of the records of {name} version 1 in {table}\n")
-    found = parquet.read_table(table)
-    assert found.column_names == [one.name for one in survey.attributes]
-    assert found.num_rows == 40
-    assert found.schema.metadata[b"hushpoll.digest"].decode() == survey.digest
+    exported = parquet.read_table(table)
+    assert exported.column_names == [attribute.name for attribute in survey.attributes]
+    assert exported.num_rows == 40
+    assert exported.schema.metadata[b"hushpoll.digest"].decode() == survey.digest
 
     text = tmp_path / "debiased.csv"
     options = ("--format", "csv", "--content", "debiased", "--json")

@@ -187,7 +187,7 @@ def test_a_result_that_does_not_arrive_leaves_no_file(call, tmp_path):
 
 def _asking(group: click.Group, path: str = "") -> set[str]:
     """Return the commands that have an address of a server."""
-    context, found = click.Context(group), set()
+    context, asking = click.Context(group), set()
     for name in group.list_commands(context):
         if isinstance(group, LazyGroup) and name in ("serve", "worker", "migrate"):
             continue
@@ -195,10 +195,10 @@ def _asking(group: click.Group, path: str = "") -> set[str]:
         assert command is not None
         whole = f"{path} {name}".strip()
         if isinstance(command, click.Group):
-            found |= _asking(command, whole)
+            asking |= _asking(command, whole)
         elif any(option.name == "url" for option in command.params):
-            found.add(whole)
-    return found
+            asking.add(whole)
+    return asking
 
 
 def test_every_command_that_asks_a_server_is_tested_here():

@@ -46,7 +46,9 @@ def test_a_hundred_forks_under_load(server, steps, tmp_path):
     assert sorted(entry.version for entry in entries) == sorted(expected)
     assert {entry.state for entry in entries} == {"accepted"}
     # ... and, with a server that answers, nothing is even sent twice.
-    assert Counter(number_of(seen) for seen in server.seen) == Counter(one.id for one in entries)
+    assert Counter(number_of(seen) for seen in server.seen) == Counter(
+        entry.id for entry in entries
+    )
 
 
 def test_several_processes_send_each_report_once(server, steps, tmp_path):
@@ -63,11 +65,13 @@ def test_several_processes_send_each_report_once(server, steps, tmp_path):
         [sys.executable, "-c", code, server.url, path, "0", str(1 + 20 * index)]
         for index in range(4)
     ]
-    running = [subprocess.Popen(one, cwd=FORK_LOAD.parent) for one in commands]
-    assert [one.wait(120) for one in running] == [0] * 4
+    running = [subprocess.Popen(command, cwd=FORK_LOAD.parent) for command in commands]
+    assert [process.wait(120) for process in running] == [0] * 4
     entries = Ledger.open(path).entries()
     assert sorted(entry.version for entry in entries) == list(range(1, 81))
-    assert Counter(number_of(seen) for seen in server.seen) == Counter(one.id for one in entries)
+    assert Counter(number_of(seen) for seen in server.seen) == Counter(
+        entry.id for entry in entries
+    )
 
 
 EXIT = """
@@ -160,7 +164,7 @@ def test_a_killed_sender_is_followed_by_the_next(server, steps, tmp_path):
 @pytest.fixture
 def threads():
     before = set(threading.enumerate())
-    yield lambda: [one for one in threading.enumerate() if one not in before]
+    yield lambda: [thread for thread in threading.enumerate() if thread not in before]
     wait_until(lambda: set(threading.enumerate()) <= before)
 
 
@@ -177,7 +181,7 @@ def test_the_thread_is_there_only_while_there_is_work(threads):
         sender.wake()
         wait_until(lambda expected=expected: len(calls) == expected)
         wait_until(lambda: not threads())
-    assert all(one.daemon for one in calls)
+    assert all(call.daemon for call in calls)
 
 
 def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
@@ -252,10 +256,10 @@ def test_many_threads_wake_one(threads):
 
     sender = SendingThread(step, exit_patience=1)
     wakers = [threading.Thread(target=lambda: [sender.wake() for _ in range(50)]) for _ in range(8)]
-    for one in wakers:
-        one.start()
-    for one in wakers:
-        one.join()
+    for waker in wakers:
+        waker.start()
+    for waker in wakers:
+        waker.join()
     # The sender is started by another thread, which may not have run yet; stopping waits for both.
     sender.stop(60)
     assert threads() == []

@@ -62,9 +62,9 @@ def suffixes(oracle: FrequencyOracle) -> list[bytes]:
     prefix = bytes(prefix_size(oracle))
     size = oracle.record_size - len(prefix)
     every = (bytes(suffix) for suffix in product(range(256), repeat=size))
-    found = [suffix for suffix in every if is_well_formed(oracle, prefix + suffix)]
-    assert found, "no record is well formed"
-    return found
+    well_formed = [suffix for suffix in every if is_well_formed(oracle, prefix + suffix)]
+    assert well_formed, "no record is well formed"
+    return well_formed
 
 
 def prefixes(oracle: FrequencyOracle, count: int) -> list[bytes]:

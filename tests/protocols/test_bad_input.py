@@ -227,12 +227,12 @@ def test_an_answer_that_is_no_code_is_refused_and_never_shown(
         assert error.field == "value"
         assert error.__cause__ is None
         assert error.__context__ is None
-        told = f"{error}{error!r}{error.args}{vars(error)}{caplog.text}"
-        told += "".join(traceback.format_exception_only(error))
+        texts = f"{error}{error!r}{error.args}{vars(error)}{caplog.text}"
+        texts += "".join(traceback.format_exception_only(error))
         for spelled in (str(answer), repr(answer)):
             # "-1" and "3.0" may not occur even as a part; a "1" alone says nothing.
             if spelled not in ("1", "True"):
-                assert spelled not in told
+                assert spelled not in texts
         assert f"[0, {K - 1}]" in str(error)
         assert "give the index of the answer's category" in str(error)
 

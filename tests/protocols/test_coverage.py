@@ -25,8 +25,8 @@ QUANTILE = 1.959963984540054
 def _exact_coverage(oracle: FrequencyOracle, n: int, frequency: np.ndarray) -> np.ndarray:
     """Chance that the interval of a value of each frequency contains it, over all n + 1 counts."""
     counts = np.arange(n + 1)
-    found = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
-    return _covered(oracle, n, frequency, found.lower, found.upper)
+    estimates = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
+    return _covered(oracle, n, frequency, estimates.lower, estimates.upper)
 
 
 def _covered(
@@ -43,9 +43,9 @@ def _covered(
 
 
 def _wald(oracle: FrequencyOracle, n: int) -> tuple[np.ndarray, np.ndarray]:
-    found = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
-    half = QUANTILE * found.standard_error
-    return found.frequency - half, found.frequency + half
+    estimates = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
+    half = QUANTILE * estimates.standard_error
+    return estimates.frequency - half, estimates.frequency + half
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
@@ -63,11 +63,11 @@ def test_coverage_summed_over_every_count(name: str, k: int, n: int, epsilon: st
 def _coverage_over_both_counts(oracle: FrequencyOracle, n: int, frequency: float) -> float:
     """Chance that the interval of the first of two categories covers, over all pairs of counts."""
     p, q = float(oracle.p), float(oracle.q)
-    one = frequency * np.outer([1 - p, p], [1 - q, q])
-    one += (1 - frequency) * np.outer([1 - q, q], [1 - p, p])
+    single = frequency * np.outer([1 - p, p], [1 - q, q])
+    single += (1 - frequency) * np.outer([1 - q, q], [1 - p, p])
     chance = np.ones((1, 1))
     for _ in range(n):
-        chance = signal.convolve2d(chance, one)
+        chance = signal.convolve2d(chance, single)
     return float(chance[_covering(oracle, n, frequency)].sum())
 
 
@@ -81,8 +81,8 @@ def _covering(oracle: FrequencyOracle, n: int, frequency: float) -> np.ndarray:
 def _limits_of_pairs(oracle: FrequencyOracle, n: int) -> tuple[np.ndarray, np.ndarray]:
     pairs = np.stack(np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"), axis=-1)
     raw = estimate_proportion(pairs, n, p=oracle.p, q=oracle.q)
-    found = weighted(WeightLaw.of(oracle), raw)
-    return found.lower[..., 0], found.upper[..., 0]
+    estimates = weighted(WeightLaw.of(oracle), raw)
+    return estimates.lower[..., 0], estimates.upper[..., 0]
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "6"])
@@ -108,17 +108,17 @@ def test_simulated_surveys_cover_as_often_as_the_sum_says(name: str, epsilon: st
     values = rng.choice(len(POPULATION), size=SURVEYS * N, p=POPULATION)
     supported = indicators(oracle, perturb(oracle, values, rng))
     counts = supported.reshape(SURVEYS, N, -1).sum(1, dtype=np.int64)
-    found = estimate_proportion(counts, N, p=oracle.p, q=oracle.q)
+    estimates = estimate_proportion(counts, N, p=oracle.p, q=oracle.q)
     _check_weighted(oracle, counts)
-    hits = ((found.lower <= POPULATION) & (found.upper >= POPULATION)).sum(0)
+    hits = ((estimates.lower <= POPULATION) & (estimates.upper >= POPULATION)).sum(0)
     expected = _exact_coverage(oracle, N, POPULATION)
     for hit, chance in zip(hits, expected, strict=True):
         # Two-sided, 1e-6 each; the seed is fixed.
         assert stats.binom.cdf(hit, SURVEYS, chance) > 5e-7
         assert stats.binom.sf(hit - 1, SURVEYS, chance) > 5e-7
     # Unbiased, and as uncertain as it says: both against the truth, not against the sample.
-    error = found.frequency - POPULATION
-    spread = found.standard_error.mean(0)
+    error = estimates.frequency - POPULATION
+    spread = estimates.standard_error.mean(0)
     assert (abs(error.mean(0)) < 5 * spread / SURVEYS**0.5).all()
     assert np.allclose(error.std(0), spread, rtol=0.1)
 
@@ -127,9 +127,9 @@ def _check_weighted(oracle: FrequencyOracle, counts: np.ndarray) -> None:
     law = WeightLaw.of(oracle)
     if not law.varies:
         return
-    found = weighted(law, estimate_proportion(counts, N, p=oracle.p, q=oracle.q))
+    estimates = weighted(law, estimate_proportion(counts, N, p=oracle.p, q=oracle.q))
     frequency, error, lower, upper = (
-        getattr(found, name) for name in ("frequency", "standard_error", "lower", "upper")
+        getattr(estimates, name) for name in ("frequency", "standard_error", "lower", "upper")
     )
     assert np.allclose(frequency.sum(axis=1), 1)
     hits = ((lower <= POPULATION) & (upper >= POPULATION)).sum(0)
@@ -166,9 +166,9 @@ def test_an_interval_that_forgets_the_noise_does_not_cover() -> None:
     # The fault that this file must see: the standard error of a sample of true answers.
     oracle = create("OUE", k=5, epsilon="1")
     n, frequency = 400, np.array([0.1])
-    found = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
-    half = QUANTILE * np.sqrt(np.clip(found.frequency * (1 - found.frequency), 0, None) / n)
-    covered = _covered(oracle, n, frequency, found.frequency - half, found.frequency + half)
+    estimates = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
+    half = QUANTILE * np.sqrt(np.clip(estimates.frequency * (1 - estimates.frequency), 0, None) / n)
+    covered = _covered(oracle, n, frequency, estimates.frequency - half, estimates.frequency + half)
     assert covered[0] < 0.7
 
 
@@ -177,8 +177,8 @@ def test_an_interval_that_forgets_the_respondents_does_not_cover() -> None:
     oracle = create("GRR", k=5, epsilon="8")
     n, frequency = 400, np.array([0.3])
     p, q = float(oracle.p), float(oracle.q)
-    found = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
+    estimates = estimate_proportion(np.arange(n + 1), n, p=oracle.p, q=oracle.q)
     noise = (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / n / (p - q) ** 2
     half = QUANTILE * np.sqrt(noise)
-    covered = _covered(oracle, n, frequency, found.frequency - half, found.frequency + half)
+    covered = _covered(oracle, n, frequency, estimates.frequency - half, estimates.frequency + half)
     assert covered[0] < 0.3

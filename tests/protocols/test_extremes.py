@@ -84,19 +84,19 @@ def test_kernels_and_estimates_at_the_extremes(name: str, k: int, epsilon: str) 
     with np.errstate(all="raise"):
         records = perturb(oracle, values, np.random.default_rng(1))
         counts = support_counts(oracle, records)
-        found = estimate(oracle, counts, n)
+        estimates = estimate(oracle, counts, n)
     assert records.shape == (n, oracle.record_size)
     assert not malformed(oracle, records).any()
     assert (counts == indicators(oracle, records).sum(0, dtype=np.int64)).all()
     for row in (0, 1, n - 1):
         support = oracle.support(records[row].tobytes())
         assert support == tuple(np.flatnonzero(indicators(oracle, records[row : row + 1])[0]))
-    for column in (found.frequency, found.standard_error, found.lower, found.upper):
+    for column in (estimates.frequency, estimates.standard_error, estimates.lower, estimates.upper):
         assert column.shape == (k,)
         assert np.isfinite(column).all()
-    assert (found.lower <= found.frequency).all()
-    assert (found.frequency <= found.upper).all()
-    assert (found.standard_error >= 0).all()
+    assert (estimates.lower <= estimates.frequency).all()
+    assert (estimates.frequency <= estimates.upper).all()
+    assert (estimates.standard_error >= 0).all()
 
 
 @pytest.mark.parametrize("name", ["GRR", "RAPPOR", "SS"])

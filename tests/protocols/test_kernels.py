@@ -46,14 +46,14 @@ def tiny_blocks(monkeypatch):
 def test_values_of_any_integer_type_give_the_same_records(survey, dtype):
     oracle, values, _ = survey
     expected = perturb(oracle, values, np.random.default_rng(1))
-    given = values.astype(dtype)
-    assert np.array_equal(perturb(oracle, given, np.random.default_rng(1)), expected)
+    codes = values.astype(dtype)
+    assert np.array_equal(perturb(oracle, codes, np.random.default_rng(1)), expected)
     wide = np.zeros((500, 3), dtype)
-    wide[:, 1] = given
+    wide[:, 1] = codes
     assert np.array_equal(perturb(oracle, wide[:, 1], np.random.default_rng(1)), expected)
     assert np.array_equal(
-        perturb(oracle, given[::-1], np.random.default_rng(1)),
-        perturb(oracle, given[::-1].copy(), np.random.default_rng(1)),
+        perturb(oracle, codes[::-1], np.random.default_rng(1)),
+        perturb(oracle, codes[::-1].copy(), np.random.default_rng(1)),
     )
 
 
@@ -112,9 +112,9 @@ def test_records_must_be_bytes_of_the_protocols_size(survey, read):
         records[:, 1:],
         records[:, :, None],
     ]
-    for given in wrong:
+    for wrong_records in wrong:
         with pytest.raises(InvalidParameter, match=rf"\(n, {oracle.record_size}\)") as caught:
-            read(oracle, given)
+            read(oracle, wrong_records)
         assert caught.value.field == "records"
 
 

@@ -202,10 +202,10 @@ def test_refused_subset_words_are_redone_by_the_scalar_side():
     more = draw(np.random.Generator(np.random.PCG64(7)), 1, 8)[0].tolist()
     used = 0
     for value, row, record in zip(values, rows, records, strict=True):
-        given = row.tolist()
-        bits = ReplayBits(given + more[used:])
+        own_words = row.tolist()
+        bits = ReplayBits(own_words + more[used:])
         assert oracle.randomize(int(value), bits) == record.tobytes()
-        used += max(bits.consumed - len(given), 0)
+        used += max(bits.consumed - len(own_words), 0)
     assert used == 3
 
 

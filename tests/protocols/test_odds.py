@@ -12,7 +12,7 @@ from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.odds import odds_factor, posterior_bounds
 
 EPSILONS = ("0.000001", "0.1", "0.693147180559", "1", "3", "13.815510557965", "64")
-PRIORS = tuple(Fraction(one, 100) for one in (1, 10, 33, 50, 90, 99))
+PRIORS = tuple(Fraction(percent, 100) for percent in (1, 10, 33, 50, 90, 99))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

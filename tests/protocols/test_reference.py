@@ -53,8 +53,8 @@ def _seeded() -> None:
 
 
 def _theta(epsilon: float) -> float:
-    found = minimize_scalar(find_tresh, bounds=[0.5, 1], method="bounded", args=(epsilon))
-    return float(found.x)
+    minimum = minimize_scalar(find_tresh, bounds=[0.5, 1], method="bounded", args=(epsilon))
+    return float(minimum.x)
 
 
 def _their_p_q(name: str, k: int, epsilon: float) -> tuple[float, float]:
@@ -213,8 +213,8 @@ def test_their_hashing_pipeline_estimates_what_ours_does(name: str) -> None:
             for v in range(K)
         ]
     )
-    found = estimate(oracle, counts, n, estimator="raw")
-    assert np.allclose(_clipped(found.frequency), theirs, atol=1e-12)
-    assert (abs(found.frequency - truth) < 5 * found.standard_error).all()
+    estimates = estimate(oracle, counts, n, estimator="raw")
+    assert np.allclose(_clipped(estimates.frequency), theirs, atol=1e-12)
+    assert (abs(estimates.frequency - truth) < 5 * estimates.standard_error).all()
     ours = estimate(oracle, _counts(oracle, n)[1], n)
     assert (abs(ours.frequency - truth) < 5 * ours.standard_error).all()

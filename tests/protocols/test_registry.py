@@ -30,9 +30,9 @@ KERNEL_FOLDER = FOLDER / "kernels"
 def _oracles_in(module_name: str) -> set[type[FrequencyOracle]]:
     module = importlib.import_module(module_name)
     return {
-        found
-        for _, found in inspect.getmembers(module, inspect.isclass)
-        if issubclass(found, FrequencyOracle) and not inspect.isabstract(found)
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, FrequencyOracle) and not inspect.isabstract(member)
     }
 
 
@@ -45,9 +45,9 @@ def _modules() -> list[str]:
 
 
 def test_every_concrete_oracle_in_the_package_is_registered() -> None:
-    found = set().union(*(_oracles_in(module) for module in _modules()))
+    oracles = set().union(*(_oracles_in(module) for module in _modules()))
     # A class that still lacks `derive` or `name` is a family, not a protocol.
-    protocols = {oracle for oracle in found if "name" in vars(oracle)}
+    protocols = {oracle for oracle in oracles if "name" in vars(oracle)}
     assert protocols == {registration.oracle for registration in PROTOCOLS.values()}
 
 

@@ -174,14 +174,14 @@ def test_theta_is_the_best_of_its_whole_grid_and_scipys_to_four_decimals(epsilon
     at_choice = on_grid[round(chosen * 10000) - 5001]
     assert at_choice <= on_grid.min() * (1 + 1e-12)
     if epsilon >= 0.01:
-        found = optimize.minimize_scalar(
+        minimum = optimize.minimize_scalar(
             lambda theta: float(np.log(_the_variance(epsilon, theta))),
             bounds=(0.5, 1),
             method="bounded",
             options={"xatol": 1e-9},
         )
         # Half a step of the grid, and what a float's flat minimum leaves open.
-        assert abs(found.x - chosen) < 0.00005 + 0.00002
+        assert abs(minimum.x - chosen) < 0.00005 + 0.00002
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -207,11 +207,11 @@ def test_oracles_are_frozen_values(name: str) -> None:
 
 
 def _everything(epsilon: str) -> list[object]:
-    found: list[object] = []
+    laws: list[object] = []
     for name in PROTOCOLS:
         oracle = create(name, k=74, epsilon=epsilon)
         shown = oracle.disclosure()
-        found += [
+        laws += [
             {label: hex(threshold) for label, threshold in oracle.thresholds.items()},
             dict(oracle.parameters),
             str(oracle.epsilon),
@@ -219,7 +219,7 @@ def _everything(epsilon: str) -> list[object]:
             str(shown.best_guess),
             str(shown.largest_posterior),
         ]
-    return found
+    return laws
 
 
 @pytest.mark.parametrize("rounding", [decimal.ROUND_UP, decimal.ROUND_FLOOR])

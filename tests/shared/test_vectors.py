@@ -40,9 +40,9 @@ Vector = dict[str, Any]
 
 def vectors(file: str, group: str) -> list[Vector]:
     """Return a group's vectors; an empty group would test nothing."""
-    found: list[Vector] = FILES[file][group]
-    assert found
-    return found
+    group_vectors: list[Vector] = FILES[file][group]
+    assert group_vectors
+    return group_vectors
 
 
 def oracle_of(vector: Vector) -> Any:
@@ -64,9 +64,9 @@ def test_making_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
         check=True,
         env=environment,
     )
-    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert made == {path.name: path.read_bytes() for path in FOLDER.glob("*.json")}
-    assert sum(len(content) for content in made.values()) < 1_000_000
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert written == {path.name: path.read_bytes() for path in FOLDER.glob("*.json")}
+    assert sum(len(content) for content in written.values()) < 1_000_000
 
 
 def test_the_script_runs_the_same_module() -> None:
@@ -175,9 +175,9 @@ def test_thresholds(vector: Vector) -> None:
 def test_the_finaliser_is_that_of_murmurhash3() -> None:
     # Known answers of fmix32 in MurmurHash3.cpp.
     known = {0: 0, 1: 0x514E28B7, 2: 0x30F4C306, 0xFFFFFFFF: 0x81F16F39}
-    found = {int(v["input"], 16): int(v["output"], 16) for v in vectors("hashes", "finaliser")}
-    assert {value: found[value] for value in known} == known
-    assert all(finalise(value) == output for value, output in found.items())
+    outputs = {int(v["input"], 16): int(v["output"], 16) for v in vectors("hashes", "finaliser")}
+    assert {value: outputs[value] for value in known} == known
+    assert all(finalise(value) == output for value, output in outputs.items())
 
 
 def test_buckets() -> None:

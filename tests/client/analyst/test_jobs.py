@@ -33,20 +33,20 @@ def analyst(server, monkeypatch):
 
 
 def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
-    found = {"metrics": {}, "survey": {"name": "s"}}
+    result = {"metrics": {}, "survey": {"name": "s"}}
     states = ["queued", "running", "done"]
     server.play(
         steps.respond(202, {"id": ID, "state": states[0]}),
-        *(steps.respond(200, {"id": ID, "state": one}) for one in states[1:]),
-        steps.respond(200, found),
+        *(steps.respond(200, {"id": ID, "state": state}) for state in states[1:]),
+        steps.respond(200, result),
     )
     seen = []
     answer = analyst.fairness(
         "s", 2, folds=3, parameters={"n_estimators": 5}, on_look=lambda job: seen.append(job)
     )
-    assert answer == found
+    assert answer == result
     assert [job["state"] for job in seen] == states[:2]
-    assert [(one.method, one.path) for one in server.seen] == [
+    assert [(seen.method, seen.path) for seen in server.seen] == [
         ("POST", "/api/v1/surveys/s/versions/2/jobs/fairness"),
         ("GET", f"/api/v1/jobs/{ID}"),
         ("GET", f"/api/v1/jobs/{ID}"),
@@ -57,9 +57,9 @@ def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
 
 
 def test_a_report_of_several_groups_is_one_too(server, steps, analyst):
-    found = {"groups": [], "survey": {}}
-    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, found))
-    assert analyst.fairness("s", 1, groups="race", reference="A") == found
+    result = {"groups": [], "survey": {}}
+    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, result))
+    assert analyst.fairness("s", 1, groups="race", reference="A") == result
 
 
 def test_the_shape_is_tested_at_the_caller_s_level(server, steps, analyst):
@@ -80,15 +80,15 @@ def test_why_a_job_failed_is_told(server, steps, analyst):
 
 
 def test_a_server_that_is_away_meanwhile_is_waited_for(server, steps, analyst):
-    found = {"metrics": {}}
+    result = {"metrics": {}}
     server.play(
         steps.respond(202, {"id": ID, "state": "running"}),
         steps.drop,
         steps.problem("unavailable"),
         steps.respond(200, {"id": ID, "state": "done"}),
-        steps.respond(200, found),
+        steps.respond(200, result),
     )
-    assert analyst.fairness("s", 1) == found
+    assert analyst.fairness("s", 1) == result
     server.play(steps.respond(202, {"id": ID, "state": "running"}), steps.problem("not-found"))
     with pytest.raises(TransportError, match="404"):
         analyst.fairness("s", 1)
@@ -123,7 +123,7 @@ def test_the_shape_in_words():
 def test_a_job_is_cancelled_by_its_id(server, steps, analyst):
     server.play(steps.respond(200, {"id": ID, "state": "cancelled"}))
     assert analyst.cancel_job(ID)["state"] == "cancelled"
-    assert [(one.method, one.path) for one in server.seen] == [
+    assert [(seen.method, seen.path) for seen in server.seen] == [
         ("POST", f"/api/v1/jobs/{ID}/cancel")
     ]
 

@@ -143,8 +143,8 @@ def test_no_network_at_first_is_exit_code_4(call, path):
 
 def test_a_pin_of_another_survey_is_refused(call, server, steps, link, published):
     server.play(steps.respond(200, published.canonical))
-    for given in ((link, "--digest", "0" * 64), (f"{link}#sha256={'0' * 64}",)):
-        code, _, err = call("answer", *given, typed=TYPED)
+    for arguments in ((link, "--digest", "0" * 64), (f"{link}#sha256={'0' * 64}",)):
+        code, _, err = call("answer", *arguments, typed=TYPED)
         assert code == 1
         assert "not the one that was pinned" in err
         assert published.digest in err

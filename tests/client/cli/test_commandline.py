@@ -107,7 +107,7 @@ def test_what_needs_a_token_says_so_before_anything_is_asked(
     monkeypatch.delenv("HUSHPOLL_TOKEN", raising=False)
     file = tmp_path / "survey.json"
     file.write_text(json.dumps(draft))
-    arguments = [str(file) if one == "{draft}" else one for one in arguments]
+    arguments = [str(file) if argument == "{draft}" else argument for argument in arguments]
     code, out, err = call(capsys, *arguments, "--url", "http://127.0.0.1:9")
     assert (code, out) == (2, "")
     assert "Missing option '--token'; or set HUSHPOLL_TOKEN" in err

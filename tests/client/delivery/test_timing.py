@@ -212,15 +212,15 @@ def test_a_connection_is_reused_within_later_deadlines(server, steps, transport_
 
 @pytest.fixture
 def transport_of(server):
-    made = []
+    transports = []
 
     def make(config: ClientConfig, url: str = server.url) -> Transport:
-        made.append(Transport(Endpoint.parse(url), config=config))
-        return made[-1]
+        transports.append(Transport(Endpoint.parse(url), config=config))
+        return transports[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for transport in transports:
+        transport.close()
 
 
 def failing(times: int, *, retryable: bool = True, wait: float | None = None):

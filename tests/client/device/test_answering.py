@@ -97,17 +97,17 @@ def test_a_failing_file_never_breaks_the_host(server, published, answers, tmp_pa
     getattr(Faults, fault)(path)
     if fault == "no_folder":
         path = tmp_path / "file" / "ledger.sqlite"
-    told = []
+    reasons = []
     options = {"published": published, "storage": path}
     with caplog.at_level(logging.WARNING):
-        client = SurveyClient(server.url, SURVEY, config=QUIET, on_loss=told.append, **options)
+        client = SurveyClient(server.url, SURVEY, config=QUIET, on_loss=reasons.append, **options)
         assert client.give_consent() is False
         assert client.consented is False
         outcome = client.answer(answers)
         assert (outcome.status, outcome.reason) == ("failed", "storage")
         assert isinstance(outcome.error, StorageError)
         assert client.losses == {"storage": 1}
-        assert told == ["storage"]
+        assert reasons == ["storage"]
         client.flush(0)
         client.close()
     assert any(record.levelname == "WARNING" for record in caplog.records)
@@ -215,15 +215,15 @@ def locals_of(error: BaseException) -> str:
     """All that a crash reporter collects: the locals of every frame, of the whole chain."""
     shown, pending, seen = [], [error], set()
     while pending:
-        one = pending.pop()
-        if one is None or id(one) in seen:
+        error = pending.pop()
+        if error is None or id(error) in seen:
             continue
-        seen.add(id(one))
-        shown += [str(one), repr(one.args)]
-        for frame, _ in traceback.walk_tb(one.__traceback__):
+        seen.add(id(error))
+        shown += [str(error), repr(error.args)]
+        for frame, _ in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename != __file__:
                 shown.append(repr(dict(frame.f_locals)))
-        pending += [one.__cause__, one.__context__]
+        pending += [error.__cause__, error.__context__]
     return "\n".join(shown)
 
 

@@ -41,8 +41,8 @@ def path(tmp_path):
 @pytest.fixture
 def client(server, path, steps, published):
     server.play(steps.respond(200, published.canonical))
-    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as made:
-        yield made
+    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as client_of_survey:
+        yield client_of_survey
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_withdrawing_wipes_all_but_a_tombstone(client, server, path, published, 
 
 def test_what_was_withdrawn_is_not_given_again_and_still_counts(path, draft, published, answers):
     def client(survey, **options):
-        made = SurveyClient(
+        client = SurveyClient(
             "http://127.0.0.1:9", SURVEY, published=survey, storage=path, config=CONFIG, **options
         )
-        made.give_consent()
-        return made
+        client.give_consent()
+        return client
 
     client(published).randomize(answers)
     assert Ledger.open(path).withdraw(SURVEY) == 1

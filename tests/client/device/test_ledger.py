@@ -35,11 +35,11 @@ def version(draft, number: int, **changes) -> Published:
 
 
 def client(path, published, **options) -> SurveyClient:
-    made = SurveyClient(
+    opened = SurveyClient(
         NOWHERE, published.name, published=published, storage=path, config=CONFIG, **options
     )
-    assert made.give_consent()
-    return made
+    assert opened.give_consent()
+    return opened
 
 
 def test_asking_again_returns_the_stored_record_whatever_is_answered(path, published, answers):
@@ -57,8 +57,8 @@ def test_asking_again_returns_the_stored_record_whatever_is_answered(path, publi
 def test_the_file_is_for_its_owner_alone(path, published, answers):
     old = os.umask(0)
     try:
-        with client(path, published) as one:
-            one.randomize(answers)
+        with client(path, published) as first:
+            first.randomize(answers)
             kept = sorted(path.parent.iterdir())
             assert [stat.S_IMODE(file.stat().st_mode) for file in kept] == [0o600] * len(kept)
             assert len(kept) == 3
@@ -133,9 +133,9 @@ def test_an_answer_for_another_server_is_the_same_record(path, published, answer
 
 
 def test_the_ledger_is_readable(path, published, answers):
-    with client(path, published, token="s3cret-token") as one:
-        one.give_consent("We ask five questions.")
-        report = one.randomize(answers)
+    with client(path, published, token="s3cret-token") as holder:
+        holder.give_consent("We ask five questions.")
+        report = holder.randomize(answers)
     document = Ledger.open(path).to_dict()
     assert document["epsilon_spent"] == "4"
     (consent,) = document["consents"]
@@ -150,11 +150,11 @@ def test_the_ledger_is_readable(path, published, answers):
 def test_threads_randomise_once(path, published, answers):
     clients = [client(path, published) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        reports = list(pool.map(lambda one: one.randomize(answers), clients * 4))
+        reports = list(pool.map(lambda respondent: respondent.randomize(answers), clients * 4))
     assert len({report.to_json() for report in reports}) == 1
     assert Ledger.open(path).spent() == 4
-    for one in clients:
-        one.close()
+    for respondent in clients:
+        respondent.close()
 
 
 PROCESS = """
@@ -183,8 +183,8 @@ def test_processes_randomise_once(path, published, answers):
         path, published, answers, "print(client.randomize(json.loads(answers)).to_json())"
     )
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
-    outputs = {one.communicate(timeout=60)[0] for one in running}
-    assert [one.returncode for one in running] == [0] * 6
+    outputs = {running_process.communicate(timeout=60)[0] for running_process in running}
+    assert [running_process.returncode for running_process in running] == [0] * 6
     assert len(outputs) == 1
     assert Ledger.open(path).spent() == 4
 

@@ -44,11 +44,11 @@ def make(server, path, fake_time):
 
     def client(published, **options) -> SurveyClient:
         options = {"config": CONFIG, "pacing": fake_time.pacing(), "storage": path} | options
-        made = SurveyClient(server.url, SURVEY, published=published, **options)
-        made.give_consent()
+        client = SurveyClient(server.url, SURVEY, published=published, **options)
+        client.give_consent()
         file = Path(options["storage"])
-        FILES[made] = device_file(file, options["config"], options["pacing"])
-        return made
+        FILES[client] = device_file(file, options["config"], options["pacing"])
+        return client
 
     return client
 
@@ -79,7 +79,7 @@ def test_another_process_sends_what_this_one_could_not(
     reports = [make(version(draft, number)).randomize(answers) for number in (1, 2, 3)]
     # Any client of the file sends whatever waits in it.
     assert make(published).flush() is True
-    assert [seen.body for seen in server.seen] == [one.to_json().encode() for one in reports]
+    assert [seen.body for seen in server.seen] == [report.to_json().encode() for report in reports]
 
 
 def test_pauses_double_from_1_to_30_seconds_and_honour_retry_after(
@@ -150,7 +150,7 @@ def test_a_report_that_always_fails_does_not_block_the_others(
     fake_time.moment += 60
     assert client.flush(0) is False
     assert [seen.body for seen in server.seen][:2] == [
-        one.to_json().encode() for one in (poison, good)
+        report.to_json().encode() for report in (poison, good)
     ]
 
 
@@ -176,14 +176,14 @@ def test_terminal_problems_end_a_report_and_are_counted(
     make, server, steps, published, answers, code, caplog
 ):
     server.play(steps.problem(code))
-    told = []
-    client = make(published, on_loss=told.append)
+    reasons = []
+    client = make(published, on_loss=reasons.append)
     client.randomize(answers)
     with caplog.at_level(logging.WARNING):
         assert client.flush() is True
     assert len(server.seen) == 1
     assert client.losses == {code: 1}
-    assert told == [code]
+    assert reasons == [code]
     assert [(record.levelname, code in record.message) for record in caplog.records] == [
         ("WARNING", True)
     ]
@@ -232,13 +232,13 @@ def test_a_login_page_is_no_receipt(make, server, steps, published, answers):
 
 def test_a_full_outbox_refuses_before_randomising(make, draft, answers):
     config = ClientConfig(raise_faults=True, exit_patience=0, outbox_limit=2)
-    told = []
+    reasons = []
     for number in (1, 2):
         make(version(draft, number), config=config).randomize(answers)
-    client = make(version(draft, 3), config=config, on_loss=told.append)
+    client = make(version(draft, 3), config=config, on_loss=reasons.append)
     outcome = client.answer(answers)
     assert (outcome.status, outcome.reason) == ("refused", "outbox-full")
-    assert told == ["outbox-full"]
+    assert reasons == ["outbox-full"]
     assert client.ledger.spent() == 8
 
 
@@ -329,8 +329,9 @@ def test_the_token_is_kept_until_the_report_is_taken(make, server, steps, draft,
 
 def test_no_answer_is_in_the_file(make, server, steps, draft, answers, path):
     draft["attributes"] = [
-        one | ({"categories": ["Qqfemale", "Qqmale"]} if one["name"] == "gender" else {})
-        for one in draft["attributes"]
+        attribute
+        | ({"categories": ["Qqfemale", "Qqmale"]} if attribute["name"] == "gender" else {})
+        for attribute in draft["attributes"]
     ]
     draft["protected"] = {"attribute": "gender", "unprivileged": "Qqfemale", "privileged": "Qqmale"}
     survey = Manifest.from_dict(draft).resolve()

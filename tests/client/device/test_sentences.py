@@ -28,7 +28,7 @@ from hushpoll_shared.survey.published import Published
 VECTORS = json.loads(
     (Path(__file__).resolve().parents[2] / "vectors" / "protection.json").read_text("ascii")
 )
-PRIORS = [Fraction(one, 100) for one in (1, 5, 10, 25, 50, 75, 90, 95, 99)]
+PRIORS = [Fraction(percent, 100) for percent in (1, 5, 10, 25, 50, 75, 90, 95, 99)]
 STEP = Fraction(1, 1000)
 MILLION = "more than a million"
 
@@ -76,9 +76,9 @@ def change(name: str, k: int, epsilon: str) -> tuple[Fraction, Fraction]:
     return _change(law(name, k, epsilon)[1], k)
 
 
-def _change(found: list[Table], size: int) -> tuple[Fraction, Fraction]:
+def _change(all_tables: list[Table], size: int) -> tuple[Fraction, Fraction]:
     facts = facts_about(size)
-    every = [extremes(table, facts) for table in found]
+    every = [extremes(table, facts) for table in all_tables]
     return min(least for least, _ in every), max(most for _, most in every)
 
 
@@ -91,9 +91,9 @@ def read_low(text: str) -> Fraction:
 
 
 def match(pattern: re.Pattern[str], text: str) -> re.Match[str]:
-    found = pattern.fullmatch(text)
-    assert found, f"no test computes this sentence: {text!r}"
-    return found
+    matched = pattern.fullmatch(text)
+    assert matched, f"no test computes this sentence: {text!r}"
+    return matched
 
 
 def check_rounded_up(text: str, truth: Fraction) -> None:
@@ -136,7 +136,7 @@ def is_tight(*oracles: FrequencyOracle) -> bool:
     ) and all(oracle.name != "THE" for oracle in oracles)
 
 
-def check_question(oracle: FrequencyOracle, found: list[Table], sentences: list[str]) -> None:
+def check_question(oracle: FrequencyOracle, all_tables: list[Table], sentences: list[str]) -> None:
     level, truth, limit, *rows, guess = sentences
     least, most = change(oracle.name, oracle.k, f"{oracle.epsilon:f}")
     (bounds,) = [bounds for words, bounds in QUESTION_LEVELS.items() if re.fullmatch(words, level)]
@@ -145,9 +145,9 @@ def check_question(oracle: FrequencyOracle, found: list[Table], sentences: list[
     check_factor(match(BY_ITSELF, limit)[1], least, most, tight=tight)
     for before, text in zip(BELIEFS, rows, strict=True):
         check_range(text, before, least, most, tight=tight)
-    check_truth(truth, oracle, found)
-    check_guess(guess, oracle, found)
-    check_priors(match(BY_ITSELF, limit)[1], rows, found[0], oracle.k)
+    check_truth(truth, oracle, all_tables)
+    check_guess(guess, oracle, all_tables)
+    check_priors(match(BY_ITSELF, limit)[1], rows, all_tables[0], oracle.k)
 
 
 def check_priors(shown: str, rows: list[str], table: Table, k: int) -> None:
@@ -174,10 +174,10 @@ def check_priors(shown: str, rows: list[str], table: Table, k: int) -> None:
             assert 1 / factor <= change <= factor
 
 
-def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
+def check_truth(text: str, oracle: FrequencyOracle, all_tables: list[Table]) -> None:
     alone = IS_TRUE.fullmatch(text)
     shown = alone[1] if alone else match(POINTS, text)[3]
-    for table in found:
+    for table in all_tables:
         for value in range(oracle.k):
             chance = sum(
                 row.number * row.likelihood[value]
@@ -188,7 +188,7 @@ def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
     if not alone:
         number, k, _ = match(POINTS, text).groups()
         assert int(k) == oracle.k
-        sizes = {len(row.support) for table in found for row in table}
+        sizes = {len(row.support) for table in all_tables for row in table}
         if hasattr(oracle, "g"):  # the hash that puts every answer into one bucket is one of them
             sizes |= {len(oracle.support(bytes(16) + bytes([y, 0]))) for y in (0, 1)}
         if number == "some, all or none":
@@ -197,9 +197,11 @@ def check_truth(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
             assert sizes == {int(number)}
 
 
-def check_guess(text: str, oracle: FrequencyOracle, found: list[Table]) -> None:
+def check_guess(text: str, oracle: FrequencyOracle, all_tables: list[Table]) -> None:
     k, bound, shown, hashed, blind = match(GUESS, text).groups()
-    right = [sum(row.number * max(row.likelihood) for row in table) / oracle.k for table in found]
+    right = [
+        sum(row.number * max(row.likelihood) for row in table) / oracle.k for table in all_tables
+    ]
     check_rounded_up(shown, max(right))
     assert (bound is not None) == (hashed is not None) == hasattr(oracle, "g")
     assert int(k) == oracle.k
@@ -215,9 +217,9 @@ def test_every_sentence_about_a_question_is_what_the_law_gives(name: str) -> Non
     assert {vector["epsilon"] for vector in chosen} >= {"0.1", "1", "4", "60"}
     assert len({vector["k"] for vector in chosen}) >= 3
     for vector in chosen:
-        oracle, found = law(name, vector["k"], vector["epsilon"])
+        oracle, all_tables = law(name, vector["k"], vector["epsilon"])
         assert dict(oracle.parameters) == vector["parameters"]
-        check_question(oracle, found, vector["sentences"])
+        check_question(oracle, all_tables, vector["sentences"])
 
 
 @pytest.mark.parametrize("place", range(len(VECTORS["previews"])))
@@ -225,23 +227,23 @@ def test_every_line_of_a_preview_is_what_the_law_gives(place: int) -> None:
     vector = VECTORS["previews"][place]
     survey = Published.from_json(vector["published"])
     assert str(build_preview(survey, None)) == vector["preview"]
-    if max(one.k for one in survey.perturbed) <= 5:
+    if max(attribute.k for attribute in survey.perturbed) <= 5:
         check_preview(survey, vector["preview"])
 
 
 def check_preview(survey: Published, text: str) -> None:
     """Read the whole text; a line that nothing here knows fails."""
-    oracles = [one.oracle for one in survey.perturbed if one.oracle is not None]
-    laws = [law(one.name, one.k, f"{one.epsilon:f}") for one in oracles]
+    oracles = [attribute.oracle for attribute in survey.perturbed if attribute.oracle is not None]
+    laws = [law(oracle.name, oracle.k, f"{oracle.epsilon:f}") for oracle in oracles]
     head, body = text.split("Randomised on this device before anything is sent:\n")
     legend, whole, *blocks, tail = body.split("\n\n")
     assert "#" in legend
     assert "All figures are rounded so that they overstate what is revealed." in legend
-    for (oracle, found), block in zip(laws, blocks, strict=True):
+    for (oracle, all_tables), block in zip(laws, blocks, strict=True):
         _, first, truth, limit, *rows, guess = [line.strip() for line in block.split("\n")]
         named, level = first.split(". ", 1)
         assert named == f"{oracle.name} with epsilon {oracle.epsilon:f}"
-        check_question(oracle, found, [level, truth, limit, *map(drawn, rows), guess])
+        check_question(oracle, all_tables, [level, truth, limit, *map(drawn, rows), guess])
     assert tail.split("\n") == [
         f"The record has {byte_count(survey)} whatever the answers are.",
         f"Survey digest: {survey.digest}",
@@ -270,14 +272,14 @@ def drawn(line: str) -> str:
 def check_together(survey: Published, head: str, lines: list[str]) -> None:
     title, words, limit, *rows, alone, loss = lines
     assert title == "All of them together"
-    oracles = [one.oracle for one in survey.perturbed if one.oracle is not None]
+    oracles = [attribute.oracle for attribute in survey.perturbed if attribute.oracle is not None]
     least, most = joint_change(tuple((o.name, o.k, f"{o.epsilon:f}") for o in oracles))
     tight = is_tight(*oracles)
     check_factor(match(TOGETHER, limit)[1], least, most, tight=tight)
     for before, row in zip(BELIEFS, rows, strict=True):
         check_range(drawn(row), before, least, most, tight=tight)
-    total = sum(one.epsilon for one in oracles)
-    largest = max(one.epsilon for one in oracles)
+    total = sum(oracle.epsilon for oracle in oracles)
+    largest = max(oracle.epsilon for oracle in oracles)
     assert words == expected_words(total, largest)
     assert (words in head.split("\n")) == (total >= 6 or largest >= 3)
     assert alone == "This counts this survey alone. What you tell other surveys adds to it."
@@ -301,12 +303,12 @@ def joint_change(questions: tuple[tuple[str, int, str], ...]) -> tuple[Fraction,
 
     Among the facts are those in which the questions always go together.
     """
-    found = [law(*question)[1] for question in questions]
+    all_tables = [law(*question)[1] for question in questions]
     size = questions[0][1]
-    joint = found[0]
-    for (_, k, _), other in zip(questions[1:], found[1:], strict=True):
+    joint = all_tables[0]
+    for (_, k, _), other in zip(questions[1:], all_tables[1:], strict=True):
         # Each hash by itself is a bound; those that tell most answers apart come first.
-        joint = [pairs(one, two) for one in joint[:2] for two in other[:2]]
+        joint = [pairs(first, second) for first in joint[:2] for second in other[:2]]
         size *= k
     return _change(joint, size)
 
@@ -333,12 +335,12 @@ def survey(*questions: tuple[str, int], epsilon: str) -> Published:
 
 def test_a_belief_of_nine_in_ten_is_not_told_the_figure_of_a_uniform_prior() -> None:
     # GRR at k = 2 and epsilon 1. It was said that no answer becomes more likely than 73.2 %.
-    one = survey(("GRR", 2), epsilon="1")
+    single = survey(("GRR", 2), epsilon="1")
     _, most = change("GRR", 2, "1")
-    text = str(build_preview(one, None))
+    text = str(build_preview(single, None))
     assert Fraction(9607, 10_000) < after(Fraction(9, 10), most) < Fraction(961, 1000)
     assert "afterwards 76.8 % to 96.1 %" in text
-    check_preview(one, text)
+    check_preview(single, text)
 
 
 def test_two_questions_that_always_agree_are_counted_together() -> None:

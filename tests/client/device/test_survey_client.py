@@ -29,8 +29,8 @@ ACCEPTED = {"status": "accepted"}
 def client(server, published, fake_time, steps):
     """A client that has its manifest already."""
     server.play(steps.respond(201, ACCEPTED))
-    with SurveyClient(server.url, SURVEY, published=published, pacing=fake_time.pacing()) as made:
-        yield made
+    with SurveyClient(server.url, SURVEY, published=published, pacing=fake_time.pacing()) as opened:
+        yield opened
 
 
 def other(draft, **changes) -> Published:
@@ -493,7 +493,7 @@ def test_a_manifest_with_too_many_attributes_is_refused_before_any_is_computed(
     computed = []
     monkeypatch.setattr(module, "create", lambda name, **_law: computed.append(name))
     document = published.to_dict()
-    perturbed = next(one for one in document["attributes"] if "thresholds" in one)
+    perturbed = next(attribute for attribute in document["attributes"] if "thresholds" in attribute)
     document["attributes"] = [perturbed] * 8000
     with pytest.raises(ManifestRefused, match="8000 entries; a survey has 1 to 256"):
         Published.from_json(json.dumps(document).encode())

@@ -17,43 +17,43 @@ P, Q = Fraction(3, 4), Fraction(1, 4)
 
 
 def test_frequencies_are_the_unbiased_ones():
-    made = estimate_proportion([0, 25, 50, 75, 100], 100, p=P, q=Q)
-    assert made.frequency.tolist() == [-0.5, 0.0, 0.5, 1.0, 1.5]
+    estimates = estimate_proportion([0, 25, 50, 75, 100], 100, p=P, q=Q)
+    assert estimates.frequency.tolist() == [-0.5, 0.0, 0.5, 1.0, 1.5]
     # pi(1 - pi)/n = 3/1600 at pi = 1/4, 1/400 at pi = 1/2.
-    assert made.standard_error.tolist() == pytest.approx(
+    assert estimates.standard_error.tolist() == pytest.approx(
         [0, math.sqrt(3) / 20, 0.1, math.sqrt(3) / 20, 0], rel=1e-15
     )
-    assert made.n == 100
-    assert made.confidence == 0.95
+    assert estimates.n == 100
+    assert estimates.confidence == 0.95
 
 
 def test_no_hit_and_no_miss_bound_pi_by_exactly_0_and_1():
-    made = estimate_proportion([0, 100], 100, p=P, q=Q)
-    assert made.lower[0] == -0.5
-    assert made.upper[1] == 1.5
-    assert made.upper[0] > -0.5
-    assert made.lower[1] < 1.5
+    estimates = estimate_proportion([0, 100], 100, p=P, q=Q)
+    assert estimates.lower[0] == -0.5
+    assert estimates.upper[1] == 1.5
+    assert estimates.upper[0] > -0.5
+    assert estimates.lower[1] < 1.5
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("n", [1, 7, 100, 4321])
 def test_bounds_are_wilsons_mapped(n, confidence):
     counts = np.unique([0, 1, n // 3, n // 2, n - 1, n])
-    made = estimate_proportion(counts, n, p=P, q=Q, confidence=confidence)
+    estimates = estimate_proportion(counts, n, p=P, q=Q, confidence=confidence)
     for index, count in enumerate(counts):
         pi = stats.binomtest(int(count), n).proportion_ci(confidence, method="wilson")
-        assert made.lower[index] == pytest.approx((pi.low - 0.25) / 0.5, abs=1e-9)
-        assert made.upper[index] == pytest.approx((pi.high - 0.25) / 0.5, abs=1e-9)
+        assert estimates.lower[index] == pytest.approx((pi.low - 0.25) / 0.5, abs=1e-9)
+        assert estimates.upper[index] == pytest.approx((pi.high - 0.25) / 0.5, abs=1e-9)
 
 
 def test_without_perturbation_bounds_stay_within_0_and_1():
     n = 37
-    made = estimate_proportion(np.arange(n + 1), n, p=1, q=0)
-    assert np.array_equal(made.frequency, np.arange(n + 1) / n)
-    assert (made.lower >= 0).all()
-    assert (made.upper <= 1).all()
-    assert made.lower[0] == 0
-    assert made.upper[n] == 1
+    estimates = estimate_proportion(np.arange(n + 1), n, p=1, q=0)
+    assert np.array_equal(estimates.frequency, np.arange(n + 1) / n)
+    assert (estimates.lower >= 0).all()
+    assert (estimates.upper <= 1).all()
+    assert estimates.lower[0] == 0
+    assert estimates.upper[n] == 1
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -64,40 +64,40 @@ def test_every_protocol_at_the_ends_of_epsilon(name, epsilon, k):
     n = 999_999_937
     counts = np.linspace(0, n, k).astype(np.int64)
     counts[0] = round(n * oracle.q)
-    made = estimate(oracle, counts, n, estimator="raw")
+    estimates = estimate(oracle, counts, n, estimator="raw")
     gain = oracle.p - oracle.q
     for index, count in enumerate(counts.tolist()):
         pi = Fraction(count, n)
         exact = (pi - oracle.q) / gain
-        assert made.frequency[index] == pytest.approx(float(exact), rel=1e-14)
+        assert estimates.frequency[index] == pytest.approx(float(exact), rel=1e-14)
         variance = pi * (1 - pi) / n / gain**2
-        assert made.standard_error[index] == pytest.approx(math.sqrt(variance), rel=1e-14)
-    for found in (made, estimate(oracle, counts, n)):
-        for values in (found.frequency, found.standard_error, found.lower, found.upper):
+        assert estimates.standard_error[index] == pytest.approx(math.sqrt(variance), rel=1e-14)
+    for both in (estimates, estimate(oracle, counts, n)):
+        for values in (both.frequency, both.standard_error, both.lower, both.upper):
             assert values.dtype == np.float64
             assert values.shape == (k,)
             assert np.isfinite(values).all()
-        assert (found.lower <= found.frequency).all()
-        assert (found.frequency <= found.upper).all()
+        assert (both.lower <= both.frequency).all()
+        assert (both.frequency <= both.upper).all()
 
 
 def test_floats_that_would_cancel_are_not_used():
     oracle = create("OUE", k=5, epsilon="0.000001")
     counts = np.full(5, 500_001)
-    made = estimate(oracle, counts, 1_000_000, estimator="raw")
+    estimates = estimate(oracle, counts, 1_000_000, estimator="raw")
     exact = (Fraction(500_001, 1_000_000) - oracle.q) / (oracle.p - oracle.q)
     naive = (0.500001 - float(oracle.q)) / (float(oracle.p) - float(oracle.q))
     assert abs(naive / float(exact) - 1) > 1e-12
-    assert made.frequency[0] == pytest.approx(float(exact), rel=1e-15)
+    assert estimates.frequency[0] == pytest.approx(float(exact), rel=1e-15)
 
 
 @pytest.mark.parametrize("name", ["GRR", "SS"])
 def test_estimate_is_the_raw_one_where_all_supports_have_one_size(name):
     oracle = create(name, k=5, epsilon="1")
     counts = [0, 7, 50, 99, 100]
-    found, raw = (estimate(oracle, counts, 100, estimator=e) for e in ("weighted", "raw"))
+    weighted, raw = (estimate(oracle, counts, 100, estimator=e) for e in ("weighted", "raw"))
     for column in ("frequency", "standard_error", "lower", "upper"):
-        assert (getattr(found, column) == getattr(raw, column)).all()
+        assert (getattr(weighted, column) == getattr(raw, column)).all()
 
 
 @pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
@@ -105,9 +105,9 @@ def test_estimate_is_the_raw_one_where_all_supports_have_one_size(name):
 def test_variance_at_epsilon_one_is_that_share_of_the_raw_one(name, k, at_most):
     oracle = create(name, k=k, epsilon="1")
     counts = [round(1e6 * float(oracle.q + (oracle.p - oracle.q) / k))] * k
-    found, raw = (estimate(oracle, counts, 10**6, estimator=e) for e in ("weighted", "raw"))
-    assert ((found.standard_error / raw.standard_error) ** 2 < at_most).all()
-    assert (found.upper - found.lower < raw.upper - raw.lower).all()
+    weighted, raw = (estimate(oracle, counts, 10**6, estimator=e) for e in ("weighted", "raw"))
+    assert ((weighted.standard_error / raw.standard_error) ** 2 < at_most).all()
+    assert (weighted.upper - weighted.lower < raw.upper - raw.lower).all()
 
 
 @pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
@@ -137,8 +137,8 @@ def test_shape_and_scalars_are_kept():
 
 def covered(n: int, p: Fraction, q: Fraction, f: float, confidence: float = 0.95) -> float:
     """Exact probability that the interval contains f: the sum over every count."""
-    made = estimate_proportion(np.arange(n + 1), n, p=p, q=q, confidence=confidence)
-    hit = (made.lower <= f) & (f <= made.upper)
+    estimates = estimate_proportion(np.arange(n + 1), n, p=p, q=q, confidence=confidence)
+    hit = (estimates.lower <= f) & (f <= estimates.upper)
     pi = float(q) + float(p - q) * f
     return float(stats.binom.pmf(np.arange(n + 1), n, pi)[hit].sum())
 
@@ -176,8 +176,8 @@ def test_rare_categories_of_a_large_domain_are_covered_where_wald_is_not():
     oracle = create("GRR", k=10_000, epsilon="19.9")
     p, q = oracle.p, oracle.q
     counts = np.arange(n + 1)
-    made = estimate_proportion(counts, n, p=p, q=q)
-    wald = np.abs(made.frequency - f) <= 1.96 * made.standard_error
+    estimates = estimate_proportion(counts, n, p=p, q=q)
+    wald = np.abs(estimates.frequency - f) <= 1.96 * estimates.standard_error
     mass = stats.binom.pmf(counts, n, float(q))
     assert mass[wald].sum() < 0.02
     assert covered(n, p, q, f) > 0.95

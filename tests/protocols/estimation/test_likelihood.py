@@ -46,8 +46,8 @@ def test_no_other_frequency_of_two_is_likelier(name, epsilon):
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
 def test_an_independent_optimiser_finds_nothing_better(name, epsilon):
     oracle, truth, records = survey(name, 4, epsilon, 60)
-    found = maximum_likelihood(oracle, records)
-    gained = log_likelihood(oracle, records, found) - log_likelihood(oracle, records, truth)
+    frequency = maximum_likelihood(oracle, records)
+    gained = log_likelihood(oracle, records, frequency) - log_likelihood(oracle, records, truth)
     assert gained > 0
     supported = indicators(oracle, records).astype(float)
     gain = float(oracle.likelihood_ratio - 1)
@@ -55,7 +55,7 @@ def test_an_independent_optimiser_finds_nothing_better(name, epsilon):
     def loss(frequency):
         return -np.log1p(gain * supported @ frequency).sum()
 
-    assert loss(truth) - loss(found) == pytest.approx(gained, abs=1e-9)
+    assert loss(truth) - loss(frequency) == pytest.approx(gained, abs=1e-9)
     other = optimize.minimize(
         loss,
         np.full(4, 0.25),
@@ -63,7 +63,7 @@ def test_an_independent_optimiser_finds_nothing_better(name, epsilon):
         constraints={"type": "eq", "fun": lambda frequency: frequency.sum() - 1},
         options={"ftol": 1e-12},
     )
-    assert loss(found) <= other.fun + 1e-4
+    assert loss(frequency) <= other.fun + 1e-4
 
 
 @pytest.mark.parametrize("epsilon", ["1", "4"])
@@ -71,8 +71,8 @@ def test_inside_the_simplex_randomized_response_gives_the_unbiased_estimate(epsi
     oracle, _, records = survey("GRR", 5, epsilon, 200_000)
     unbiased = estimate(oracle, support_counts(oracle, records), len(records))
     assert (unbiased.frequency > 0).all()
-    found = maximum_likelihood(oracle, records, tolerance=1e-9)
-    assert found == pytest.approx(unbiased.frequency, abs=1e-6)
+    frequency = maximum_likelihood(oracle, records, tolerance=1e-9)
+    assert frequency == pytest.approx(unbiased.frequency, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -80,15 +80,16 @@ def test_inside_the_simplex_randomized_response_gives_the_unbiased_estimate(epsi
 @pytest.mark.parametrize("epsilon", ["0.000001", "0.1", "1", "8", "64"])
 def test_every_protocol_converges_to_frequencies(name, k, epsilon):
     oracle, truth, records = survey(name, k, epsilon, 2000)
-    found = maximum_likelihood(oracle, records)
-    assert found.shape == (k,)
-    assert found.dtype == np.float64
-    assert (found >= 0).all()
-    assert found.sum() == pytest.approx(1, abs=1e-12)
+    frequency = maximum_likelihood(oracle, records)
+    assert frequency.shape == (k,)
+    assert frequency.dtype == np.float64
+    assert (frequency >= 0).all()
+    assert frequency.sum() == pytest.approx(1, abs=1e-12)
     supported = indicators(oracle, records).astype(float)
     gain = float(oracle.likelihood_ratio - 1)
     assert (
-        np.log1p(gain * supported @ found).sum() >= np.log1p(gain * supported @ truth).sum() - 1e-4
+        np.log1p(gain * supported @ frequency).sum()
+        >= np.log1p(gain * supported @ truth).sum() - 1e-4
     )
 
 
@@ -102,8 +103,8 @@ def test_records_that_agree_give_a_corner(name):
     oracle = create(name, k=4, epsilon="3")
     record = perturb(oracle, np.array([2]), np.random.default_rng(1))
     value = int(oracle.support(record[0].tobytes())[0])
-    found = maximum_likelihood(oracle, np.repeat(record, 50, axis=0))
-    assert found[value] == pytest.approx(1, abs=1e-5)
+    frequency = maximum_likelihood(oracle, np.repeat(record, 50, axis=0))
+    assert frequency[value] == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

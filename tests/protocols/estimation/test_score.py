@@ -39,8 +39,8 @@ def test_a_debiased_indicator_without_correction_has_wilsons_interval_mapped(pro
         z=normal_quantile(0.9),
     )
     # a count of 0 or n leaves a variance of 0, of which rounding keeps some 1e-8
-    for found, expected in zip(ours, (theirs.lower, theirs.upper), strict=True):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-7)
+    for own_limit, expected in zip(ours, (theirs.lower, theirs.upper), strict=True):
+        assert own_limit == pytest.approx(expected, rel=1e-9, abs=1e-7)
 
 
 @cache
@@ -74,9 +74,11 @@ def test_correction_repairs_the_lower_limit_of_what_is_rare():
 
 @pytest.mark.parametrize("skewness", [-40.0, -3.0, -0.2, 0.0, 0.2, 3.0, 40.0])
 def test_corrected_quantile_never_falls_as_the_confidence_rises(skewness):
-    found = [float(corrected_quantile(z, np.array(skewness))) for z in np.linspace(0.01, 6, 300)]
-    assert min(found) >= 0
-    assert (np.diff(found) >= -1e-12).all()
+    quantiles = [
+        float(corrected_quantile(z, np.array(skewness))) for z in np.linspace(0.01, 6, 300)
+    ]
+    assert min(quantiles) >= 0
+    assert (np.diff(quantiles) >= -1e-12).all()
 
 
 @pytest.mark.parametrize("confidence", [1e-9, 0.01, 0.5, 0.999999, 1 - 2**-53])

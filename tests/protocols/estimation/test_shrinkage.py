@@ -28,9 +28,9 @@ def _one_large(k: int) -> np.ndarray:
     return share
 
 
-def _distance(truth: np.ndarray, found: np.ndarray) -> float:
+def _distance(truth: np.ndarray, frequencies: np.ndarray) -> float:
     """Kullback and Leibler's divergence in nats; what is 0 counts as 1e-12."""
-    return float(truth @ np.log(truth / np.maximum(found, 1e-12)))
+    return float(truth @ np.log(truth / np.maximum(frequencies, 1e-12)))
 
 
 @pytest.mark.parametrize("population", [_zipf, _one_large])
@@ -44,11 +44,11 @@ def test_shrunk_frequencies_are_nearer_to_the_truth_than_projected_ones(
     oracle = create(name, k=60, epsilon=epsilon)
     values = rng.choice(60, size=N, p=truth)
     counts = support_counts(oracle, perturb(oracle, values, rng))
-    found = shrunk(counts, N, p=oracle.p, q=oracle.q)
+    frequencies = shrunk(counts, N, p=oracle.p, q=oracle.q)
     projected = project_simplex(estimate(oracle, counts, N).frequency)
-    assert found.min() > 0
-    assert found.sum() == pytest.approx(1)
-    assert _distance(truth, found) < _distance(truth, projected) / 2
+    assert frequencies.min() > 0
+    assert frequencies.sum() == pytest.approx(1)
+    assert _distance(truth, frequencies) < _distance(truth, projected) / 2
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -61,9 +61,9 @@ def test_no_information_gives_equal_shares(name: str) -> None:
 
 def test_counts_in_clear_stay_what_they_are_but_for_the_missing_ones() -> None:
     counts = np.array([700, 200, 90, 10, 0, 0])
-    found = shrunk(counts, 1000, p=1, q=0)
-    assert found == pytest.approx(counts / 1000, abs=0.02)
-    assert 0 < found[4] == found[5] < 0.001
+    frequencies = shrunk(counts, 1000, p=1, q=0)
+    assert frequencies == pytest.approx(counts / 1000, abs=0.02)
+    assert 0 < frequencies[4] == frequencies[5] < 0.001
 
 
 def test_order_of_categories_does_not_matter() -> None:

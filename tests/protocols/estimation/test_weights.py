@@ -39,8 +39,8 @@ def test_protocols_whose_support_varies_are_the_five_with_bits_or_hashes():
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_support_size_is_that_of_every_record(name):
     oracle = create(name, k=5, epsilon="1")
-    found = indicators(oracle, perturb(oracle, np.arange(2000) % 5, np.random.default_rng(1)))
-    sizes = set(found.sum(axis=1).tolist())
+    supports = indicators(oracle, perturb(oracle, np.arange(2000) % 5, np.random.default_rng(1)))
+    sizes = set(supports.sum(axis=1).tolist())
     if oracle.support_size is None:
         assert len(sizes) > 1
     else:
@@ -67,8 +67,8 @@ def test_variance_of_the_kernels_excess_is_the_law_s(name):
     """120,000 records of a domain of 74: a variance is within 3 % but for 7 standard errors."""
     oracle, n = create(name, k=74, epsilon="1"), 120_000
     rng = np.random.default_rng(5)
-    found = indicators(oracle, perturb(oracle, rng.integers(0, 74, n), rng))
-    excess = (debias(oracle, found.astype(np.float64))).sum(axis=1) - 1
+    supports = indicators(oracle, perturb(oracle, rng.integers(0, 74, n), rng))
+    excess = (debias(oracle, supports.astype(np.float64))).sum(axis=1) - 1
     law = WeightLaw.of(oracle)
     assert excess.var() == pytest.approx(law.excess, rel=0.03)
     assert abs(excess.mean()) < 5 * np.sqrt(law.excess / n)
@@ -83,9 +83,9 @@ def test_frequencies_sum_to_one_whatever_the_records_are(name, epsilon, k):
     rng = np.random.default_rng(2)
     corners = np.stack([np.zeros(k), np.ones(k), np.arange(k) % 2, rng.random(k)])
     debiased = debias(oracle, corners)
-    found = law.frequencies(debiased)
+    frequencies = law.frequencies(debiased)
     scale = np.abs(debiased).max()
-    assert found.sum(axis=1) == pytest.approx(np.ones(4), abs=1e-12 * scale * k + 1e-9)
+    assert frequencies.sum(axis=1) == pytest.approx(np.ones(4), abs=1e-12 * scale * k + 1e-9)
     # exactly positive: at epsilon 64 it is of the order of e^-64, which sums of floats lose
     assert (1 + law.slope * law.mean_excess(debiased) > -1e-9).all()
 
@@ -100,8 +100,8 @@ def test_records_that_say_nothing_give_every_category_the_same_frequency():
 def test_frequencies_are_the_means_of_their_own_weights(name):
     oracle = create(name, k=4, epsilon="2")
     rng = np.random.default_rng(3)
-    found = indicators(oracle, perturb(oracle, rng.choice(4, 500, p=[0.7, 0.2, 0.1, 0]), rng))
-    each = debias(oracle, found.astype(np.float64))
+    supports = indicators(oracle, perturb(oracle, rng.choice(4, 500, p=[0.7, 0.2, 0.1, 0]), rng))
+    each = debias(oracle, supports.astype(np.float64))
     law = WeightLaw.of(oracle)
     shares = law.excess_shares(each.mean(axis=0))
     weights = each - shares * (each.sum(axis=1, keepdims=True) - 1)
@@ -111,19 +111,19 @@ def test_frequencies_are_the_means_of_their_own_weights(name):
 def expected_bias(oracle, frequency, n):
     """Add up the estimate over every pair of support counts of n records, k = 2."""
     sets, chance = law_of_supports(oracle, frequency)
-    one = np.zeros((2, 2))
+    cell = np.zeros((2, 2))
     for (first, second), share in zip(sets.astype(int), chance, strict=True):
-        one[first, second] = share
+        cell[first, second] = share
     counts = np.ones((1, 1))
     for _ in range(n):
         grown = np.zeros((counts.shape[0] + 1, counts.shape[1] + 1))
         for first, second in product((0, 1), repeat=2):
             rows, columns = counts.shape
-            grown[first : first + rows, second : second + columns] += one[first, second] * counts
+            grown[first : first + rows, second : second + columns] += cell[first, second] * counts
         counts = grown
     means = np.stack(np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"), axis=-1) / n
-    found = WeightLaw.of(oracle).frequencies(debias(oracle, means))[..., 0]
-    return float((counts * found).sum() - frequency[0])
+    frequencies = WeightLaw.of(oracle).frequencies(debias(oracle, means))[..., 0]
+    return float((counts * frequencies).sum() - frequency[0])
 
 
 @pytest.mark.parametrize("name", ["OUE", "BLH", "OLH"])

@@ -171,7 +171,7 @@ def test_the_error_holds_no_text_of_the_document() -> None:
 def test_numbers_are_one_type_as_in_ecmascript() -> None:
     read = parse_json("[1.0, 1e0, -0.0, 1.5, 9007199254740992.0]")
     assert read == [1, 1, 0, 1.5, 2**53]
-    assert [type(one) for one in read] == [int, int, int, float, int]
+    assert [type(value) for value in read] == [int, int, int, float, int]
 
 
 def test_a_large_integer_reads_only_as_a_double_is_spelled() -> None:

@@ -26,23 +26,23 @@ def sensitive(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_domain_is_the_categories_and_the_missing_one_last() -> None:
-    one = Attribute("age", "sensitive", ("a", "b"), missing="none")
-    assert one.domain == ("a", "b", "none")
-    assert one.k == 3
-    assert [one.code(answer) for answer in ("a", "b", "none", None)] == [0, 1, 2, 2]
+    attribute = Attribute("age", "sensitive", ("a", "b"), missing="none")
+    assert attribute.domain == ("a", "b", "none")
+    assert attribute.k == 3
+    assert [attribute.code(answer) for answer in ("a", "b", "none", None)] == [0, 1, 2, 2]
 
 
 def test_a_range_has_both_ends() -> None:
-    one = read_attribute({"name": "age", "role": "plain", "range": [-2, 1]}, position=0)
-    assert one.categories == ("-2", "-1", "0", "1")
-    assert one.code(-2) == 0
-    assert one.code("1") == 3
+    attribute = read_attribute({"name": "age", "role": "plain", "range": [-2, 1]}, position=0)
+    assert attribute.categories == ("-2", "-1", "0", "1")
+    assert attribute.code(-2) == 0
+    assert attribute.code("1") == 3
 
 
 def test_an_answer_may_be_typed_in_another_normal_form() -> None:
-    one = read_attribute(sensitive(categories=["Que\u0301bec", "x"]), position=0)
-    assert one.categories[0] == "Qu\u00e9bec"
-    assert one.code("Que\u0301bec") == one.code("Qu\u00e9bec") == 0
+    attribute = read_attribute(sensitive(categories=["Que\u0301bec", "x"]), position=0)
+    assert attribute.categories[0] == "Qu\u00e9bec"
+    assert attribute.code("Que\u0301bec") == attribute.code("Qu\u00e9bec") == 0
 
 
 def test_what_is_perturbed() -> None:
@@ -57,9 +57,9 @@ def test_what_is_perturbed() -> None:
     "answer", ["Purple", "", "A", 7, pytest.param(10**5000, id="huge"), True, 1.0, b"a", ["a"]]
 )
 def test_an_unknown_answer_is_refused_without_being_shown(answer: object) -> None:
-    one = Attribute("colour", "sensitive", ("red", "blue"))
+    attribute = Attribute("colour", "sensitive", ("red", "blue"))
     with pytest.raises(InvalidParameter) as caught:
-        one.code(answer)
+        attribute.code(answer)
     assert caught.value.field == "colour"
     message = str(caught.value)
     assert "'red', 'blue'" in message
@@ -75,9 +75,9 @@ def test_an_absent_answer_needs_a_missing_category() -> None:
 
 
 def test_a_long_domain_is_cut_in_messages() -> None:
-    one = read_attribute({"name": "age", "role": "plain", "range": [0, 999]}, position=0)
+    attribute = read_attribute({"name": "age", "role": "plain", "range": [0, 999]}, position=0)
     with pytest.raises(InvalidParameter, match=r"\(1000 categories\)"):
-        one.code("x")
+        attribute.code("x")
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,15 @@ def test_what_is_no_mapping_is_refused_by_position(value: object) -> None:
 
 
 def test_a_domain_of_65536_is_the_largest() -> None:
-    one = read_attribute({"name": "id", "role": "sensitive", "range": [1, 65536]}, position=0)
-    assert one.k == 65536
+    attribute = read_attribute({"name": "id", "role": "sensitive", "range": [1, 65536]}, position=0)
+    assert attribute.k == 65536
     document = {"name": "id", "role": "sensitive", "range": [1, 65536], "missing": "none"}
     assert "size 65537" in refused(document, "attributes[id].categories")
 
 
 def test_the_json_form_reads_back() -> None:
-    one = Attribute("y", "target", ("a", "b"), "m", "Why?", "GRR", "b")
-    assert read_attribute(one.to_dict(), position=0) == one
+    attribute = Attribute("y", "target", ("a", "b"), "m", "Why?", "GRR", "b")
+    assert read_attribute(attribute.to_dict(), position=0) == attribute
     assert Attribute("y", "plain", ("a", "b")).to_dict() == {
         "name": "y",
         "role": "plain",
@@ -153,13 +153,13 @@ def test_the_json_form_reads_back() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_published_attribute_spells_its_oracle(protocol: str) -> None:
     oracle = create(protocol, k=2, epsilon="0.50")
-    one = PublishedAttribute("x", "sensitive", ("a", "b"), protocol=protocol, oracle=oracle)
-    document = one.to_dict()
+    attribute = PublishedAttribute("x", "sensitive", ("a", "b"), protocol=protocol, oracle=oracle)
+    document = attribute.to_dict()
     assert document["epsilon"] == "0.5"
     assert document["parameters"] == dict(oracle.parameters)
     assert document["thresholds"] == hex_thresholds(oracle)
     for name, digits in hex_thresholds(oracle).items():
         assert len(digits) == 16
         assert int(digits, 16) == oracle.thresholds[name]
-    assert one.epsilon == oracle.epsilon
+    assert attribute.epsilon == oracle.epsilon
     assert PublishedAttribute("x", "plain", ("a", "b")).epsilon is None

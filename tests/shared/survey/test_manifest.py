@@ -26,7 +26,7 @@ def refused(document: Any, field: str) -> str:
 
 def test_a_draft_is_read_whole(manifest: Manifest) -> None:
     assert manifest.epsilon == Decimal(4)
-    assert [one.name for one in manifest.attributes] == [
+    assert [attribute.name for attribute in manifest.attributes] == [
         "gender",
         "age",
         "country",
@@ -59,7 +59,7 @@ def test_what_is_left_out_has_its_default() -> None:
 
 def test_resolving_gives_each_attribute_its_own_or_the_survey_protocol(manifest: Manifest) -> None:
     published = manifest.resolve()
-    assert {one.name: one.protocol for one in published.attributes} == {
+    assert {attribute.name: attribute.protocol for attribute in published.attributes} == {
         "gender": "SS",
         "age": "SS",
         "country": "OLH",

@@ -50,9 +50,9 @@ def attributes(protocol: str) -> dict[str, tuple[str, int]]:
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
 def test_it_is_no_worse_than_the_named_splits(protocol: str, epsilon: str) -> None:
     total, asked = Decimal(epsilon), attributes(protocol)
-    found = objective(total, asked, optimal_split(total, asked))
-    assert found <= objective(total, asked, Split("uniform"))
-    assert found < objective(total, asked, Split("k-based"))
+    optimum = objective(total, asked, optimal_split(total, asked))
+    assert optimum <= objective(total, asked, Split("uniform"))
+    assert optimum < objective(total, asked, Split("k-based"))
 
 
 def test_the_weights_for_adult_under_grr() -> None:
@@ -66,9 +66,9 @@ def test_the_weights_for_adult_under_grr() -> None:
 def test_no_other_split_of_two_is_better(protocol: str) -> None:
     """All splits of two domains, a hundredth of the total apart, and those near the one found."""
     asked = {"a": (protocol, 3), "b": (protocol, 40)}
-    found = dict(optimal_split(Decimal(3), asked).weights)
-    best = objective(Decimal(3), asked, Split("weights", tuple(found.items())))
-    near = range(int(found["a"]) - 20, int(found["a"]) + 21)
+    weights = dict(optimal_split(Decimal(3), asked).weights)
+    best = objective(Decimal(3), asked, Split("weights", tuple(weights.items())))
+    near = range(int(weights["a"]) - 20, int(weights["a"]) + 21)
     for units in itertools.chain(range(100, UNITS, 100), near):
         other = Split("weights", (("a", Decimal(units)), ("b", Decimal(UNITS - units))))
         assert best <= objective(Decimal(3), asked, other)

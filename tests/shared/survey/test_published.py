@@ -140,8 +140,13 @@ def test_the_order_of_attributes_changes_the_digest(
 
 
 def test_what_is_perturbed_and_what_is_clear(published: Published) -> None:
-    assert [one.name for one in published.perturbed] == ["gender", "age", "country", "income"]
-    assert [one.name for one in published.clear] == ["education", "postcode"]
+    assert [attribute.name for attribute in published.perturbed] == [
+        "gender",
+        "age",
+        "country",
+        "income",
+    ]
+    assert [attribute.name for attribute in published.clear] == ["education", "postcode"]
     target = published.target
     assert target is not None
     assert target.name == "income"
@@ -170,8 +175,8 @@ def test_every_protocol_resolves_and_checks(protocol: str, epsilon: str, split: 
         }
     )
     published = Published.from_json(manifest.resolve().canonical)
-    for one in published.attributes:
-        assert one.oracle == create(protocol, k=5, epsilon=Decimal(epsilon) / 2)
+    for attribute in published.attributes:
+        assert attribute.oracle == create(protocol, k=5, epsilon=Decimal(epsilon) / 2)
 
 
 Spoil = Callable[[Document], None]

@@ -21,7 +21,7 @@ def scalar_records(published: Published, answers: dict[str, Any], n: int) -> np.
 
 def random_codes(published: Published, n: int, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    return {one.name: rng.integers(0, one.k, n) for one in published.attributes}
+    return {attribute.name: rng.integers(0, attribute.k, n) for attribute in published.attributes}
 
 
 def test_column_is_the_scalar_slice(published: Published, answers: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def test_encode_many_gives_well_formed_records_with_the_clear_codes(published: P
 
 def test_encode_many_perturbs_with_each_attribute_own_law(published: Published) -> None:
     n = 20_000
-    codes = {one.name: np.zeros(n, int) for one in published.attributes}
+    codes = {attribute.name: np.zeros(n, int) for attribute in published.attributes}
     records = batch.encode_many(published, codes, np.random.default_rng(3))
     oracle = published.attribute("income").oracle
     assert oracle is not None
@@ -113,9 +113,9 @@ def test_malformed_many_agrees_with_the_scalar_check_on_damaged_rows(published: 
             published.layout.check(row.tobytes())
         except MalformedRecord as error:
             expected.append((index, error.field, error.reason))
-    assert [(one.index, one.field, one.reason) for one in rows] == expected
-    assert np.flatnonzero(bad).tolist() == [one[0] for one in expected]
-    assert {one.reason for one in rows} == {"range", "padding", "popcount"}
+    assert [(row.index, row.field, row.reason) for row in rows] == expected
+    assert np.flatnonzero(bad).tolist() == [row[0] for row in expected]
+    assert {row.reason for row in rows} == {"range", "padding", "popcount"}
     assert 50 < len(rows) < 600
 
 

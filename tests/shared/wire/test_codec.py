@@ -49,7 +49,7 @@ def survey(*attributes: dict[str, Any], epsilon: str = "8") -> Published:
 
 def test_fields_follow_each_other_without_gaps(published: Published) -> None:
     layout = published.layout
-    assert [(one.name, one.offset, one.size, one.k) for one in layout.fields] == [
+    assert [(field.name, field.offset, field.size, field.k) for field in layout.fields] == [
         ("gender", 0, 1, 3),  # SS: 3 bits
         ("age", 1, 10, 74),  # SS: 74 bits
         ("country", 11, 18, 4),  # OLH: a, b, y
@@ -102,12 +102,12 @@ def test_the_record_is_the_oracles_records_and_the_clear_codes_in_order(
     record = layout.encode(codes, CountingBits(7))
     bits = CountingBits(7)
     expected = b""
-    for one in published.attributes:
-        code = codes[one.name]
-        if one.oracle is None:
-            expected += code.to_bytes(1 if one.k <= 256 else 2, "little")
+    for attribute in published.attributes:
+        code = codes[attribute.name]
+        if attribute.oracle is None:
+            expected += code.to_bytes(1 if attribute.k <= 256 else 2, "little")
         else:
-            expected += one.oracle.randomize(code, bits)
+            expected += attribute.oracle.randomize(code, bits)
     assert record == expected
     assert record[29:32] == b"\x01\x2b\x01"
     layout.check(record)
@@ -127,8 +127,8 @@ def test_every_record_is_well_formed_and_of_one_size(data: st.DataObject) -> Non
     attributes = []
     for index in range(data.draw(st.integers(1, 4))):
         k = data.draw(st.sampled_from([2, 3, 7, 8, 9, 256, 257]))
-        one: dict[str, Any] = {"name": f"a{index}", "range": [1, k]}
-        one |= data.draw(
+        attribute: dict[str, Any] = {"name": f"a{index}", "range": [1, k]}
+        attribute |= data.draw(
             st.sampled_from(list(PROTOCOLS)).map(lambda p: {"role": "sensitive", "protocol": p})
             | st.just({"role": "plain"})
             if index
@@ -136,9 +136,12 @@ def test_every_record_is_well_formed_and_of_one_size(data: st.DataObject) -> Non
                 lambda p: {"role": "sensitive", "protocol": p}
             )
         )
-        attributes.append(one)
+        attributes.append(attribute)
     published = survey(*attributes)
-    answers = {one["name"]: data.draw(st.integers(1, one["range"][1])) for one in attributes}
+    answers = {
+        attribute["name"]: data.draw(st.integers(1, attribute["range"][1]))
+        for attribute in attributes
+    }
     layout = published.layout
     record = layout.encode(
         layout.code_answers(answers), CountingBits(data.draw(st.integers(0, 2**64)))
@@ -146,9 +149,11 @@ def test_every_record_is_well_formed_and_of_one_size(data: st.DataObject) -> Non
     assert len(record) == layout.record_size
     layout.check(record)
     assert clear_answers(layout, record) == {
-        one["name"]: str(answers[one["name"]]) for one in attributes if one["role"] == "plain"
+        attribute["name"]: str(answers[attribute["name"]])
+        for attribute in attributes
+        if attribute["role"] == "plain"
     }
-    assert b"".join(part_of(layout, record, one.name) for one in layout.fields) == record
+    assert b"".join(part_of(layout, record, field.name) for field in layout.fields) == record
 
 
 # Bad answers
@@ -174,9 +179,9 @@ def test_bad_answers_are_refused_and_never_shown(
     field: str,
     says: str,
 ) -> None:
-    given = {k: v for k, v in {**answers, **changes}.items() if v is not ...}
+    changed = {k: v for k, v in {**answers, **changes}.items() if v is not ...}
     with pytest.raises(InvalidParameter) as caught:
-        published.layout.code_answers(given)
+        published.layout.code_answers(changed)
     assert caught.value.field == field
     assert says in str(caught.value)
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)

@@ -52,12 +52,14 @@ TABLE = {
 
 
 def test_the_table() -> None:
-    assert {code: (one.status, one.retryable) for code, one in PROBLEMS.items()} == TABLE
-    for code, one in PROBLEMS.items():
-        assert one.code == code
-        assert one.urn == f"urn:hushpoll:problem:{code}"
-        assert one.title
-        assert one.remedy.endswith(".")
+    assert {
+        code: (problem.status, problem.retryable) for code, problem in PROBLEMS.items()
+    } == TABLE
+    for code, problem in PROBLEMS.items():
+        assert problem.code == code
+        assert problem.urn == f"urn:hushpoll:problem:{code}"
+        assert problem.title
+        assert problem.remedy.endswith(".")
 
 
 def test_a_document_is_problem_json() -> None:

@@ -99,9 +99,9 @@ def test_a_report_with_a_bad_field_is_refused_by_field(
     changes: dict[str, object], field: str
 ) -> None:
     document: dict[str, object] = {**encode_report_json(DIGEST, REPORT), **changes}
-    given = {key: value for key, value in document.items() if value is not ...}
+    body = {key: value for key, value in document.items() if value is not ...}
     with pytest.raises(InvalidParameter) as caught:
-        parse_report_json(given)
+        parse_report_json(body)
     assert caught.value.field == field
 
 
@@ -123,7 +123,7 @@ def test_an_id_has_16_bytes(size: int) -> None:
 def test_ids_are_random() -> None:
     ids = {new_report_id() for _ in range(100)}
     assert len(ids) == 100
-    assert {len(one) for one in ids} == {16}
+    assert {len(report_id) for report_id in ids} == {16}
 
 
 def test_a_report_does_not_show_in_text() -> None:
