@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -22,9 +22,16 @@ from hushpoll_training.audits.records_fairness import (
     declared_shares,
     fairness_of_records,
 )
-from hushpoll_training.cli.train import learner_option, threads_option
+from hushpoll_training.cli.options import (
+    FILE,
+    encoding_option,
+    learner_option,
+    params_option,
+    seed_option,
+    shown,
+    threads_option,
+)
 from hushpoll_training.data.predictions_file import read_predictions
-from hushpoll_training.encodings.registry import DEFAULT, ENCODINGS
 from hushpoll_training.evaluation.fairness import fairness_report, partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST
 from hushpoll_training.learners.learner import FitOptions
@@ -33,9 +40,6 @@ from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
-from hushpoll_training.runs.modes import shown
-
-_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 _protected_input_option = click.option(
     "--protected-input",
@@ -62,20 +66,9 @@ _expect_option = click.option(
 )
 
 
-def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help=what
-    )
-
-
 @click.command()
-@click.argument("file", type=_FILE)
-@click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of the learner, as JSON or one by one; later ones win.",
-)
+@click.argument("file", type=FILE)
+@params_option
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
@@ -83,14 +76,8 @@ def _seed_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     show_default=True,
     help="Parts to cross-fit.",
 )
-@_seed_option("Of the folds and of the learner.")
-@click.option(
-    "--encoding",
-    type=click.Choice(list(ENCODINGS)),
-    default=DEFAULT,
-    show_default=True,
-    help="How records become features.",
-)
+@seed_option("Of the folds and of the learner.")
+@encoding_option
 @learner_option
 @_protected_input_option
 @click.option(
@@ -147,7 +134,7 @@ def records(
 
 @click.command()
 @click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option(
     "--unseen", is_flag=True, help="Declare that MODEL was fitted to none of these records."
 )
@@ -193,7 +180,7 @@ def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option(
     "--groups",
     multiple=True,
@@ -229,7 +216,7 @@ def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
     show_default=True,
     help="Rows that a rate needs.",
 )
-@_seed_option("Of the bootstrap.")
+@seed_option("Of the bootstrap.")
 @_confidence_option
 @click.option(
     "--out",

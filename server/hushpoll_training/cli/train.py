@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import click
 
-from hushpoll_protocols import PROTOCOLS
+from hushpoll_analysis.records.parquet import ParquetRecords
+from hushpoll_analysis.records.records import Records
 from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.cli.options import (
+    FILE,
+    ROLES,
+    TERMS,
+    clear_data_options,
+    encoding_option,
+    ignore_option,
+    learner_option,
+    params_option,
+    read_clear_data,
+    refuse,
+    seed_option,
+    shown,
+    threads_option,
+)
 from hushpoll_training.data.rows import read_rows
-from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
-from hushpoll_training.encodings.registry import ENCODINGS
+from hushpoll_training.evaluation.evaluation import FOLDS
+from hushpoll_training.learners.cluster import connected
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS
+from hushpoll_training.models.cluster_fit import fit_parquet
+from hushpoll_training.models.model import Codes, Model
 from hushpoll_training.models.prediction import (
     predict_rows,
     save_predictions,
@@ -28,48 +47,33 @@ from hushpoll_training.models.saved import check_directory, load_model, save_mod
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.training_report import metrics_table, training_report
 from hushpoll_training.runs.cell import TEST_SIZE
-from hushpoll_training.runs.modes import choose_mode
+from hushpoll_training.runs.collected import measure_collected, train_collected
 from hushpoll_training.runs.record import run_record
+from hushpoll_training.runs.simulation import train_simulated
+from hushpoll_training.runs.training_run import TrainingRun
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_GOES_WITH: Final = {
+    "records": ("panel", "baseline", "dask"),
+    "data": ("manifest", *ROLES, *TERMS, "test_size"),
+}
+"""The two ways to train, and the options of each."""
 
-threads_option = click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Processors to use; results do not depend on it. More than are idle make it slower.",
-)
-ignore_option = click.option(
-    "--ignore", multiple=True, metavar="COLUMN", help="A column of the CSV files not to read."
-)
-learner_option = click.option(
-    "--learner",
-    type=click.Choice(list(LEARNERS)),
-    default=DEFAULT,
-    show_default=True,
-    help="The training algorithm.",
-)
+Training: TypeAlias = Callable[[Recipe, FitOptions], TrainingRun]
 
 
 @click.command()
-@click.option("--records", type=_FILE, help="Collected records, as hushpoll export saves them.")
-@click.option("--panel", type=_FILE, help="CSV of other people's clear answers, to test on.")
+@click.option("--records", type=FILE, help="Collected records, as hushpoll export saves them.")
+@click.option("--panel", type=FILE, help="CSV of other people's clear answers, to test on.")
 @click.option(
     "--baseline",
-    type=_FILE,
+    type=FILE,
     help="CSV of clear answers to fit the NonDP baseline to; by default it is cross-validated on "
     "the panel.",
 )
-@click.option("--data", type=_FILE, help="Simulate: CSV of clear answers, to split and perturb.")
-@click.option("--manifest", type=_FILE, help="The survey that --data answers (.json, .yaml).")
-@click.option("--target", metavar="COLUMN", help="For codes without a manifest; 1 is positive.")
-@click.option("--protected", metavar="COLUMN", help="Likewise; code 1 is privileged, 0 is not.")
-@click.option("--sensitive", metavar="COLUMN,...", help="Likewise: the columns to perturb.")
-@click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="In place of the manifest's.")
-@click.option("--split", type=click.Choice(DRAFT_SPLITS), help="Likewise; uniform for codes.")
-@click.option("--epsilon", metavar="NUMBER", help="Likewise: the total of one person.")
+@clear_data_options(
+    "Simulate: CSV of clear answers, to split and perturb.", "In place of the manifest's."
+)
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -81,13 +85,7 @@ learner_option = click.option(
     help="Train on the Dask cluster with this scheduler; --records is then Parquet, as hushpoll "
     "export --format parquet saves it, where every worker can read it.",
 )
-@click.option(
-    "--encoding",
-    type=click.Choice(list(ENCODINGS)),
-    default=DEFAULT_ENCODING,
-    show_default=True,
-    help="How records become features: which categories they support, or how likely each is.",
-)
+@encoding_option
 @learner_option
 @click.option(
     "--groups",
@@ -97,19 +95,8 @@ learner_option = click.option(
 )
 @click.option("--out", type=_DIRECTORY, help="Directory to save model and record in.")
 @click.option("--overwrite", is_flag=True, help="Replace a model that --out holds.")
-@click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of the learner, as JSON or one by one; later ones win.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=0,
-    show_default=True,
-    help="Of the learner, and of a simulation's split and noise.",
-)
+@params_option
+@seed_option("Of the learner, and of a simulation's split and noise.")
 @threads_option
 @ignore_option
 @json_option
@@ -127,7 +114,7 @@ def train(
     threads: int,
     ignore: tuple[str, ...],
     as_json: bool,
-    **given: Any,
+    **settings: Any,
 ) -> None:
     """Train a classifier on randomised answers, and measure its utility and fairness.
 
@@ -136,14 +123,29 @@ def train(
     NonDP baseline, trained on answers in clear, stands beside it. Only the model that was trained
     on randomised answers is saved.
     """
-    groupings = [tuple(name.strip() for name in one.split(",")) for one in groups]
-    train_by_mode = choose_mode(records, data, {**given, "groups": groupings})
+    if (records is None) == (data is None):
+        raise click.UsageError(
+            "give either --records, collected ones, or --data, clear rows to simulate with"
+        )
+    way, other = ("data", "records") if records is None else ("records", "data")
+    refuse(settings, _GOES_WITH[other], f"does not go with --{way}")
+    if settings["baseline"] is not None and settings["panel"] is None:
+        raise click.UsageError("--baseline needs --panel, clear rows to test on")
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
+    if records is None:
+        assert data is not None  # noqa: S101  (one of the two is given)
+        published, train_it = _simulation(data, settings, ignore)
+    else:
+        published, train_it = _collection(records, settings, ignore)
+    # A misspelt name and a full directory are found before minutes are spent on fitting.
+    groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
+    for name in (name for names in groupings for name in names):
+        published.attribute(name)
     if out is not None:
         check_directory(out, overwrite=overwrite)
-    trained = train_by_mode(ignore, recipe, FitOptions(seed, threads))
+    trained = train_it(recipe, FitOptions(seed, threads))
     files = {"records": records, "data": data} | {
-        name: given[name] for name in ("manifest", "panel", "baseline")
+        name: settings[name] for name in ("manifest", "panel", "baseline")
     }
     names = {name: path.name for name, path in files.items() if path is not None}
     record = run_record(trained, names, groupings=groupings)
@@ -153,12 +155,73 @@ def train(
     emit(record, lambda: training_report(record) + saved, as_json=as_json)
 
 
+def _simulation(
+    data: Path, settings: Mapping[str, Any], ignored: Sequence[str]
+) -> tuple[Published, Training]:
+    """Read rows in clear, and return what trains in a simulation on them."""
+    published, codes = read_clear_data(data, settings, ignored)
+    share = settings["test_size"] or TEST_SIZE
+
+    def simulate(recipe: Recipe, options: FitOptions) -> TrainingRun:
+        with shown(recipe.learner, options, fits=2) as reported:
+            return train_simulated(published, codes, recipe, reported, test_size=share)
+
+    return published, simulate
+
+
+def _collection(
+    file: Path, settings: Mapping[str, Any], ignored: Sequence[str]
+) -> tuple[Published, Training]:
+    """Read collected records, and return what trains on them, here or on a cluster."""
+    address = settings["dask"]
+    collected = Records.read(file) if address is None else ParquetRecords.of([file])
+    published = collected.published
+    clear = {
+        name: read_rows(settings[name], published, option=name, ignored=ignored)
+        for name in ("panel", "baseline")
+        if settings[name] is not None
+    }
+    if isinstance(collected, Records):
+        return published, partial(_fit_here, collected, clear)
+    return published, partial(_fit_on_cluster, collected, clear, address)
+
+
+def _fit_here(
+    collected: Records, clear: Mapping[str, Codes], recipe: Recipe, options: FitOptions
+) -> TrainingRun:
+    # One model of the records; the baseline is one model, or one for each fold of the panel.
+    others = 0 if "panel" not in clear else 1 if "baseline" in clear else FOLDS
+    with shown(recipe.learner, options, fits=1 + others) as reported:
+        return train_collected(collected, recipe, reported, **clear)
+
+
+def _fit_on_cluster(
+    exported: ParquetRecords,
+    clear: Mapping[str, Codes],
+    address: str,
+    recipe: Recipe,
+    options: FitOptions,
+) -> TrainingRun:
+    with connected(address) as client:
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+
+        def fit() -> Model:
+            with waiting(f"training on {workers} workers") as say:
+                say("running")
+                return fit_parquet(exported, recipe, options, client=client)
+
+        settings = {"workers": workers}
+        return measure_collected(
+            exported.published, exported.n, fit, recipe.learner, options, settings=settings, **clear
+        )
+
+
 @click.command()
 @click.option("--model", required=True, type=_DIRECTORY, help="Directory that train --out wrote.")
 @click.option(
     "--data",
     required=True,
-    type=_FILE,
+    type=FILE,
     help="CSV of clear answers; with the target's column, the model is scored on it.",
 )
 @click.option(
@@ -184,9 +247,9 @@ def predict(
     loaded = load_model(model, trial=True)
     target = loaded.target.name
     codes = read_rows(data, loaded.published, optional=(target,), ignored=ignore)
-    found = predict_rows(loaded, codes, threads=threads)
+    predictions = predict_rows(loaded, codes, threads=threads)
     if out is not None:
-        save_predictions(found, out)
+        save_predictions(predictions, out)
     published = loaded.published
     document: dict[str, Any] = {
         "survey": {
@@ -195,23 +258,23 @@ def predict(
             "digest": published.digest,
         },
         "target": loaded.target.to_json(),
-        "rows": len(found.score),
-        "predicted": summary(found),
-        "evaluation": None if found.evaluation is None else found.evaluation.to_json(),
+        "rows": len(predictions.score),
+        "predicted": summary(predictions),
+        "evaluation": None if predictions.evaluation is None else predictions.evaluation.to_json(),
     }
     if out is None:
-        document["predictions"] = found.to_json()
+        document["predictions"] = predictions.to_json()
     else:
         document["out"] = str(out)
 
     def text() -> str:
         if out is None:
             buffer = StringIO(newline="")
-            write_predictions(found, buffer)
+            write_predictions(predictions, buffer)
             return buffer.getvalue().replace("\r\n", "\n").rstrip("\n")
         counts = ", ".join(f"{count} {name}" for name, count in document["predicted"].items())
         lines = [f"{document['rows']} rows predicted ({counts}), in {out}"]
-        if found.evaluation is not None:
+        if predictions.evaluation is not None:
             lines.append(metrics_table({"model": document["evaluation"]["metrics"]}))
         return "\n".join(lines)
 

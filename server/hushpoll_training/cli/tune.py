@@ -4,44 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from hushpoll_protocols import PROTOCOLS
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
-from hushpoll_shared.survey.published import Published
-from hushpoll_training.cli.train import learner_option
-from hushpoll_training.data.inputs import read_coded_data, read_described
+from hushpoll_training.cli.options import (
+    TERMS,
+    clear_data_options,
+    ignore_option,
+    learner_option,
+    read_clear_data,
+    refuse,
+    seed_option,
+    threads_option,
+)
 from hushpoll_training.evaluation.evaluation import FOLDS
 from hushpoll_training.experiments.journal import write_file
 from hushpoll_training.learners.registry import DEFAULT, create_learner
-from hushpoll_training.models.model import Codes
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.tuning.folds import SCORES, make_problem
 from hushpoll_training.tuning.study import TRIALS, Tuned, tune
 
 STUDY: Final = "study.sqlite"
 PARAMS: Final = "params.json"
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("tune")
-@click.option("--data", required=True, type=_FILE, help="CSV of clear answers.")
-@click.option("--manifest", type=_FILE, help="The survey that --data answers (.json, .yaml).")
-@click.option("--target", metavar="COLUMN", help="For codes without a manifest; 1 is positive.")
-@click.option("--protected", metavar="COLUMN", help="Likewise; code 1 is privileged, 0 is not.")
-@click.option("--sensitive", metavar="COLUMN,...", help="Likewise: the columns to perturb.")
+@clear_data_options("CSV of clear answers.", "With --perturbed.", required=True)
 @click.option(
     "--perturbed", is_flag=True, help="Fit to randomised answers; by default to those in clear."
 )
-@click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="With --perturbed.")
-@click.option("--split", type=click.Choice(DRAFT_SPLITS), help="Likewise.")
-@click.option("--epsilon", metavar="NUMBER", help="Likewise.")
 @click.option(
     "--score",
     type=click.Choice(SCORES),
@@ -65,9 +59,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Share of --data that is kept out of tuning, by --seed as experiments do.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column not to read.")
+@seed_option("Of the test rows, the folds and the learner.")
+@threads_option
+@ignore_option
 @click.option(
     "--out",
     required=True,
@@ -89,13 +83,15 @@ def tune_command(
     ignore: tuple[str, ...],
     out: Path,
     as_json: bool,
-    **given: Any,
+    **terms: Any,
 ) -> None:
     """Search the parameters of a learner by TPE, on folds of the training rows.
 
     The rows that an experiment of the same --seed tests on are cut away first and never scored on.
     """
-    published, codes = _read(data, given, ignore, perturbed=perturbed)
+    if not perturbed:
+        refuse(terms, TERMS, "goes with --perturbed; give that")
+    published, codes = read_clear_data(data, terms, ignore, perturbed=perturbed)
     problem = make_problem(
         published,
         codes,
@@ -127,7 +123,7 @@ def tune_command(
             advance(min(done, trials) - known)
             known = min(done, trials)
 
-        found = tune(
+        tuned = tune(
             problem,
             out / STUDY,
             settings,
@@ -136,57 +132,22 @@ def tune_command(
             learner=learner,
             on_trial=count,
         )
-    write_file(out / PARAMS, (json.dumps(dict(found.parameters), indent=2) + "\n").encode())
+    write_file(out / PARAMS, (json.dumps(dict(tuned.parameters), indent=2) + "\n").encode())
     document = {
-        "params": dict(found.parameters),
-        "score": {score: found.score},
-        "trials": found.trials,
-        "pruned": found.pruned,
-        "resumed": found.resumed,
+        "params": dict(tuned.parameters),
+        "score": {score: tuned.score},
+        "trials": tuned.trials,
+        "pruned": tuned.pruned,
+        "resumed": tuned.resumed,
         "study": str(out / STUDY),
         "file": str(out / PARAMS),
     }
-    emit(document, lambda: _text(found, score, folds, out), as_json=as_json)
+    emit(document, lambda: _text(tuned, score, folds, out), as_json=as_json)
 
 
-def _text(found: Tuned, score: str, folds: int, out: Path) -> str:
-    parameters = ", ".join(f"{name} {value:g}" for name, value in found.parameters.items())
+def _text(tuned: Tuned, score: str, folds: int, out: Path) -> str:
+    parameters = ", ".join(f"{name} {value:g}" for name, value in tuned.parameters.items())
     return (
-        f"{parameters}: {score} {found.score:.4f} over {folds} folds, the best of {found.trials} "
-        f"trials ({found.pruned} pruned).\nGive --params {out / PARAMS} to train or experiment run."
-    )
-
-
-def _read(
-    data: Path, given: Mapping[str, Any], ignore: tuple[str, ...], *, perturbed: bool
-) -> tuple[Published, Codes]:
-    for name in ("protocol", "split", "epsilon"):
-        if given[name] is not None and not perturbed:
-            raise click.UsageError(f"--{name} goes with --perturbed; give that, or leave it out")
-    roles = ("target", "protected", "sensitive")
-    if given["manifest"] is not None:
-        for name in roles:
-            if given[name] is not None:
-                raise click.UsageError(f"--{name} is the manifest's to say; leave it out")
-        changes = {name: given[name] for name in ("protocol", "split", "epsilon")}
-        return read_described(data, given["manifest"], ignored=ignore, **changes)
-    needed = (*roles, *(("protocol", "epsilon") if perturbed else ()))
-    for name in needed:
-        if given[name] is None:
-            raise click.UsageError(
-                f"--data without --manifest is a file of codes and needs --{name}"
-            )
-    sensitive = [one.strip() for one in given["sensitive"].split(",") if one.strip()]
-    if not sensitive:
-        raise InvalidParameter("sensitive names no column; give at least one", field="sensitive")
-    return read_coded_data(
-        data,
-        target=given["target"],
-        protected=given["protected"],
-        sensitive=sensitive,
-        # Nothing is perturbed in clear: whatever a manifest accepts will do.
-        protocol=given["protocol"] or "GRR",
-        split=given["split"] or "uniform",
-        epsilon=given["epsilon"] or "64",
-        ignored=ignore,
+        f"{parameters}: {score} {tuned.score:.4f} over {folds} folds, the best of {tuned.trials} "
+        f"trials ({tuned.pruned} pruned).\nGive --params {out / PARAMS} to train or experiment run."
     )
