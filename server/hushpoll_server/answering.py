@@ -19,7 +19,7 @@ CODINGS: Final = ("gzip", "zstd")
 
 SECURITY: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
-    # What this server answers is data. Where a browser shows it, nothing of it may run.
+    # Answers are data. Where a browser shows one, nothing of it may run.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -30,16 +30,9 @@ STRICT_TRANSPORT: Final = "max-age=31536000"
 
 
 class Answer(NamedTuple):
-    """One answer, whole.
+    """One answer: its status, its body (empty for 204 and 304), and its own headers.
 
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    body : bytes
-        The body; empty for 204 and 304.
-    headers : mapping of str to str
-        Its own headers; length, request id and those of every answer are added when it is sent.
+    Length, request id and the headers of every answer are added when it is sent.
     """
 
     status: int
@@ -59,8 +52,8 @@ def json_answer(
 def problem_answer(error: Exception) -> Answer:
     """Render an exception as problem+json (RFC 9457); the only place that does.
 
-    What is not one of ours is logged by type and place, never by message: a message can quote a
-    payload.
+    An exception of another library is logged by type and place, never by message: a message can
+    quote a payload.
     """
     headers = {"Content-Type": PROBLEM_MEDIA_TYPE}
     match error:
@@ -97,11 +90,11 @@ def too_large(most: int) -> Refused:
     )
 
 
-def unsupported_type(given: str, *accepted: str) -> Refused:
+def unsupported_type(media_type: str, *accepted: str) -> Refused:
     """Return the refusal of a body in another media type."""
     return Refused(
         "unsupported-media-type",
-        f"the body's media type is {given[:100] or 'none'!r}; send {' or '.join(accepted)}",
+        f"the body's media type is {media_type[:100] or 'none'!r}; send {' or '.join(accepted)}",
         field="Content-Type",
     )
 

@@ -22,15 +22,8 @@ from hushpoll_server.web_application import build
 class Whole(IngestApplication):
     """Devices' routes, and the Flask application behind them, on the same services.
 
-    ``hushpoll serve`` runs the same parts in processes of their own. This one seals nothing unless
-    it is asked a question.
-
-    Attributes
-    ----------
-    services : Services
-        Of both.
-    flask : Flask
-        The application of analysts and administrators.
+    ``hushpoll serve`` runs the same parts in processes of their own. Here inboxes are sealed when
+    an analyst asks a question, and not by the clock.
     """
 
     def __init__(self, settings: Settings, *, testing: bool = False) -> None:

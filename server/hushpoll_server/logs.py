@@ -1,8 +1,8 @@
 """Structured logs: one JSON object a line, with the request's id and never a payload.
 
 Records go through the standard library's logging under the package's name, so that an embedding
-application keeps control; ``to_stderr`` is what the commands use. Of what other libraries log, the
-place and the level are kept and the words are not: they may quote a request, a row or an address.
+application keeps control; the commands use ``to_stderr``. Of other libraries' lines the place and
+the level are kept, and the words are not: they may quote a request, a row or an address.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
 
 
 class _OursOnly(logging.Formatter):
-    """Our own lines, without the text of any exception."""
+    """The package's own lines, without the text of any exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         return record.getMessage()
 
 
 class _Foreign(logging.Formatter):
-    """Where another library logged something, and the type of its exception."""
+    """The place at which another library logged, and the type of its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -63,7 +63,7 @@ class _Foreign(logging.Formatter):
 def to_stderr(level: str) -> None:
     """Write the package's log to standard error, from a level such as `"info"` on.
 
-    Other libraries' warnings, and what ends a thread, are written as lines of the same form.
+    Other libraries' warnings, and exceptions that end a thread, are lines of the same form.
     """
     ours = logging.getLogger(ROOT)
     _handle(ours, _OursOnly())

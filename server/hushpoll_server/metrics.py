@@ -1,11 +1,11 @@
-"""What the server counts about itself, for Prometheus.
+"""Metrics of the server for Prometheus.
 
-No label holds an address, an id, a token, a survey or anything else of a request but its method,
-its route as it is written in the code, and its status. So every number is one of the whole server:
-the counts of a survey are an analyst's, and given below its minimum batch to nobody else.
+Labels hold a request's method, its route as it is written in the code, and its status, and nothing
+else of a request: no address, id, token or survey. Every number is about the whole server; a
+survey's counts are for its analysts.
 
 Several processes count together in files, if the library finds ``PROMETHEUS_MULTIPROC_DIR`` in the
-environment when it is first imported; ``processes.folders`` sees to that.
+environment when it is first imported; ``processes.files`` sets it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def process_ended(pid: int) -> None:
-    """Drop the gauges of a process that has ended; what it counted stays."""
+    """Drop the gauges of a process that has ended; its counters stay."""
     if DIRECTORY_VARIABLE in os.environ:
         from prometheus_client import multiprocess
 
@@ -33,7 +33,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        # Imported here: a server without metrics does not pay for it, and see above.
+        # Imported here, after the variable is set, and not at all by a server without metrics.
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         registry = self._registry = CollectorRegistry()
@@ -144,17 +144,17 @@ class Metrics:
         self._commit_seconds.observe(seconds)
 
     def queue(self, reports: int) -> None:
-        """Tell how many reports wait for their commit in this process."""
+        """Set how many reports wait for their commit in this process."""
         self._queue.set(reports)
 
     def maintenance_failing(self, versions: int) -> None:
-        """Tell how many survey versions could not be sealed or released."""
+        """Set how many survey versions could not be sealed or released."""
         self._maintenance_failing.set(versions)
 
     def sampled(
         self, *, up: bool, inbox: int = 0, seal_lag: float = 0.0, jobs: Mapping[str, int] = {}
     ) -> None:
-        """Tell what the database said; where it is down, the last values stay."""
+        """Set the database's numbers; while it is down, the last values stay."""
         self._database_up.set(up)
         if up:
             self._inbox.set(inbox)

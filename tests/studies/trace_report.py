@@ -103,7 +103,7 @@ def _starting(frame: FrameType | None) -> bool:
             return True
         if code.co_name == "__init__" and module == "hushpoll_server.services.services":
             return True
-        if code.co_name == "prepare" and module == "hushpoll_server.services.results.counting":
+        if code.co_name == "prepare" and module == "hushpoll_server.services.results.analysis":
             return True
         frame = frame.f_back
     return False

@@ -1,4 +1,4 @@
-"""``hushpoll migrate``."""
+"""The command ``hushpoll migrate``, which changes the database's schema version."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def migrate(configuration: Configuration, check: bool, wanted: str | None) -> No
     url = configuration.settings.database_url
     target = _target(wanted)
     if check:
-        found = _version_of(url)
-        click.echo(f"schema version {found}, wanted {target}")
-        sys.exit(0 if found == target else FAILED)
+        version = _version_of(url)
+        click.echo(f"schema version {version}, wanted {target}")
+        sys.exit(0 if version == target else FAILED)
     with acquire(url):
         database = Database(url, pool_size=1)
         try:

@@ -1,4 +1,4 @@
-"""``hushpoll serve`` and ``hushpoll migrate``."""
+"""The command ``hushpoll serve``, which starts the server."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ try:
     from hushpoll_server.ingest.rates import check_url
     from hushpoll_server.processes import serving
     from hushpoll_server.processes.children import raise_descriptor_limit
-    from hushpoll_server.processes.folders import metrics_folder
-    from hushpoll_server.processes.listening import listen
-    from hushpoll_server.processes.token_file import private_file
+    from hushpoll_server.processes.files import metrics_folder, private_file
     from hushpoll_server.store.lock import acquire
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
@@ -51,7 +49,7 @@ def serve(configuration: Configuration) -> None:
     with (
         metrics_folder() if settings.metrics_token else nullcontext(),
         acquire(settings.database_url) as lock,
-        listen(settings.host, settings.port) as listener,
+        serving.listen(settings.host, settings.port) as listener,
     ):
         with private_file(Path(token_file)) if token_file else nullcontext() as write:
             token = serving.prepare(settings)

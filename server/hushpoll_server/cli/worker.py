@@ -1,4 +1,4 @@
-"""``hushpoll worker``."""
+"""The command ``hushpoll worker``, which runs jobs, or checks the counts."""
 
 from __future__ import annotations
 

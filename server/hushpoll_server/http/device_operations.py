@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from hushpoll_server.http.models.common import SurveyPath, VersionPath
-from hushpoll_server.http.models.reports import (
-    BulkAnswer,
-    Health,
-    Ready,
-    RejectedReport,
-    ReportAnswer,
-    ReportBody,
-)
+from hushpoll_server.http.models.common import Answer, Digest, Strict, SurveyPath, VersionPath
 from hushpoll_server.http.openapi import REF, body_of, problems
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
+
+
+class ReportBody(Strict):
+    """One report."""
+
+    digest: str = Digest
+    id: str = Field(description="16 random bytes, base64url without padding.")
+    record: str = Field(description="The encoded answers, base64url without padding.")
+
+
+class ReportAnswer(Answer):
+    """A report that is stored durably."""
+
+    status: Literal["accepted", "duplicate"]
+
+
+class RejectedReport(Answer):
+    """One report of a batch that was not taken."""
+
+    index: int = Field(description="Its place in the batch, from 0.")
+    code: str = Field(description="Code of the problem table.")
+    field: str | None = None
+    reason: str | None = Field(None, description="Of a malformed report.")
+
+
+class BulkAnswer(Answer):
+    """What became of a batch; accepted + duplicate + rejected is its size."""
+
+    accepted: int
+    duplicate: int
+    rejected: list[RejectedReport]
+
+
+class Health(Answer):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
+class Ready(Answer):
+    """Reports can be taken; analysts and pages may have to wait."""
+
+    status: Literal["ready"]
+    web: Literal["ok", "away"]
+
+
 _SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport)
 
 
@@ -120,7 +158,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
 def add_to(document: dict[str, Any]) -> None:
     """Add the operations, their tags and their schemas to a document."""
     for (path, method), operation in OPERATIONS.items():
-        responses = {str(status): one for status, one in operation["responses"].items()}
+        responses = {str(status): answer for status, answer in operation["responses"].items()}
         document["paths"].setdefault(path, {})[method] = {**operation, "responses": responses}
     document["tags"] += [{"name": name} for name in TAGS if {"name": name} not in document["tags"]]
     for model in _SCHEMAS:

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beside the views' annotations."""
+"""Parts of the OpenAPI document that do not follow from the views' annotations."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def problems(*statuses: int) -> dict[str | int, Any]:
 
 
 def document(generated: dict[str, Any]) -> dict[str, Any]:
-    """Return the generated document with what holds for many operations alike.
+    """Return the generated document with the problems that many operations have in common.
 
     flask-openapi3 adds a 422 of its own form to every operation that documents none; no view of
-    ours gives it. Problems that no view has to think of are added by what the operation takes.
+    ours gives it. Problems that no view has to name are added by what the operation takes.
     """
     for path, operations in generated["paths"].items():
         for operation in operations.values():
@@ -58,7 +58,7 @@ def _common(path: str, operation: dict[str, Any]) -> set[int]:
         statuses |= {401, 403}
     if "{" in path:
         statuses |= {404}
-    if any(_constrained(one["schema"]) for one in operation.get("parameters", ())):
+    if any(_constrained(item["schema"]) for item in operation.get("parameters", ())):
         statuses |= {422}
     if "requestBody" in operation:
         statuses |= {400, 408, 413, 415, 422}

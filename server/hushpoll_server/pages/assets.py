@@ -32,17 +32,7 @@ UNUSED = frozenset(
 
 @dataclass(frozen=True)
 class Asset:
-    """One file.
-
-    Parameters
-    ----------
-    media_type : str
-        Of its content.
-    body : bytes
-        The file.
-    compressed : bytes
-        The same by gzip.
-    """
+    """One file, as it is and compressed by gzip."""
 
     media_type: str
     body: bytes
@@ -51,15 +41,7 @@ class Asset:
 
 @dataclass(frozen=True)
 class Assets:
-    """All files of the page.
-
-    Parameters
-    ----------
-    build : str
-        Hash of all of them, 16 hexadecimal digits.
-    files : mapping of str to Asset
-        By path, such as ``page/main.js``.
-    """
+    """All files of the page by path, such as ``page/main.js``, and a hash of them all."""
 
     build: str
     files: Mapping[str, Asset]

@@ -1,18 +1,24 @@
-"""The hosted survey page: a form that is answered and randomised in the browser."""
+"""The hosted survey page: a form that is answered and randomised in the browser.
+
+Pages that were rendered are kept in bounded memory, since a published version never changes.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import hashlib
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from flask import Blueprint, Response, render_template, request
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import not_modified, services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
-from hushpoll_server.pages.questions import questions
-from hushpoll_server.pages.rendered import RenderedPages
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -35,7 +41,107 @@ POLICY = "; ".join(
     )
 )
 FOR_EVER = "public, max-age=31536000, immutable"
-# By the digest, which names the content: all applications of a process may share it.
+MOST_RADIO_BUTTONS: Final = 8
+"""Choices that are all shown at once; more go into a list, or are typed if they are numbers."""
+KEPT_BYTES: Final = 64 * 2**20
+
+Kind = Literal["radio", "select", "number"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The question about one attribute, whose name is its text where the manifest has none.
+
+    ``kind`` is ``radio`` for few choices, ``number`` for consecutive whole numbers from ``least``
+    to ``most``, else ``select``. ``choices`` are codes and categories; of a number only the missing
+    category.
+    """
+
+    attribute: str
+    text: str
+    kind: Kind
+    perturbed: bool
+    choices: tuple[tuple[int, str], ...]
+    least: str = ""
+    most: str = ""
+
+
+def questions(published: Published) -> tuple[Question, ...]:
+    """Return the questions of a survey, in the manifest's order."""
+    return tuple(_question(attribute) for attribute in published.attributes)
+
+
+def _question(attribute: PublishedAttribute) -> Question:
+    domain = tuple(enumerate(attribute.domain))
+    numbers = attribute.categories
+    kind: Kind = "radio" if len(domain) <= MOST_RADIO_BUTTONS else "select"
+    if kind == "select" and _consecutive(numbers):
+        return Question(
+            attribute.name,
+            attribute.question or attribute.name,
+            "number",
+            attribute.perturbed,
+            domain[len(numbers) :],
+            numbers[0],
+            numbers[-1],
+        )
+    return Question(
+        attribute.name,
+        attribute.question or attribute.name,
+        kind,
+        attribute.perturbed,
+        domain,
+    )
+
+
+def _consecutive(categories: tuple[str, ...]) -> bool:
+    try:
+        first = int(categories[0])
+    except ValueError:
+        return False
+    return categories == tuple(str(first + step) for step in range(len(categories)))
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A page as HTML in UTF-8, and the hash of it."""
+
+    body: bytes
+    etag: str
+
+
+class RenderedPages:
+    """Pages that were rendered, of at most so many bytes together."""
+
+    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._rendering = threading.Lock()
+        self._pages: dict[Hashable, Rendered] = {}
+        self._bytes = 0
+
+    def get(self, key: Hashable, render: Callable[[], str]) -> Rendered:
+        """Return the page of a key, rendered unless it is kept; one is rendered at a time."""
+        page = self._pages.get(key)
+        if page is not None:
+            return page
+        with self._rendering:
+            page = self._pages.get(key)  # another request may have rendered it meanwhile
+            if page is None:
+                body = render().encode()
+                page = Rendered(body, hashlib.sha256(body).hexdigest())
+                self._keep(key, page)
+        return page
+
+    def _keep(self, key: Hashable, page: Rendered) -> None:
+        if self._bytes + len(page.body) > self._most_bytes:
+            self._pages.clear()
+            self._bytes = 0
+        if len(page.body) <= self._most_bytes:
+            self._pages[key] = page
+            self._bytes += len(page.body)
+
+
+# The key is the digest, which names the content: all applications of a process may share it.
 PAGES: Final = RenderedPages()
 NOTICES = {
     "unknown-survey": (
@@ -68,11 +174,11 @@ def survey_version(name: str, version: int) -> Response:
 @pages.get("/page/<build>/<path:path>")
 def asset(build: str, path: str) -> Response:
     """Return one file of the page, to be kept for ever."""
-    found = assets().files.get(path) if build == assets().build else None
-    if found is None:
+    file = assets().files.get(path) if build == assets().build else None
+    if file is None:
         raise Refused("not-found", "the page has no such file; load the page again")
     compressed = request.accept_encodings.quality("gzip") > 0
-    answer = Response(found.compressed if compressed else found.body, mimetype=found.media_type)
+    answer = Response(file.compressed if compressed else file.body, mimetype=file.media_type)
     if compressed:
         answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Vary"] = "Accept-Encoding"

@@ -1,4 +1,4 @@
-"""The child side of ``hushpoll serve``: what a process is given, and that it ends with its parent.
+"""The child side of ``hushpoll serve``: its orders from the parent, and its end with the parent.
 
 A child reads one line of JSON from its standard input and says ``ready`` on its standard output.
 Afterwards it waits for the end of its input, which only its parent holds open: that is the death of
@@ -23,8 +23,8 @@ ORPHANED: Final = 70
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a parent gives to a child.
+class Orders:
+    """The orders of a parent to a child.
 
     Parameters
     ----------
@@ -44,26 +44,26 @@ class Given:
     lock: int | None
 
     @classmethod
-    def of(cls, settings: Settings, *, listener: int, web_socket: str, lock: int | None) -> Given:
-        """Return it for these settings."""
+    def of(cls, settings: Settings, *, listener: int, web_socket: str, lock: int | None) -> Orders:
+        """Return the orders for these settings."""
         values = settings.model_dump(exclude={"clock"})
         return cls(values, listener, web_socket, lock)
 
     def line(self) -> bytes:
-        """Return it as the line that a child reads."""
+        """Return the orders as the line that a child reads."""
         return json.dumps(asdict(self)).encode() + b"\n"
 
 
-def begin() -> tuple[Given, Settings]:
-    """Return what the parent gives; from then on this process ends with its parent."""
+def begin() -> tuple[Orders, Settings]:
+    """Return the parent's orders; from then on this process ends with its parent."""
     line = sys.stdin.buffer.readline()
     if not line:
         os._exit(ORPHANED)
-    given = Given(**json.loads(line))
+    orders = Orders(**json.loads(line))
     threading.Thread(target=_end_with_parent, name="hushpoll-parent", daemon=True).start()
-    settings = Settings(**given.settings)
+    settings = Settings(**orders.settings)
     logs.to_stderr(settings.log_level)
-    return given, settings
+    return orders, settings
 
 
 def ready() -> None:

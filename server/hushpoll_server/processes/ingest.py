@@ -1,4 +1,4 @@
-"""What an ingest process runs, which ``hushpoll serve`` starts."""
+"""An ingest process of ``hushpoll serve``: uvicorn with the ASGI application of devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hushpoll_server.ingest.forwarding import share_of_web
 from hushpoll_server.ingest.requests import DRAINED_BYTES
 from hushpoll_server.logs import get_logger
 from hushpoll_server.processes import children
-from hushpoll_server.processes.listening import BACKLOG
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.store.lock import adopt
 
@@ -24,19 +23,20 @@ log = get_logger(__name__)
 
 # Of SIGTERM: for requests in flight. What is stored after that is not acknowledged.
 GRACE_SECONDS: Final = 7
-# Descriptors that are not clients' connections: the database's, the web process's, logs, libraries.
+# Descriptors for other things than clients' connections: the database, the web process, logs.
 RESERVED: Final = 256
+BACKLOG: Final = 1024
 MOST_CONNECTIONS: Final = 65_536
 WEB_KEEPALIVE_SECONDS: Final = 30.0
 
 
 def run() -> None:
     """Serve until SIGTERM or SIGINT."""
-    given, settings = children.begin()
-    lock = adopt(settings.database_url, given.lock)
+    orders, settings = children.begin()
+    lock = adopt(settings.database_url, orders.lock)
     services = DeviceServices(settings, upgrade=False)
     transport = httpx.AsyncHTTPTransport(
-        uds=given.web_socket,
+        uds=orders.web_socket,
         limits=httpx.Limits(
             max_connections=share_of_web(settings),
             max_keepalive_connections=min(settings.threads, share_of_web(settings)),
@@ -67,7 +67,7 @@ def run() -> None:
         )
     )
     logging.getLogger("uvicorn.error").addFilter(_is_of_the_server)
-    listener = socket.socket(fileno=given.listener)
+    listener = socket.socket(fileno=orders.listener)
     # uvicorn has handlers of its own meanwhile, and raises the signal again when it is done.
     children.end_on_signal()
     try:
@@ -92,7 +92,7 @@ def _most_connections() -> int:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    # Where there is too little for either, neither is to take it all.
+    # With few descriptors, connections get a quarter of them at least.
     most = max(1, min(MOST_CONNECTIONS, max(limit - RESERVED, limit // 4)))
     if limit < 2 * RESERVED:
         log.warning("few-descriptors", descriptors=limit, connections=most)

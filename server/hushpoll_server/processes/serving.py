@@ -1,4 +1,4 @@
-"""The parent process of ``hushpoll serve``: it starts children, and starts again what has ended.
+"""The parent process of ``hushpoll serve``: it starts children, and restarts one that ends.
 
 It prepares the database, holds its lock and the listening sockets, and answers nothing itself.
 """
@@ -6,6 +6,7 @@ It prepares the database, holds its lock and the listening sockets, and answers 
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 import sys
@@ -18,8 +19,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import metrics
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.logs import get_logger
-from hushpoll_server.processes.children import Given
-from hushpoll_server.processes.folders import SOCKET_NAME, socket_folder
+from hushpoll_server.processes.children import Orders
+from hushpoll_server.processes.files import SOCKET_NAME, socket_folder
 from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database, backend_of, parse_url
@@ -36,7 +37,7 @@ WEB_END_SECONDS: Final = 4.0
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
 SOON_SECONDS: Final = 10.0
-WEB_BACKLOG: Final = 1024
+BACKLOG: Final = 1024
 
 
 class Child:
@@ -45,27 +46,27 @@ class Child:
     Parameters
     ----------
     module : str
-        Whose ``run`` it runs.
-    given : Given
-        What it is given.
+        The module whose ``run`` it calls.
+    orders : Orders
+        Its standard input.
     """
 
-    def __init__(self, module: str, given: Given) -> None:
+    def __init__(self, module: str, orders: Orders) -> None:
         self._module = module
-        self._given = given
+        self._orders = orders
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = asyncio.Event()
         self.ready = asyncio.Event()
 
     async def keep(self) -> None:
-        """Start it, and again whenever it ends, until `stop`."""
+        """Start the child, and restart it whenever it ends, until `stop`."""
         pause = FIRST_PAUSE_SECONDS
         loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             started = loop.time()
             try:
                 code: int | str = await self._run()
-            except OSError as error:  # no memory or descriptors for a process: later there may be
+            except OSError as error:  # there may be memory and descriptors for a process later
                 code = type(error).__name__
             if self._stopping.is_set():
                 return
@@ -75,7 +76,7 @@ class Child:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     async def stop(self, seconds: float) -> None:
-        """Let it end by itself, or end it after so long."""
+        """Let the child end by itself, or kill it after so many seconds."""
         self._stopping.set()
         process = self._process
         if process is None or process.returncode is not None:
@@ -90,18 +91,18 @@ class Child:
                 process.kill()
 
     async def _run(self) -> int:
-        given = self._given
-        lock = () if given.lock is None else (given.lock,)
+        orders = self._orders
+        lock = () if orders.lock is None else (orders.lock,)
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-c", f"from {self._module} import run; run()",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            pass_fds=(given.listener, *lock),
+            pass_fds=(orders.listener, *lock),
             # A signal to the whole group is the parent's to pass on, one kind after the other.
             start_new_session=True,
         )  # fmt: skip
         if process.stdin is not None and process.stdout is not None:  # which are pipes
             with suppress(OSError):
-                process.stdin.write(given.line())
+                process.stdin.write(orders.line())
                 await process.stdin.drain()
             # The pipe stays open: the child ends when it is closed.
             if await process.stdout.readline():
@@ -125,12 +126,12 @@ def serve(
     lock : int or None
         Descriptor of the database's lock, which the children share.
     ready : callable
-        Told the URL once an ingest process answers.
+        Called with the URL once an ingest process answers.
 
     Raises
     ------
     InvalidParameter
-        There is no room for the web process's socket.
+        The web process's socket cannot be made.
     """
     with socket_folder() as folder:
         path = str(folder / SOCKET_NAME)
@@ -145,37 +146,37 @@ def serve(
                 ) from error
             Path(path).chmod(0o600)
             # Here and not in the child, so that requests wait while that is started again.
-            web_listener.listen(WEB_BACKLOG)
+            web_listener.listen(BACKLOG)
 
-            def given(socket: int) -> Given:
-                return Given.of(settings, listener=socket, web_socket=path, lock=lock)
+            def orders(socket: int) -> Orders:
+                return Orders.of(settings, listener=socket, web_socket=path, lock=lock)
 
-            ingest = [(INGEST, given(listener.fileno()))] * settings.workers
+            ingest = [(INGEST, orders(listener.fileno()))] * settings.workers
             asyncio.run(
-                _run([*ingest], [(WEB, given(web_listener.fileno()))], _with_url(listener, ready))
+                _run([*ingest], [(WEB, orders(web_listener.fileno()))], _with_url(listener, ready))
             )
 
 
 async def _run(
-    ingest: Sequence[tuple[str, Given]],
-    web: Sequence[tuple[str, Given]],
+    ingest: Sequence[tuple[str, Orders]],
+    web: Sequence[tuple[str, Orders]],
     ready: Callable[[], None],
 ) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    takers, others = ([Child(*arguments) for arguments in kind] for kind in (ingest, web))
-    keeping = [asyncio.create_task(child.keep()) for child in (*takers, *others)]
-    first = asyncio.create_task(_any_ready(takers))
+    ingest_children, others = ([Child(*arguments) for arguments in kind] for kind in (ingest, web))
+    keeping = [asyncio.create_task(child.keep()) for child in (*ingest_children, *others)]
+    first = asyncio.create_task(_any_ready(ingest_children))
     ended = asyncio.create_task(stopped.wait())
     await asyncio.wait((first, ended), return_when=asyncio.FIRST_COMPLETED)
     if not stopped.is_set():
         ready()
         await ended
     first.cancel()
-    # Those that answer clients first: their requests may need the web process.
-    await asyncio.gather(*(child.stop(INGEST_END_SECONDS) for child in takers))
+    # Ingest processes end first: their requests may need the web process.
+    await asyncio.gather(*(child.stop(INGEST_END_SECONDS) for child in ingest_children))
     await asyncio.gather(*(child.stop(WEB_END_SECONDS) for child in others))
     await asyncio.wait(keeping, timeout=1)
     for task in keeping:
@@ -228,3 +229,57 @@ def prepare(settings: Settings) -> str | None:
         return Access(TokenStore(database), settings.clock).first_admin()
     finally:
         database.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address and a port.
+
+    Parameters
+    ----------
+    host : str
+        Address or name of this machine; an IPv6 address without brackets.
+    port : int
+        Port, 0..65535; 0 takes a free one.
+
+    Raises
+    ------
+    InvalidParameter
+        The host cannot be resolved or is another machine's; the port is in use or reserved.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        addresses = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError) as error:
+        raise InvalidParameter(
+            f"host is {host!r}, which cannot be resolved; give an address of this machine with "
+            "--host, such as 127.0.0.1",
+            field="host",
+        ) from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(addresses[0][4])
+        # Now and not later: two sockets may be bound to one port while neither listens.
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise _refused(host, port, error) from error
+    return listener
+
+
+def _refused(host: str, port: int, error: OSError) -> InvalidParameter:
+    if error.errno == errno.EADDRINUSE:
+        return InvalidParameter(
+            f"port {port} of {host} is in use; give another with --port", field="port"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return InvalidParameter(
+            f"port {port} of {host} is reserved ({error.strerror}); give another with --port, "
+            "in [1024, 65535]",
+            field="port",
+        )
+    return InvalidParameter(
+        f"host is {host!r}, on which this machine cannot listen ({error.strerror}); give one of "
+        "its own addresses with --host, such as 127.0.0.1",
+        field="host",
+    )

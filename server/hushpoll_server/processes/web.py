@@ -1,4 +1,4 @@
-"""What the web process runs, which ``hushpoll serve`` starts: analysts, pages and maintenance."""
+"""The web process of ``hushpoll serve``: it answers analysts, serves pages and seals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import waitress
 
 from hushpoll_server.processes import children
 from hushpoll_server.services.maintenance.sealing import Maintenance
-from hushpoll_server.services.results.counting import prepare
+from hushpoll_server.services.results.analysis import prepare
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.lock import adopt
 from hushpoll_server.web_application import build
 
-# A body was read as a whole by the ingest process and is held here once more.
 BACKLOG: Final = 1024
 # An answer is held in memory up to this, and the thread that makes it waits; nothing of it is
 # written to a file.
@@ -25,13 +24,13 @@ NO_FILE_BYTES: Final = 2**31 - 1
 
 def run() -> None:
     """Serve until SIGTERM or SIGINT."""
-    given, settings = children.begin()
-    lock = adopt(settings.database_url, given.lock)
+    orders, settings = children.begin()
+    lock = adopt(settings.database_url, orders.lock)
     services = Services(settings, upgrade=False)
     app = build(settings, services)
     server = waitress.create_server(
         app,
-        sockets=[socket.socket(fileno=given.listener)],
+        sockets=[socket.socket(fileno=orders.listener)],
         threads=settings.threads,
         connection_limit=settings.threads + settings.queue_requests + 1,
         backlog=BACKLOG,

@@ -7,8 +7,7 @@ from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
 from hushpoll_server.services.maintenance.sealing import Sealing
-from hushpoll_server.services.results.analysis import Analysis
-from hushpoll_server.services.results.counting import counted
+from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Releases

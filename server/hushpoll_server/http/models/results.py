@@ -1,4 +1,4 @@
-"""Requests and answers about what a survey has yielded: estimates, cross-tables, counts."""
+"""Requests and answers about a survey's results: estimates, cross-tables, counts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """``GET /metrics``, where ``metrics_token`` is set.
 
 It has a token of its own that is compared in memory: it has to work while the database, where all
-other tokens are, is away, and what reads metrics should be able to read nothing else. It is no
-part of the API and of its document.
+other tokens are, is away, and a program that reads metrics should be able to read nothing else. The
+route is not part of the API's document.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hushpoll_server.metrics import Metrics
 
 
 def blueprint(metrics: Metrics, token: str) -> Blueprint:
-    """Return the route that gives metrics to whoever has the token."""
+    """Return the route that gives metrics to a program with the token."""
     pages = Blueprint("metrics", __name__)
 
     @pages.get("/metrics")
     def read() -> Response:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        same = hmac.compare_digest(given.strip().encode(), token.encode())
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        same = hmac.compare_digest(secret.strip().encode(), token.encode())
         if scheme.lower() != "bearer" or not same:
             raise Refused(
                 "unauthorized",

@@ -1,6 +1,6 @@
-"""Estimates and cross-tables, from counts that sealing keeps; none below the minimum batch.
+"""Estimates and cross-tables, from the counts that sealing makes; none below the minimum batch.
 
-They are about the last release, or about all that is sealed where a survey releases immediately: so
+They are about the last release, or about all that is sealed where a survey releases immediately. So
 two answers differ by no report or by at least a minimum batch, except for the rest of a survey that
 has ended.
 """
@@ -8,9 +8,11 @@ has ended.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import (
     CrossTable,
@@ -21,17 +23,56 @@ from hushpoll_analysis.estimates.cross_table import (
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.estimates.reading import how_to_read
 from hushpoll_analysis.records.pair_counts import count_pairs
-from hushpoll_analysis.records.records import RecordStream
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_protocols import SecureBits
+from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.tables.counts import Aggregate, Aggregator, Rows
 from hushpoll_server.store.tables.segments import SegmentStore
 from hushpoll_server.store.tables.surveys import VersionRow
 from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.published import Published
 
-# Questions that may wait for the one being answered. Each holds a thread that reports need.
-WAITING_QUESTIONS = 4
-RETRY_AFTER_SECONDS = 5
+# Questions that may wait for the one being answered. Each holds a thread of the web process.
+WAITING_QUESTIONS: Final = 4
+RETRY_AFTER_SECONDS: Final = 5
+
+
+def counted(published_of: Callable[[int], Published]) -> Aggregator:
+    """Return the function by which the store counts records, given each version's manifest."""
+
+    def aggregator(version_id: int, blocks: Iterable[Rows]) -> Aggregate:
+        counts = count_pairs(RecordStream.trusted(published_of(version_id), blocks))
+        return Aggregate(counts.counts.n, *counts.pack())
+
+    return aggregator
+
+
+def prepare() -> None:
+    """Count one record of every protocol, so that the first seal is as fast as others.
+
+    It would otherwise load numba and its machine code while requests wait for it.
+    """
+    sensitive = [
+        {"name": name.lower(), "role": "sensitive", "protocol": name, "range": [1, 3]}
+        for name in PROTOCOLS
+    ]
+    published = Manifest.from_dict(
+        {
+            "name": "prepare",
+            "version": 1,
+            "title": "prepare",
+            "epsilon": str(len(PROTOCOLS)),
+            "attributes": [*sensitive, {"name": "clear", "role": "plain", "range": [1, 3]}],
+        }
+    ).resolve()
+    answers = {attribute.name: "2" for attribute in published.attributes}
+    codes = published.layout.code_answers(answers)
+    record = published.layout.encode(codes, SecureBits())
+    count_pairs(Records(published, np.frombuffer(record, dtype=np.uint8)[None]))
 
 
 class Analysis:
@@ -82,17 +123,17 @@ class Analysis:
         if counts is None:
             with self.scanning(row, release) as records:
                 counts = count_pairs(records)
-        found = frequencies_from_counts(published, counts.counts, confidence=confidence)
+        estimates = frequencies_from_counts(published, counts.counts, confidence=confidence)
         return {
             **_heading(row),
-            "n": found[0].n,
+            "n": estimates[0].n,
             "pending": release.pending,
             **self._releases.describe(row),
             "confidence": confidence,
             "intervals": how_to_read(
-                sum(len(one.categories) for one in found), confidence, shape=True
+                sum(len(estimate.categories) for estimate in estimates), confidence, shape=True
             ),
-            "attributes": [one.to_dict() for one in found],
+            "attributes": [estimate.to_dict() for estimate in estimates],
         }
 
     def cross_table(

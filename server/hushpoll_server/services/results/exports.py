@@ -1,22 +1,38 @@
-"""Files of a version's sealed records, in random order, streamed in bounded memory."""
+"""Files of a version's sealed records, in random order, streamed in bounded memory.
+
+Tables for other programs are Parquet or CSV. CSV: UTF-8, one header line, every text quoted,
+numbers not, lines end in a line feed. A category that a spreadsheet would take for a formula has an
+apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spelling.csv_cells``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
-from hushpoll_server.services.results.tables import table_blocks
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.mixing import Mixed
 from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
 Format = Literal["records", "parquet", "csv"]
 Content = Literal["records", "indicators", "debiased"]
+
+# Cells of a block, so that memory does not grow with the number of columns either.
+CELLS: Final = 1 << 21
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "records": RECORDS_MEDIA_TYPE,
@@ -113,7 +129,7 @@ class Exports:
             f"{name}.{format}",
             MEDIA_TYPES[format],
             None,
-            table_blocks(published, mixed, format=format, content=content, raw=raw),
+            _table(published, mixed, format=format, content=content, raw=raw),
         )
 
 
@@ -136,3 +152,143 @@ def _file(header: bytes, mixed: Mixed) -> Iterator[bytes]:
         yield header
         for block in mixed:
             yield block.tobytes()
+
+
+class _Writer(Protocol):
+    def write_table(self, table: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Pieces:
+    """A file object that hands out what was written to it."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._written.append(piece)
+        return len(piece)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing: what was written is taken after the writer has closed it."""
+
+    def take(self) -> bytes:
+        taken = b"".join(self._written)
+        self._written.clear()
+        return taken
+
+
+def _table(
+    published: Published, mixed: Mixed, *, format: Format, content: Content, raw: bool
+) -> Iterator[bytes]:
+    """Yield a table of records, in the order of `mixed`, which is closed at the end.
+
+    Columns are named as the manifest spells them: ``attribute`` in records, and
+    ``attribute=category`` otherwise. In records, an attribute in clear is its category, and a
+    perturbed attribute the bytes that the device sent; CSV has them in hexadecimal.
+
+    Parquet's schema metadata holds the survey's digest (``hushpoll.digest``), its canonical
+    manifest (``hushpoll.manifest``) and what the columns are (``hushpoll.content``).
+    """
+    schema = _schema(published, format, content)
+    cell = escaped if format == "csv" and not raw else str
+    header = pa.schema([field.with_name(cell(field.name)) for field in schema], schema.metadata)
+    domains = {
+        attribute.name: [cell(category) for category in attribute.domain]
+        for attribute in published.attributes
+    }
+    pieces = _Pieces()
+    rows = max(1, CELLS // len(schema))
+    with closing(mixed):
+        writer = _writer(pieces, header, format)
+        for block in mixed:
+            for start in range(0, len(block), rows):
+                part = Records.trusted(published, block[start : start + rows])
+                arrays = [
+                    array
+                    for attribute in published.attributes
+                    for array in _columns(part, attribute, domains[attribute.name], format, content)
+                ]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=header))
+                if piece := pieces.take():
+                    yield piece
+        writer.close()
+        yield pieces.take()
+
+
+def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
+    sink: Any = pa.PythonFile(pieces, mode="w")
+    if format == "parquet":
+        writer: _Writer = parquet.ParquetWriter(sink, schema, compression="zstd")
+        return writer
+    as_text: _Writer = csv.CSVWriter(
+        sink, schema, write_options=csv.WriteOptions(quoting_style="needed")
+    )
+    return as_text
+
+
+def _schema(published: Published, format: str, content: str) -> Any:
+    fields = []
+    for attribute in published.attributes:
+        if content == "records":
+            fields.append(pa.field(attribute.name, _record_type(attribute, format), nullable=False))
+        else:
+            kind = pa.uint8() if content == "indicators" else pa.float64()
+            fields += [
+                pa.field(f"{attribute.name}={category}", kind, nullable=False)
+                for category in attribute.domain
+            ]
+    return pa.schema(
+        fields,
+        metadata={
+            "hushpoll.digest": published.digest,
+            "hushpoll.manifest": published.canonical,
+            "hushpoll.content": content,
+        },
+    )
+
+
+def _record_type(attribute: PublishedAttribute, format: str) -> Any:
+    if attribute.oracle is None:
+        return pa.dictionary(pa.int32(), pa.string()) if format == "parquet" else pa.string()
+    return pa.binary(attribute.oracle.record_size) if format == "parquet" else pa.string()
+
+
+def _columns(
+    records: Records,
+    attribute: PublishedAttribute,
+    domain: Sequence[str],
+    format: str,
+    content: str,
+) -> Iterable[Any]:
+    if content == "records":
+        yield _reported(records, attribute, domain, format)
+        return
+    decoded = records.indicators if content == "indicators" else records.debiased
+    matrix: npt.NDArray[Any] = decoded(attribute.name)
+    for values in np.ascontiguousarray(matrix.T):
+        yield pa.array(values)
+
+
+def _reported(
+    records: Records,
+    attribute: PublishedAttribute,
+    domain: Sequence[str],
+    format: str,
+) -> Any:
+    if attribute.oracle is None:
+        codes = records.codes(attribute.name).astype(np.int32)
+        named = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
+        return named if format == "parquet" else named.dictionary_decode()
+    data = np.ascontiguousarray(records.column(attribute.name))
+    if format == "parquet":
+        size = pa.binary(attribute.oracle.record_size)
+        return pa.FixedSizeBinaryArray.from_buffers(size, len(data), [None, pa.py_buffer(data)])
+    return pa.array([row.tobytes().hex() for row in data], pa.string())

@@ -14,7 +14,6 @@ from typing import Any
 from hushpoll_analysis.records.pair_counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.results.counting import pair_counts_of
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.tables.counters import CounterStore
 from hushpoll_server.store.tables.counts import Aggregate, CountStore
@@ -165,9 +164,12 @@ class Releases:
         return Release(counts, reports, pending, None, deleted)
 
     def _pair_counts(self, row: VersionRow, aggregate: Aggregate) -> PairCounts | None:
+        published = self._surveys.published(row)
         try:
-            return pair_counts_of(self._surveys.published(row), aggregate)
-        except InvalidParameter:
+            return PairCounts.unpack(
+                published, aggregate.reports, aggregate.support, aggregate.joint
+            )
+        except InvalidParameter:  # a release of this program that kept other pairs has written them
             return None  # the segments are read until they are counted again
 
     def _deleted_at(self, row: VersionRow) -> int | None:

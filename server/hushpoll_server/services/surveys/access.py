@@ -1,4 +1,4 @@
-"""Bearer tokens: who may do what.
+"""Bearer tokens, and what each of them allows.
 
 A token is ``hp_<id>_<secret>``: a public id of 64 bits and a secret of 256 random bits. Only the
 secret's SHA-256 is stored: a slow hash protects guessable passwords, and nobody guesses 256 bits.
@@ -33,15 +33,7 @@ _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 @dataclass(frozen=True)
 class Grant:
-    """What the bearer of a request's token may do.
-
-    Parameters
-    ----------
-    token_id : str
-        Public id of the token.
-    scopes : frozenset of str
-        Its scopes; ``admin`` holds all others.
-    """
+    """The public id and the scopes of a request's token; ``admin`` includes all other scopes."""
 
     token_id: str
     scopes: frozenset[str]
@@ -53,16 +45,9 @@ class Grant:
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """A new token; the only time that its secret is seen.
+    """A new token, with its public id and the second since 1970 (UTC) at which it expires.
 
-    Parameters
-    ----------
-    token : str
-        What the bearer sends.
-    id : str
-        Its public id, for revoking it.
-    expires_at : int or None
-        Seconds since 1970, UTC.
+    It has the secret, which the server does not keep.
     """
 
     token: str
@@ -71,7 +56,7 @@ class IssuedToken:
 
 
 class TokenState(StrEnum):
-    """What a bearer token is worth now."""
+    """Whether a bearer token can be used now."""
 
     VALID = "valid"
     REPLACED = "replaced"  # it has a successor and is valid until its overlap is over
@@ -81,17 +66,7 @@ class TokenState(StrEnum):
 
 @dataclass(frozen=True)
 class Rotation:
-    """A token's successor, and until when the token itself is valid.
-
-    Parameters
-    ----------
-    issued : IssuedToken
-        The successor.
-    scopes : frozenset of str
-        Scopes of both.
-    replaced_until : int
-        Seconds since 1970, UTC, at which the replaced token is refused.
-    """
+    """A token's successor, the scopes of both, and the second at which the old one is refused."""
 
     issued: IssuedToken
     scopes: frozenset[str]
@@ -147,7 +122,7 @@ class Access:
         return self._store.all()
 
     def state(self, row: ApiTokenRow) -> TokenState:
-        """Return what a token is worth now."""
+        """Return whether a token can be used now."""
         if row.revoked:
             return TokenState.REVOKED
         if self._expired(row):

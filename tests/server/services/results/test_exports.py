@@ -13,7 +13,7 @@ import pytest
 
 from decoded import clear_answers, part_of
 from hushpoll_analysis import Records
-from hushpoll_server.services.results import tables
+from hushpoll_server.services.results import exports
 from hushpoll_server.store import mixing
 from hushpoll_server.store.mixing import Mixed
 from hushpoll_shared.spelling.csv_cells import unescaped
@@ -127,7 +127,7 @@ def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, c
 
 def test_a_file_in_many_pieces_is_the_same_file(site, published, records, monkeypatch):
     monkeypatch.setattr(mixing, "ROWS_PER_BLOCK", 16)
-    monkeypatch.setattr(tables, "CELLS", 7 * 4)
+    monkeypatch.setattr(exports, "CELLS", 7 * 4)
     pieces = parquet.ParquetFile(io.BytesIO(exported(site, format="parquet").data))
     assert pieces.metadata.num_row_groups == 11  # 16 is cut into 7, 7 and 2; 12 into 7 and 5
     assert pieces.metadata.num_rows == 60

@@ -1,9 +1,13 @@
-"""Temporary folders of a server: locked while it lives; the next removes those of a killed one."""
+"""What a server makes in the file system: the admin token's file, and temporary folders.
+
+A server locks its folders as long as it lives; the next one removes those of a killed one.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,11 +44,11 @@ def metrics_folder() -> Iterator[None]:
 def _own_folder(prefix: str, ours: Callable[[str], bool]) -> Iterator[Path]:
     """Give a new folder of a server, and remove those of servers that were killed.
 
-    Each server locks its folder as long as it lives, so nobody removes that of another. A folder
-    that is a link, another user's, or holds files of other names is left alone.
+    Each server locks its folder as long as it lives, so no server removes that of another. A folder
+    that is a link, another user's, or has files of other names is left alone.
     """
     parent = Path(tempfile.gettempdir())
-    with suppress(OSError):  # a folder of temporary files that cannot be listed serves all the same
+    with suppress(OSError):  # the new folder can be made, though others cannot be listed
         for old in parent.glob(f"{prefix}*"):
             _remove_dead(old, ours)
     folder, lock = _locked_folder(prefix)
@@ -89,3 +93,53 @@ def _empty(folder: Path, descriptor: int, ours: Callable[[str], bool]) -> None:
             os.unlink(name, dir_fd=descriptor)
     with suppress(OSError):
         folder.rmdir()
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[Callable[[str], None]]:
+    """Open a file for a secret before there is a secret, so that none is made for nothing.
+
+    A file that exists is kept as it is until something is written, which replaces its content; a
+    new one is removed again if nothing was written.
+
+    Parameters
+    ----------
+    path : Path
+        The file; from its opening on, its owner alone can read it.
+
+    Yields
+    ------
+    callable
+        Writes a text into it.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened for writing, or belongs to someone else.
+    """
+    created = True
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        created = False
+        descriptor = os.open(path, os.O_WRONLY)
+    written = False
+
+    def write(text: str) -> None:
+        nonlocal written
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.ftruncate(descriptor, 0)
+        with os.fdopen(descriptor, "w", closefd=False) as stream:
+            stream.write(text)
+        written = True
+
+    try:
+        try:
+            os.fchmod(descriptor, 0o600)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        yield write
+    finally:
+        os.close(descriptor)
+        if created and not written:
+            path.unlink(missing_ok=True)

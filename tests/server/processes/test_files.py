@@ -1,10 +1,10 @@
-"""The file of the admin token: private, and untouched until there is a token."""
+"""The file of the admin token is private, and untouched until there is a token."""
 
 from __future__ import annotations
 
 import pytest
 
-from hushpoll_server.processes.token_file import private_file
+from hushpoll_server.processes.files import private_file
 
 
 def test_a_new_file_is_private_and_kept_once_written(tmp_path):
