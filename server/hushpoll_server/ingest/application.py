@@ -1,4 +1,4 @@
-"""The ASGI application that clients reach: it answers devices, and hands on everything else."""
+"""The ASGI application that clients reach: it answers devices and forwards other requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import structlog
 
 from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
 from hushpoll_server.ingest import routes
-from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, handed_back, share_of_web
+from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, returned_headers, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
@@ -29,11 +29,11 @@ NO_ROUTE: Final = "none"
 # Content-Type for JSON, Authorization for a respondent's single-use token.
 ALLOWED_HEADERS: Final = "Authorization, Content-Encoding, Content-Type, If-None-Match"
 EXPOSED_HEADERS: Final = "ETag, Retry-After, X-Request-Id"
-# How long a browser may remember the answer, and with it an origin that is named no more.
+# How long a browser may remember the answer, also after an origin's permission has ended.
 PREFLIGHT_SECONDS: Final = 600
-# Files out of memory. Every device of a school loads some dozens, and then keeps them.
+# Files from memory, not limited: every device of a school loads some dozens, and then keeps them.
 ASSETS: Final = "/page/"
-# It has a token of its own; what reads it comes every few seconds, from one address.
+# Not limited either: it has a token of its own, and its reader asks every few seconds.
 METRICS: Final = "/metrics"
 
 
@@ -131,7 +131,7 @@ class IngestApplication:
         try:
             request.check()
             if matched is None:
-                handed_on = await self._handed_on(request)
+                forwarded = await self._forward(request)
             else:
                 if matched.route.kind is not None:
                     await self.rates.count(request, matched.route.kind)
@@ -143,14 +143,14 @@ class IngestApplication:
                 answer = problem_answer(error)
         else:
             if matched is None:
-                await self._pass(request, handed_on, send)
+                await self._pass(request, forwarded, send)
                 return
         crossing = {} if matched is None else await self._crossing(request, matched)
         seconds = time.perf_counter() - started
         await self._send(request, answer, crossing, send)
         self._observe(request, None if matched is None else matched.route, answer.status, seconds)
 
-    async def _handed_on(self, request: Request) -> httpx.Response:
+    async def _forward(self, request: Request) -> httpx.Response:
         path = request.path
         asset = path.startswith(ASSETS)
         if not asset and path != METRICS:
@@ -169,7 +169,7 @@ class IngestApplication:
             {
                 "type": "http.response.start",
                 "status": answer.status_code,
-                "headers": handed_back(answer),
+                "headers": returned_headers(answer),
             }
         )
         try:
@@ -178,17 +178,17 @@ class IngestApplication:
             log.error("answer-broken-off", request_id=request.id, error=str(error))
             if self._metrics is not None:
                 self._metrics.broken_off()
-            # That its length is not reached, or its last chunk not sent, tells the client.
+            # The client sees that the length is not reached, or that the last chunk is missing.
             await request.end()
 
     async def _send(
         self, request: Request, answer: Answer, crossing: Mapping[str, str], send: Send
     ) -> None:
-        given = {**answer.headers, **crossing}
+        own = {**answer.headers, **crossing}
         headers = [
-            (name, value) for name, value in self._of_every_answer if name.decode() not in given
+            (name, value) for name, value in self._of_every_answer if name.decode() not in own
         ]
-        headers += _encoded(given)
+        headers += _encoded(own)
         headers.append((b"X-Request-Id", request.id.encode()))
         if answer.status != 304:
             headers.append((b"Content-Length", b"%d" % len(answer.body)))
@@ -196,25 +196,25 @@ class IngestApplication:
         if not drains:
             headers.append((b"Connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        # Without content for HEAD, which servers see to; what counts is the length.
+        # uvicorn leaves the content out for HEAD.
         if request.complete:
             await send({"type": "http.response.body", "body": answer.body})
             return
-        # The client may still send, and would not read before it has; so what it sends is read.
+        # A client that still sends its body may read only afterwards; so the body is read first.
         await send({"type": "http.response.body", "body": answer.body, "more_body": True})
         if b"expect" not in request.head or request.received:
             await request.drain()
         await send({"type": "http.response.body", "body": b""})
         if not request.complete and request.connection is not None:
-            # Where the next request would begin, nobody knows.
+            # Where the next request would begin is unknown.
             request.connection.close()
 
     async def _crossing(self, request: Request, matched: Match) -> Mapping[str, str]:
         """Return the headers that tell browsers which pages may read an answer (CORS).
 
-        None may by default. A publisher names origins per survey; they are no part of the manifest,
-        whose digest they would change. What is sent with credentials of a browser does not exist
-        here: there are no cookies.
+        By default no page may. A publisher names origins per survey; they are no part of the
+        manifest, whose digest they would change. There are no cookies, so a browser has no
+        credentials to send.
         """
         route = matched.route
         if not route.crosses:
@@ -268,7 +268,7 @@ class IngestApplication:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self.commit.start()
-                # To look through what is in memory for good would hold every request up.
+                # Collections would otherwise go through permanent objects, and hold requests up.
                 gc.collect()
                 gc.freeze()
                 await send({"type": "lifespan.startup.complete"})

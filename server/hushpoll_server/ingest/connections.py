@@ -1,10 +1,10 @@
-"""What a connection may hold, and for how long, before the application sees a request of it.
+"""Bounds of connections: how many there are, how large a head is, and how long a client may wait.
 
-uvicorn bounds neither the size of a head nor the time that it takes, and keeps a connection for
-ever that has never said anything, or that does not read its answer. Here each connection has a time
-for its head, for being idle and for reading on, heads are bounded, and there are no more
-connections than descriptors: one that is idle, or does not read, makes room for a new one. All of
-it by the public interface of protocols (``asyncio.Protocol``).
+uvicorn bounds neither the size of a head nor its time, and keeps an idle connection, or one whose
+client does not read, for ever. Here each connection has a time for its head, for being idle and for
+reading on; heads are bounded; and there are no more connections than descriptors: an idle one, or
+one whose client does not read, makes room for a new one. All of it uses the public interface of
+protocols (``asyncio.Protocol``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hushpoll_server.ingest.requests import HEAD_BYTES
 
 IDLE_SECONDS: Final = 15.0
 LOOK_SECONDS: Final = 0.5
-# A client that reads an answer more slowly than this is taken for one that does not read.
+# A client that reads its answer more slowly than this counts as one that does not read.
 READ_BYTES_PER_SECOND: Final = 1024
 _HEAD_TOO_LONG: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -48,21 +48,21 @@ class Connections:
         self._head_seconds = head_seconds
         self.most_bytes = most_bytes
         self._number = 0
-        # Each in the order of the times since when they have been what they are.
+        # Idle connections and those whose head arrives, since when, the oldest first.
         self._idle: dict[Connection, float] = {}
         self._in_head: dict[Connection, float] = {}
-        # Those whose clients do not read, each with the bytes that it had unsent then.
+        # Connections whose clients do not read, since when, and the bytes that were unsent then.
         self._unsent: dict[Connection, tuple[float, int]] = {}
         self._look: asyncio.TimerHandle | None = None
 
-    def protocol(self, **given: Any) -> Connection:
+    def protocol(self, **options: Any) -> Connection:
         """Return the protocol of a new connection; for ``uvicorn.Config(http=...)``."""
-        return Connection(self, given)
+        return Connection(self, options)
 
     def opened(self, connection: Connection) -> None:
-        """Take in a new connection; the one that has been idle for longest makes room.
+        """Note a new connection; where there are too many, the longest idle one is closed.
 
-        Where none is idle, one whose head is late does, or one whose client does not read.
+        Where none is idle, it is one whose head is late, or whose client does not read.
         """
         self._number += 1
         if self._look is None:
@@ -70,7 +70,7 @@ class Connections:
         if self._number > self._most:
             waiting = chain(self._idle, self._in_head, self._unsent)
             oldest = next(waiting, connection)
-            # It ends with the loop's next turn, and more connections may come before.
+            # It ends in the loop's next turn, and more connections may open before.
             self._forget(oldest)
             oldest.abort()
         self.idles(connection)
@@ -112,13 +112,13 @@ class Connections:
         loop = asyncio.get_running_loop()
         self._look = loop.call_later(LOOK_SECONDS, self._end_late) if self._number else None
         now = loop.time()
-        for held, seconds, words in (
+        for waiting, seconds, answer in (
             (self._idle, IDLE_SECONDS, b""),
             (self._in_head, self._head_seconds, _HEAD_TOO_SLOW),
         ):
-            while (first := next(iter(held), None)) and held[first] + seconds <= now:
-                del held[first]
-                first.refuse(words)
+            while (first := next(iter(waiting), None)) and waiting[first] + seconds <= now:
+                del waiting[first]
+                first.refuse(answer)
         self._end_unread(now)
 
     def _end_unread(self, now: float) -> None:
@@ -140,9 +140,9 @@ class Connection(asyncio.Protocol):
     Parameters
     ----------
     connections : Connections
-        All of them.
-    given : mapping
-        What uvicorn gives to its protocols.
+        All of the process.
+    options : mapping
+        uvicorn's arguments of a protocol.
 
     Attributes
     ----------
@@ -156,10 +156,10 @@ class Connection(asyncio.Protocol):
         Set once the connection has ended.
     """
 
-    def __init__(self, connections: Connections, given: dict[str, Any]) -> None:
+    def __init__(self, connections: Connections, options: dict[str, Any]) -> None:
         self._connections = connections
         self._inner = HttpToolsProtocol(
-            **{**given, "app_state": {**given["app_state"], "connection": self}}
+            **{**options, "app_state": {**options["app_state"], "connection": self}}
         )
         self.loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -182,13 +182,13 @@ class Connection(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start the protocol."""
         self._transport = cast("asyncio.Transport", transport)  # of a stream
         self._inner.connection_made(self._transport)
         self._connections.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what has arrived, within the bounds of a head and of a request."""
+        """Pass bytes to uvicorn's protocol, within the bounds of a head and of a request."""
         if self._requests:
             self._request_bytes += len(data)
             if self._request_bytes > self._connections.most_bytes:
@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
                 self.began = self.loop.time()
                 self._connections.begins_head(self)
             self._head_bytes += len(data)
-            # What has come with the last bytes may be a body already.
+            # The last bytes may belong to a body already.
             if self._head_bytes - len(data) > HEAD_BYTES:
                 self.refuse(_HEAD_TOO_LONG)
                 return
@@ -225,39 +225,39 @@ class Connection(asyncio.Protocol):
             self._connections.idles(self)
 
     def eof_received(self) -> bool:
-        """Keep the connection for its answer, where a request was sent and the rest closed."""
+        """Keep a half-closed connection for the answer to its request."""
         self.at_end = True
         if self.reading is not None:
             self.reading.reschedule(self.loop.time())
         return bool(self._requests or self._head_bytes)
 
     def pause_writing(self) -> None:
-        """Let the application wait."""
+        """Let the application wait until the client reads."""
         self._connections.waits_for_reader(self)
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Let the application go on."""
+        """Let the application send more."""
         if self._transport is not None and not self._transport.is_closing():
             self._connections.is_read(self)
         self._inner.resume_writing()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
+        """Note that the connection has ended."""
         self._connections.closed(self)
         self._inner.connection_lost(error)
         self._transport = None
         self.lost.set()
 
-    def refuse(self, words: bytes) -> None:
-        """Say why, and close."""
+    def refuse(self, answer: bytes) -> None:
+        """Send an answer, if it is not empty, and close."""
         if self._transport is None:
             return
         if not self._transport.is_closing():
-            if words:
-                self._transport.write(words)
+            if answer:
+                self._transport.write(answer)
             self._transport.close()
-        # What is unsent is sent first, if the client reads it.
+        # Unsent bytes are sent first, if the client reads them.
         self._connections.waits_for_reader(self)
 
     def close(self) -> None:

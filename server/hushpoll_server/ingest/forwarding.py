@@ -1,4 +1,4 @@
-"""Handing on what is not a device's: to the web process, over a local socket."""
+"""Forwarding of requests that are not a device's to the web process, over a local socket."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from hushpoll_server.ingest.requests import Bodies, Request, Send
 # For an answer's head: a cross-table over millions of records takes seconds.
 ANSWER_SECONDS: Final = 300.0
 CONNECT_SECONDS: Final = 5.0
-# In which the web process answers what takes it no time, unless it is away or has too much to do.
+# For a trivial answer of the web process, unless it is away or overloaded.
 ALIVE_SECONDS: Final = 1.0
 
 # Of one connection (RFC 9110, section 7.6.1), or written anew by each server that answers.
-_NOT_HANDED_ON: Final = frozenset(
+_NOT_FORWARDED: Final = frozenset(
     {
         b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate",
         b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding",
         b"upgrade",
     }
 )  # fmt: skip
-# The web process learns no address, and no proxy's word for one: limits are kept here.
+# The web process learns no address, not even from a proxy: rates are limited here.
 _OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
-_NOT_HANDED_BACK: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
+_NOT_RETURNED: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
 
 
 def share_of_web(settings: Settings) -> int:
     """Return how many requests one ingest process may have under way in the web process.
 
-    All of them together ask for no more than the web process takes at a time.
+    All ingest processes together send no more than the web process works on at a time.
     """
     return max(1, (settings.threads + settings.queue_requests) // settings.workers)
 
@@ -44,14 +44,14 @@ class BrokenOff(Exception):  # it is an outcome: the head was sent, so nothing c
 
 
 class Forwarding:
-    """Hands requests to another server, and its answers back as they come.
+    """Forwards requests to another server, and returns its answers as they come.
 
     Parameters
     ----------
     transport : httpx.AsyncBaseTransport
         Reaches the other server.
     most : int
-        Requests that may be on their way at a time; past it they are refused.
+        Requests that may be forwarded at a time; past it they are refused.
     max_body_bytes : int
         Largest body.
     bodies : Bodies
@@ -83,21 +83,21 @@ class Forwarding:
         Disconnected
             The client has gone.
         """
-        # Only what has arrived counts: clients that send slowly keep nobody else waiting.
+        # A request counts once it has arrived: slow clients do not keep others waiting.
         body = await request.body(self._max_body_bytes, self._bodies)
         if self._under_way >= self._most:
             raise unavailable(f"{self._under_way} requests wait already")
         self._under_way += 1
         try:
-            given = httpx.Request(
-                request.method, _url(request), headers=_handed_on(request), content=body or None,
-                extensions=_EXTENSIONS,
+            forwarded = httpx.Request(
+                request.method, _url(request), headers=_forwarded_headers(request),
+                content=body or None, extensions=_EXTENSIONS,
             )  # fmt: skip
             if body == b"" and (
                 b"content-length" in request.head or b"transfer-encoding" in request.head
             ):
-                given.headers["Content-Length"] = "0"
-            return await self._transport.handle_async_request(given)
+                forwarded.headers["Content-Length"] = "0"
+            return await self._transport.handle_async_request(forwarded)
         except httpx.HTTPError as error:
             raise unavailable("the part of the server that answers this is away") from error
         finally:
@@ -127,7 +127,7 @@ class Forwarding:
 
     async def alive(self) -> bool:
         """Return whether the other server answers within a second."""
-        # What Flask answers by itself, without a token and without the database.
+        # Flask answers this by itself, without a token and without the database.
         asked = httpx.Request("OPTIONS", "http://web/api/v1/surveys", extensions=_EXTENSIONS)
         try:
             async with asyncio.timeout(ALIVE_SECONDS):
@@ -142,12 +142,12 @@ class Forwarding:
         await self._transport.aclose()
 
 
-def handed_back(answer: httpx.Response) -> list[tuple[bytes, bytes]]:
+def returned_headers(answer: httpx.Response) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer that its client gets."""
     return [
         (name, value)
         for name, value in answer.headers.raw
-        if name.lower() not in _NOT_HANDED_BACK and name.lower() != b"transfer-encoding"
+        if name.lower() not in _NOT_RETURNED and name.lower() != b"transfer-encoding"
     ]
 
 
@@ -172,16 +172,17 @@ def _url(request: Request) -> httpx.URL:
         raise Refused("malformed-request", "the server cannot read the request's target") from error
 
 
-def _handed_on(request: Request) -> list[tuple[bytes, bytes]]:
+def _forwarded_headers(request: Request) -> list[tuple[bytes, bytes]]:
     """Return the headers that the web process gets.
 
     A name with an underscore is dropped: a WSGI server takes it for the same with a dash.
     """
-    named = {one.strip().lower() for one in request.head.get(b"connection", b"").split(b",") if one}
+    listed = request.head.get(b"connection", b"").split(b",")
+    named = {name.strip().lower() for name in listed if name}
     return [
         (name, value)
         for name, value in request.scope["headers"]
-        if name not in _NOT_HANDED_ON
+        if name not in _NOT_FORWARDED
         and b"_" not in name
         and name not in named
         and not name.startswith(_OF_PROXIES)

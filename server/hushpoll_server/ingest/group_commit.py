@@ -1,4 +1,4 @@
-"""Group commit: what has arrived on the loop is stored by one thread in one durable transaction.
+"""Group commit: one thread stores the reports that have arrived, in one durable transaction.
 
 The thread itself takes the next group and frees the places of the last one. If the event loop did,
 a queue that is shorter than the number of clients would stay full while the loop answers thousands
@@ -38,7 +38,7 @@ Outcomes = Sequence[Outcome]
 
 
 class _Job(NamedTuple):
-    """The reports of one request, and where their outcomes are put; None: not stored."""
+    """The reports of one request, and the future of their outcomes; None: not stored."""
 
     upload: Upload
     settled: asyncio.Future[Outcomes | None]
@@ -83,7 +83,7 @@ class GroupCommit:
         self._group_reports = group_reports
         self._queue_reports = queue_reports
         self._metrics = metrics
-        # What the loop and the thread share, guarded by the condition. The thread alone removes
+        # Shared by the loop and the thread, guarded by the condition. The thread alone removes
         # requests from the front of `_arrived`, and the loop when it gives up.
         self._condition = threading.Condition(threading.Lock())
         self._arrived: deque[_Job] = deque()
@@ -163,7 +163,7 @@ class GroupCommit:
             )
 
     async def stop(self) -> None:
-        """Store what has been submitted, refuse what comes after, and end the thread."""
+        """Store the submitted reports, refuse later ones, and end the thread."""
         with self._condition:
             self._stopping = True
             self._condition.notify()
@@ -179,15 +179,12 @@ class GroupCommit:
         """Let every request go if the present group takes too long."""
         with self._condition:
             taken = self._taken
-            if taken is None:
-                left = ACKNOWLEDGE_SECONDS
-                late: list[_Job] = []
-            elif (left := taken + ACKNOWLEDGE_SECONDS - time.monotonic()) > 0:
-                late = []
-            else:
-                left = ACKNOWLEDGE_SECONDS
-                late = [*self._group, *self._arrived]
-                # Those of the group are the thread's until it ends.
+            left, late = ACKNOWLEDGE_SECONDS, list[_Job]()
+            if taken is not None:
+                left += taken - time.monotonic()
+            if left <= 0:
+                left, late = ACKNOWLEDGE_SECONDS, [*self._group, *self._arrived]
+                # The group's reports keep their places until its commit ends.
                 self._waiting -= sum(len(job.upload) for job in self._arrived)
                 self._arrived.clear()
             busy = bool(self._group or self._arrived)
@@ -197,19 +194,19 @@ class GroupCommit:
                 job.settled.set_exception(
                     unavailable(f"the report was not stored within {ACKNOWLEDGE_SECONDS:g} s")
                 )
-        if lost:  # what arrived while the thread was dying; a new thread stores it
+        if lost:  # reports arrived while the thread was dying; a new thread stores them
             self.start()
         self._watch = loop.call_later(left, self._give_up, loop) if busy else None
 
     @staticmethod
     def _settle(group: list[_Job], stored: list[Outcomes | None]) -> None:
-        """Tell the requests of a group what became of their reports; called on the loop."""
+        """Give the requests of a group their outcomes; called on the loop."""
         for job, outcomes in zip(group, stored, strict=True):
             if not job.settled.done():
                 job.settled.set_result(outcomes)
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Work on the thread until it is told to end."""
+        """Store groups until `stop`; runs on the thread."""
         quiet_since = time.monotonic()
         group: list[_Job] = []
         while True:
@@ -222,7 +219,7 @@ class GroupCommit:
             stored: list[Outcomes | None] = [None] * len(group)
             try:
                 self._store(group, stored)
-            finally:  # whatever ends the thread, no request waits for it in vain
+            finally:  # even if the thread ends here, no request waits for it in vain
                 with self._condition:
                     self._waiting -= sum(len(job.upload) for job in group)
                     self._group, self._taken = [], None
@@ -308,7 +305,7 @@ class GroupCommit:
 
 
 def unavailable(why: str) -> Refused:
-    """Return the refusal of what can be sent again after a second."""
+    """Return the refusal of a request that can be sent again after a second."""
     return Refused(
         "unavailable",
         f"{why}; send the same bytes again after {RETRY_AFTER_SECONDS} s",

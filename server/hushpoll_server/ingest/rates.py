@@ -1,8 +1,8 @@
-"""How many requests a minute one address and one bearer token may make.
+"""Limits of requests a minute, for each address and each bearer token.
 
-The address stays in memory: what is counted is its hash, keyed with random bytes that only this
-process holds. An address of this machine itself is not limited. Behind a proxy the server sees the
-proxy's address, unless ``trusted_proxies`` says how many it may look behind.
+The address stays in memory: requests are counted by its hash, keyed with random bytes that only
+this process holds. An address of this machine itself is not limited. Behind a proxy the server sees
+the proxy's address, unless ``trusted_proxies`` declares the proxies.
 
 Requests are counted in fixed windows of a minute: in this process, or with ``rate_limit_url`` in a
 Redis that several processes share. There the key of the hash is the same for all of them.
@@ -47,7 +47,7 @@ class Counters(Protocol):
     """Counts requests by key."""
 
     async def hit(self, key: str, most: int) -> float | None:
-        """Count one; past the limit, return the seconds until the next window."""
+        """Count a request; past the limit, return the seconds until the next window."""
 
 
 class MemoryCounters:
@@ -64,7 +64,7 @@ class MemoryCounters:
         self._counts: dict[str, int] = {}
 
     async def hit(self, key: str, most: int) -> float | None:
-        """Count one; past the limit, return the seconds until the next window."""
+        """Count a request; past the limit, return the seconds until the next window."""
         now = self._now()
         window = int(now) // WINDOW_SECONDS
         if window != self._window:
@@ -90,7 +90,7 @@ class RedisCounters:
         self._again_at = 0.0
 
     async def hit(self, key: str, most: int) -> float | None:
-        """Count one; past the limit, return the seconds until the next window."""
+        """Count a request; past the limit, return the seconds until the next window."""
         if time.monotonic() >= self._again_at:
             limit = RateLimitItemPerMinute(most)
             try:
@@ -110,7 +110,7 @@ class RedisCounters:
 
 
 class Rates:
-    """Refuses clients that ask too often.
+    """Refuses clients that send too many requests.
 
     Parameters
     ----------
@@ -156,9 +156,9 @@ class Rates:
             await self._hit(address, kind, most, "address")
         authorization = request.head.get(b"authorization")
         if authorization is not None:
-            # Taken before the token is checked, so it covers the secret as well: a client that
-            # knows no more than a token's public id cannot use up its requests. Respondents' tokens
-            # are good for one report anyway, and are not looked at.
+            # The key covers the secret as well, since the token is not checked yet: a client that
+            # knows a token's public id alone cannot use up its requests. Respondents' tokens are
+            # good for one report anyway, and are not counted.
             token = bearer_token(authorization.decode("latin-1"))
             if token is not None:
                 key = blake2b(token.encode(), digest_size=16).hexdigest()
@@ -201,7 +201,7 @@ class Rates:
 
 
 def check_url(url: str) -> None:
-    """Refuse what is no address of a Redis server that can be used.
+    """Refuse a URL that is no address of a Redis server that can be used.
 
     Raises
     ------

@@ -28,7 +28,7 @@ MOST_HEADERS: Final = 100
 # The rest of a refused body is read and thrown away up to this, so that its client sees the answer.
 DRAINED_BYTES: Final = 64 * 2**20
 
-# Twice in one request, they mean one thing to a proxy and another to us.
+# Headers that a proxy and this server could read differently if they came twice.
 _ONCE: Final = frozenset(
     {
         b"authorization", b"content-encoding", b"content-length", b"content-type", b"expect",
@@ -73,7 +73,7 @@ class Request:
         self._receive = receive
         self._seconds = seconds
         self.connection: Any = scope.get("state", {}).get("connection")
-        # Whether the body has arrived as a whole; bytes of it that did; bytes counted as held.
+        # Whether the whole body has arrived; its bytes that have; its bytes counted as held.
         self.complete = b"content-length" not in self.head and b"transfer-encoding" not in self.head
         self.received = 0
         self.held = 0
@@ -92,7 +92,7 @@ class Request:
         """End the connection where it is, and wait until it has ended."""
         if self.connection is not None:
             self.connection.close()
-            # By itself: of a request with others behind it, uvicorn does not tell.
+            # uvicorn does not tell it of a request with others behind it.
             await self.connection.lost.wait()
 
     @property
@@ -122,14 +122,14 @@ class Request:
         """
         if self.scope["http_version"] not in ("1.1", "1.0"):
             raise _malformed("the request is of another version than HTTP/1.1")
-        given = self.scope["headers"]
+        headers = self.scope["headers"]
         size = len(self.scope.get("raw_path", b"")) + len(self.scope.get("query_string", b""))
-        if len(given) > MOST_HEADERS or size + sum(map(_size, given)) > HEAD_BYTES:
+        if len(headers) > MOST_HEADERS or size + sum(map(_size, headers)) > HEAD_BYTES:
             raise _malformed(f"its head has more than {MOST_HEADERS} headers or {HEAD_BYTES} bytes")
-        if len(self.head) == len(given):
+        if len(self.head) == len(headers):
             return
         seen = set()
-        for name, _ in given:
+        for name, _ in headers:
             if name in seen and name in _ONCE:
                 raise _malformed(f"the request has the header {name.decode('latin-1')} twice")
             seen.add(name)
@@ -246,7 +246,7 @@ class Bodies:
 
 
 def client_address(request: Request, proxies: int) -> tuple[str, IPv4Address | IPv6Address | None]:
-    """Return the address of a request's client, as text and read; None where it cannot be read.
+    """Return the address of a request's client as text and parsed, None where it cannot be parsed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The routes of devices: a published survey, reports, and whether the server is well."""
+"""The routes of devices: the published survey, reports, and the server's health."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
-# Threads for what may wait: the database, a compressed or large body, a batch's checks.
+# Threads for work that may wait: the database, a compressed or large body, a batch's checks.
 WORK_THREADS: Final = 4
 MOST_WORK: Final = 1000
 LARGEST_VERSION: Final = 2**31 - 1
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 _SURVEY: Final = re.compile(r"/api/v1/surveys/([^/]+)(?:(/reports)|/versions/([0-9]+))?", re.DOTALL)
 
 ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
@@ -90,16 +90,9 @@ ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS)
 
 
 class Match(NamedTuple):
-    """A route and what the path says.
+    """A route, with the survey's name and version in the path.
 
-    Attributes
-    ----------
-    route : Route
-        The route.
-    name : str
-        The survey's name, which may be none that a survey can have; empty for other routes.
-    version : int or None
-        The version, on its own route.
+    No survey may have such a name; it is empty for other routes.
     """
 
     route: Route
@@ -109,10 +102,10 @@ class Match(NamedTuple):
 
 def match(path: str) -> Match | None:
     """Return the route of a path; None if it is not a device's."""
-    found = _SURVEY.fullmatch(path)
-    if found is None:
+    matched = _SURVEY.fullmatch(path)
+    if matched is None:
         return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
-    name, reports, version = found.groups()
+    name, reports, version = matched.groups()
     if reports:
         return Match(REPORTS, name)
     if version is None:
@@ -123,13 +116,13 @@ def match(path: str) -> Match | None:
 
 
 class Work:
-    """Runs what may wait on a few threads, with a bounded queue."""
+    """Runs functions that may wait on a few threads, with a bounded queue."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(WORK_THREADS, thread_name_prefix="hushpoll-work")
         self._waiting = 0
 
-    async def run(self, function: Callable[..., _Found], *arguments: Any) -> _Found:
+    async def run(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
         """Return what `function` returns.
 
         Raises
@@ -152,21 +145,7 @@ class Work:
 
 
 class DeviceRoutes:
-    """Answers devices.
-
-    Parameters
-    ----------
-    services : DeviceServices
-        Checks reports and knows surveys.
-    commit : GroupCommit
-        Stores reports.
-    readiness : Readiness
-        Knows whether the server is ready.
-    bodies : Bodies
-        Counts the bodies that are held.
-    web_alive : callable
-        Asks whether the web process answers.
-    """
+    """Answers devices; `web_alive` asks whether the web process answers."""
 
     def __init__(
         self,
@@ -217,19 +196,19 @@ class DeviceRoutes:
         if coding is None and len(body) <= SMALL_BYTES:
             document = _parsed(body)
             try:
-                row, arrival = ingest.prepare(name, document, authorization, from_memory=True)
+                row, report = ingest.prepare(name, document, authorization, from_memory=True)
             except NotRemembered:
-                row, arrival = await self.work.run(ingest.prepare, name, document, authorization)
+                row, report = await self.work.run(ingest.prepare, name, document, authorization)
         else:
             document = await self.work.run(_document, body, coding, most)
-            row, arrival = await self.work.run(ingest.prepare, name, document, authorization)
+            row, report = await self.work.run(ingest.prepare, name, document, authorization)
         if ingest.takes(row):
-            outcomes = await self._commit.submit((arrival,))
+            outcomes = await self._commit.submit((report,))
             if outcomes is None:
                 raise unavailable("the database did not take the report")
             (outcome,) = outcomes
         else:
-            outcome = await self.work.run(ingest.look_up, row, arrival)
+            outcome = await self.work.run(ingest.look_up, row, report)
         if outcome is Outcome.ACCEPTED:
             return ACCEPTED
         ingest.checked(row, outcome)
@@ -279,7 +258,7 @@ class DeviceRoutes:
         return Answer(200, canonical, {"Content-Type": JSON_MEDIA_TYPE, **headers})
 
     async def _ready(self) -> Answer:
-        # Many may ask while the database hangs; one thread waits for it.
+        # Many requests may come while the database hangs; one thread waits for it.
         if self._asked is None or self._asked.done():
             self._asked = asyncio.ensure_future(self._readiness_answer())
         return await asyncio.shield(self._asked)
@@ -291,9 +270,9 @@ class DeviceRoutes:
         if reasons:
             raise Refused(
                 "unavailable",
-                "; ".join(one.detail for one in reasons),
+                "; ".join(reason.detail for reason in reasons),
                 retry_after=READY_RETRY_SECONDS,
-                reasons=[vars(one) for one in reasons],
+                reasons=[vars(reason) for reason in reasons],
             )
         # Reports are taken without it, so a load balancer should go on sending them.
         return json_answer({"status": "ready", "web": "ok" if alive else "away"})
@@ -319,8 +298,8 @@ def _expanded(body: bytes, coding: str, most: int) -> bytes:
 
 def _batch_answer(outcome: BatchOutcome) -> Answer:
     rejected = [
-        {name: value for name, value in vars(one).items() if value is not None}
-        for one in outcome.rejected
+        {name: value for name, value in vars(rejection).items() if value is not None}
+        for rejection in outcome.rejected
     ]
     return json_answer(
         {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
@@ -332,9 +311,9 @@ def _is_known(request: Request, row: VersionRow) -> bool:
 
     Compared weakly (RFC 9110, section 13.1.2): a proxy that compresses weakens the tags it passes.
     """
-    given = request.header(b"if-none-match")
-    if given is None:
+    header = request.header(b"if-none-match")
+    if header is None:
         return False
-    return given.strip() == "*" or any(
-        one.strip().removeprefix("W/") == f'"{row.digest}"' for one in given.split(",")
+    return header.strip() == "*" or any(
+        tag.strip().removeprefix("W/") == f'"{row.digest}"' for tag in header.split(",")
     )

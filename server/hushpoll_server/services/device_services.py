@@ -1,6 +1,6 @@
-"""What answers devices: the services that a process needs that takes reports and does nothing else.
+"""The services of an ingest process, which answers devices and does nothing else.
 
-Nothing here imports a web framework, numba or what analyses records.
+Nothing here imports a web framework, numba or the analysis of records.
 """
 
 from __future__ import annotations

@@ -41,14 +41,14 @@ class Ingest:
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
     ) -> tuple[VersionRow, Arrival]:
-        """Return the version and the report that a JSON document is.
+        """Return the version and the report of a JSON document.
 
         Parameters
         ----------
         name : str
             The survey.
         document : object
-            ``{"digest", "id", "record"}`` as JSON gave it.
+            ``{"digest", "id", "record"}``, parsed.
         authorization : str or None
             The request's ``Authorization`` header; a token survey's single-use token.
         from_memory : bool
@@ -78,7 +78,7 @@ class Ingest:
             self.count(row, f"malformed-report:{error.reason}")
             if error.field is not None:
                 raise
-            # No attribute is at fault, but the member of the request that has the wrong length.
+            # The member of the request has a wrong length, and no attribute is at fault.
             raise MalformedRecord(str(error), reason=error.reason, field="record") from None
         if published.submission == "token":
             token = respondent_hash(authorization)
@@ -91,8 +91,8 @@ class Ingest:
         Raises
         ------
         Refused
-            ``survey-not-open`` or ``survey-closed``, unless the report is in already: a retry is
-            never refused.
+            ``survey-not-open`` or ``survey-closed``, unless the report is stored already: a retry
+            is never refused.
         """
         (known,) = self._reports.look_up([arrival])
         if known is None:
@@ -107,7 +107,7 @@ class Ingest:
         return self._surveys.state(row) in (State.OPEN, State.CLOSING)
 
     def refusal(self, row: VersionRow, number: int = 1) -> Refused:
-        """Count and return the refusal of so many reports that come too early or too late."""
+        """Count and return the refusal of `number` reports that come too early or too late."""
         self._surveys.look_again(row)
         if self._surveys.state(row) is State.SCHEDULED and row.opens is not None:
             self.count(row, "survey-not-open", number)
@@ -135,7 +135,7 @@ class Ingest:
         return self._surveys.by_digest(name, digest, from_memory=from_memory)
 
     def _count_formless(self, name: str, document: object, *, from_memory: bool) -> None:
-        """Count what is no report, if it says of which version it wants to be one."""
+        """Count a document that is no report, if it has the digest of a version."""
         if isinstance(document, Mapping):
             with suppress(InvalidParameter, Refused):
                 digest = wire.check_digest(document.get("digest"))
@@ -231,7 +231,7 @@ class CheckedBatch:
 class BatchIngest:
     """Checks a batch as arrays, and says what its outcomes mean.
 
-    All of it is for a thread that may wait: for the database, and for as long as a check takes.
+    Its methods are for a thread that may wait for the database and for long checks.
     """
 
     def __init__(
@@ -286,16 +286,17 @@ class BatchIngest:
         try:
             _, ids, records = unpack_rows(body, row.record_size)
         except InvalidParameter:
-            # The last of them is none.
+            # The last report is incomplete.
             begun = -(-(len(body) - wire.REPORTS_HEADER_SIZE) // width)
             self._ingest.count(row, INVALID, begun)
             raise
         bad, malformed = malformed_many(published, records)
         rejected = tuple(
-            Rejection(one.index, "malformed-report", one.field, one.reason) for one in malformed
+            Rejection(fault.index, "malformed-report", fault.field, fault.reason)
+            for fault in malformed
         )
         good = np.flatnonzero(~bad)
-        # Without a malformed one, the arrays are the body itself, and are not copied.
+        # Without a malformed report, the arrays are the body itself, and are not copied.
         batch = (
             Batch(row.id, ids[good], records[good]) if malformed else Batch(row.id, ids, records)
         )
@@ -307,10 +308,10 @@ class BatchIngest:
         Raises
         ------
         Refused
-            ``survey-not-open`` or ``survey-closed``, unless every report is in already: a retry is
-            never refused.
+            ``survey-not-open`` or ``survey-closed``, unless every report is stored already: a
+            retry is never refused.
         """
-        known = [one for one in self._reports.look_up(checked.batch) if one is not None]
+        known = [outcome for outcome in self._reports.look_up(checked.batch) if outcome is not None]
         if len(known) < len(checked.batch) or not len(checked.batch):
             raise self._ingest.refusal(checked.row, checked.sent)
         return known
@@ -337,12 +338,13 @@ class BatchIngest:
         return BatchOutcome(
             accepted=outcomes.count(Outcome.ACCEPTED),
             duplicate=duplicates,
-            rejected=tuple(sorted(rejected, key=lambda one: one.index)),
+            rejected=tuple(sorted(rejected)),
         )
 
     def _count(self, row: VersionRow, rejected: Sequence[Rejection], duplicates: int) -> None:
         counts = Counter(
-            one.code if one.reason is None else f"{one.code}:{one.reason}" for one in rejected
+            fault.code if fault.reason is None else f"{fault.code}:{fault.reason}"
+            for fault in rejected
         )
         counts[Outcome.DUPLICATE.value] += duplicates
         for outcome, number in counts.items():

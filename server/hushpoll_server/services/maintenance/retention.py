@@ -18,15 +18,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class Deletion:
-    """What was deleted.
-
-    Parameters
-    ----------
-    records : int
-        How many; 0 if there were none.
-    at : int
-        When records were last deleted: seconds since 1970, UTC.
-    """
+    """How many records were deleted, and the second since 1970 (UTC) of the last deletion."""
 
     records: int
     at: int

@@ -1,6 +1,7 @@
-"""What metrics ask of the database, every few seconds and never when they are read.
+"""The numbers of metrics that the database knows, asked for every few seconds.
 
-Reading metrics therefore costs the database nothing and works while it is away.
+They are never asked for when metrics are read: reading costs the database nothing, and works while
+it is away.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Sampler:
     Parameters
     ----------
     metrics : Metrics
-        Told the numbers of the last look.
+        Gets the numbers of each look.
     waiting : callable
         Returns the number of reports in each inbox that is not empty, by version.
     counts : callable

@@ -80,12 +80,7 @@ class Analysis:
 
     Questions that need the records themselves are worked on one at a time: each takes every core
     and holds blocks of records. A few may wait; more are refused with ``unavailable``, so that
-    analysts never keep reports out. Those that counts answer do not queue.
-
-    Parameters
-    ----------
-    surveys, segments, releases
-        Where the answers are.
+    analysts never keep reports out. Questions that counts answer do not queue.
     """
 
     def __init__(
@@ -102,14 +97,7 @@ class Analysis:
         self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
 
     def estimates(self, row: VersionRow, *, confidence: float = 0.95) -> dict[str, Any]:
-        """Estimate the frequencies of every attribute.
-
-        Parameters
-        ----------
-        row : VersionRow
-            The version.
-        confidence : float
-            Of the intervals, in (0, 1).
+        """Estimate the frequencies of every attribute, with intervals of a confidence in (0, 1).
 
         Raises
         ------
@@ -171,11 +159,11 @@ class Analysis:
         }
 
     def release(self, row: VersionRow) -> Release:
-        """Return what may be told of a version now; see ``Releases.current``."""
+        """Return what analysts may learn of a version now; see ``Releases.current``."""
         return self._releases.current(row)
 
     def require_records(self, row: VersionRow) -> None:
-        """Refuse what needs the records of a version that has too few of them, or none any more.
+        """Refuse a question about records where a version has too few, or none any more.
 
         Raises
         ------

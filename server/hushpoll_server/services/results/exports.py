@@ -43,18 +43,9 @@ MEDIA_TYPES: Final[dict[Format, str]] = {
 
 @dataclass(frozen=True)
 class Export:
-    """A file of records, streamed.
+    """A file of records, streamed: `blocks` are its bytes in order, to be consumed once.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    media_type : str
-        Its media type.
-    size : int or None
-        Bytes of the whole file, where they are known beforehand.
-    blocks : iterator of bytes
-        The file, in order; consumed once.
+    The size is None where it is not known beforehand.
     """
 
     name: str
@@ -66,8 +57,8 @@ class Export:
 class Exports:
     """Makes files of records.
 
-    Their order is drawn anew for each file and means nothing; they hold neither ids nor the borders
-    of segments. What waits in the inbox is not in them; see ``services.analysis``.
+    The order of records is drawn anew for each file and means nothing. A file has neither ids nor
+    the borders of segments, nor what waits in the inbox.
     """
 
     def __init__(self, *, surveys: SurveyService, analysis: Analysis) -> None:

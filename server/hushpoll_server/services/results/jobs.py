@@ -1,4 +1,4 @@
-"""Background jobs as analysts see them: asked for, looked at, their results fetched."""
+"""Background jobs as analysts see them: add one, look at it, cancel it, fetch its result."""
 
 from __future__ import annotations
 
@@ -22,17 +22,7 @@ RETRY_AFTER_SECONDS: Final = 60
 
 
 class Jobs:
-    """Jobs of survey versions.
-
-    Parameters
-    ----------
-    store : JobStore
-        Where they are.
-    surveys : SurveyService
-        The versions they belong to.
-    per_token : int
-        Jobs of one token that may wait or run at the same time.
-    """
+    """Jobs of survey versions; `per_token` jobs of one token may wait or run at the same time."""
 
     def __init__(self, store: JobStore, surveys: SurveyService, *, per_token: int) -> None:
         self._store = store
@@ -46,12 +36,8 @@ class Jobs:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
-        kind : str
-            A name in ``SCOPE_OF_KIND``.
-        parameters : mapping
-            As JSON; checked already.
+        row, kind, parameters
+            The version, a name in ``SCOPE_OF_KIND``, and what was checked already, as JSON.
         token_id : str
             Public id of the token that asks.
 
@@ -89,14 +75,14 @@ class Jobs:
         Refused
             ``not-found``: there is none of this id, or none any more.
         """
-        found = self._store.find(job_id)
-        if found is None:
+        job = self._store.find(job_id)
+        if job is None:
             raise Refused(
                 "not-found",
                 f"there is no job {job_id!r}; results are kept for some days, then ask again",
                 field="job_id",
             )
-        return found
+        return job
 
     def cancel(self, job: JobRow, grant: Grant) -> JobRow:
         """End a job; one that has ended stays as it is.
@@ -148,8 +134,8 @@ class Jobs:
         Raises
         ------
         Refused
-            ``job-cancelled``; ``job-not-done``: it waits, runs or has failed. A failure that has an
-            entry of its own in the problem table is told as that.
+            ``job-cancelled``; ``job-not-done``: it waits, runs or has failed. A failure with an
+            entry of its own in the problem table is answered with that entry.
         """
         if job.state == DONE:
             return self._store.result(job.id)

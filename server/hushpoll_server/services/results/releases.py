@@ -1,8 +1,8 @@
-"""What may be told of a version now: its last release, and when the next one is due.
+"""What analysts may learn of a version now: its last release, and when the next one is due.
 
-A release is the same for everybody who asks. It is made by the clock (see ``sealing.sweep``), never
-by a question, a job or an upload, so nobody chooses which reports lie between two of them. A
-version that releases immediately is the exception: its answers are as new as they are asked for.
+A release is the same for every analyst. It is made by the clock (see ``Sealing.sweep``), never by a
+question, a job or an upload, so that no analyst chooses which reports lie between two releases. A
+version that releases immediately is the exception: its answers are about what is sealed now.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
 
 @dataclass(frozen=True)
 class Release:
-    """What may be told of a version now.
+    """What analysts may learn of a version now.
 
     Parameters
     ----------
     counts : PairCounts or None
         Of its reports; None where they were not kept yet, or by another release of this program.
     reports : int
-        How many there are, at least the minimum batch.
+        The number of reports, at least the minimum batch.
     pending : int or None
         Reports that wait to be sealed; None of a version that releases on a schedule.
     released_at : int or None
@@ -52,13 +52,8 @@ class Release:
 class Releases:
     """Reads releases.
 
-    Parameters
-    ----------
-    surveys, segments, counts, counters, store
-        Where they are.
-    before : callable
-        Told each version that releases immediately and is asked about, to seal what the answer may
-        take into account.
+    Before an answer about a version that releases immediately, `before` seals what the answer may
+    take into account.
     """
 
     def __init__(
@@ -79,7 +74,7 @@ class Releases:
         self._before = before
 
     def current(self, row: VersionRow) -> Release:
-        """Return what may be told of a version now; nothing of fewer than its minimum batch.
+        """Return what analysts may learn of a version, which is nothing below its minimum batch.
 
         Raises
         ------
@@ -103,7 +98,7 @@ class Releases:
         )
 
     def reports(self, row: VersionRow) -> int:
-        """Return how many reports of a version may be told of."""
+        """Return the number of a version's released reports."""
         if row.release == IMMEDIATE:
             return self._segments.count(row.id)
         released = self._store.read(row.id)
@@ -149,7 +144,7 @@ class Releases:
         if row.release == IMMEDIATE or row.ended:
             return None
         ends = self._surveys.accepts_until(row)
-        return min((one for one in (row.next_release, ends) if one is not None), default=None)
+        return min((end for end in (row.next_release, ends) if end is not None), default=None)
 
     def _immediate(self, row: VersionRow) -> Release:
         self._before(row)

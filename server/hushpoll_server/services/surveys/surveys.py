@@ -33,7 +33,7 @@ log = get_logger(__name__)
 # whether a report is taken is settled by the transaction that stores it; see ``store.closing``.
 ROW_SECONDS = 1.0
 CACHED_MANIFESTS = 256
-# A usual manifest is published within milliseconds. Who waits holds a thread.
+# A usual manifest is published within milliseconds. A request that waits holds a thread.
 PUBLISH_WAIT_SECONDS = 0.1
 RETRY_AFTER_SECONDS = 1
 
@@ -48,23 +48,14 @@ class State(StrEnum):
 
 
 class NotRemembered(Exception):  # it is an outcome: ask again where the database may be asked
-    """What is asked for is not in memory."""
+    """The answer is not in memory."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What publishing gave.
+    """A version with its resolved manifest, and what its author should know.
 
-    Parameters
-    ----------
-    row : VersionRow
-        The version.
-    published : Published
-        Its resolved manifest.
-    warnings : tuple of PublishingWarning
-        What its author should know.
-    created : bool
-        False if exactly this was published before.
+    ``created`` is False if exactly this was published before.
     """
 
     row: VersionRow
@@ -74,7 +65,7 @@ class Publication:
 
 
 class SurveyService:
-    """Everything about survey versions but their reports."""
+    """Publishes, finds and closes survey versions."""
 
     def __init__(
         self,
@@ -95,10 +86,10 @@ class SurveyService:
 
     @contextmanager
     def turn_to_publish(self) -> Iterator[None]:
-        """Be the only one of this process that publishes; reports are taken meanwhile.
+        """Let no other thread of this process publish meanwhile.
 
-        Checking a manifest of many categories keeps a core busy for tenths of a second. Requests of
-        as many threads would leave reports next to nothing.
+        Checking a manifest of many categories keeps a core busy for tenths of a second. Many such
+        requests at once would leave reports no time.
 
         Raises
         ------
@@ -173,9 +164,9 @@ class SurveyService:
         return self._store.all()
 
     def latest(self, name: str) -> VersionRow:
-        """Return the version that a new respondent should answer.
+        """Return the version that a new respondent should answer: the highest that is open.
 
-        The highest that is open; without one, the highest.
+        Where none is open, it is the highest of all.
 
         Raises
         ------
@@ -202,8 +193,8 @@ class SurveyService:
         name, digest : str
             The survey and the digest.
         from_memory : bool
-            Whether not to ask the database: for a thread that must not wait. The resolved manifest
-            of what is returned is then in memory as well.
+            Whether not to ask the database: for a thread that must not wait. The version's resolved
+            manifest is then in memory as well.
 
         Raises
         ------
@@ -239,23 +230,16 @@ class SurveyService:
     ) -> tuple[VersionRow, bytes]:
         """Return a version (None: the one that a new respondent answers) and its published form.
 
-        A version that is named comes from memory once it was found: its form never changes. Which
-        one a new respondent answers is asked of the database each time, since another process may
-        have published or closed a version a moment ago.
+        A named version comes from memory once it was read: its form never changes. Which version a
+        new respondent answers is asked of the database each time, since another process may have
+        published or closed a version a moment ago.
 
-        Parameters
-        ----------
-        name : str
-            The survey.
-        version : int or None
-            Its version.
-        from_memory : bool
-            Whether not to ask the database: for a thread that must not wait.
+        With `from_memory` the database is not asked: for a thread that must not wait.
 
         Returns
         -------
         tuple of VersionRow and bytes
-            Of a version that is named, the row may be an old one: its times may have changed.
+            The row of a named version may be an old one, whose times have changed since.
 
         Raises
         ------
@@ -324,7 +308,7 @@ class SurveyService:
         self._rows.pop(row.digest, None)
 
     def cutoff(self) -> Cutoff:
-        """Return what tells, of the stored rows, which versions take reports now."""
+        """Return the moments by which the store knows which versions take reports now."""
         now = self.now()
         return Cutoff(now, now - self._settings.close_grace_seconds)
 
@@ -391,7 +375,8 @@ class SurveyService:
 
 
 def _refuse_weak(published: Published) -> None:
-    for one in weak_protection(published):
-        if one.level is Level.HARDLY:
-            field = "epsilon" if one.attribute is None else f"attributes[{one.attribute}].epsilon"
-            raise Refused("hardly-protected", one.message, field=field)
+    for weakness in weak_protection(published):
+        if weakness.level is Level.HARDLY:
+            name = weakness.attribute
+            field = "epsilon" if name is None else f"attributes[{name}].epsilon"
+            raise Refused("hardly-protected", weakness.message, field=field)

@@ -17,7 +17,7 @@ UNSPENT_SHARE = Decimal("0.9")
 
 @dataclass(frozen=True)
 class PublishingWarning:
-    """One thing to know; publishing goes on.
+    """A warning, which does not stop publishing.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class PublishingWarning:
         ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
         ``release-immediate`` or ``small-minimum-batch``.
     attribute : str or None
-        The attribute it is about; None where it is about the whole survey.
+        Its attribute; None where it is about the whole survey.
     message : str
-        The thing, in words.
+        The warning in words.
     """
 
     code: str
@@ -44,24 +44,20 @@ QUOTED_HALF_WIDTH = 0.02
 def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     """Return the warnings of a survey.
 
-    Weak protection; attributes in clear; how wide the protected attribute's intervals will be;
-    epsilon that is not spent; terms under which an analyst can single out a report.
-
-    Parameters
-    ----------
-    published : Published
-        The resolved survey.
+    They are about weak protection, attributes in clear, the width of the protected attribute's
+    intervals, epsilon that is not spent, and terms under which an analyst can single out a report.
     """
-    found = [
-        PublishingWarning("weak-protection", one.attribute, one.message)
-        for one in weak_protection(published)
+    warnings = [
+        PublishingWarning("weak-protection", weakness.attribute, weakness.message)
+        for weakness in weak_protection(published)
     ]
-    found.extend(_clear(one) for one in published.attributes if not one.perturbed)
-    found.extend(_width(published))
+    clear = (attribute for attribute in published.attributes if not attribute.perturbed)
+    warnings.extend(map(_clear, clear))
+    warnings.extend(_width(published))
     for attribute in published.attributes:
-        found.extend(_unspent(attribute))
-    found.extend(_singled_out(published))
-    return tuple(found)
+        warnings.extend(_unspent(attribute))
+    warnings.extend(_singled_out(published))
+    return tuple(warnings)
 
 
 def _clear(attribute: PublishedAttribute) -> PublishingWarning:
@@ -108,9 +104,9 @@ def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:
 
 
 def _singled_out(published: Published) -> list[PublishingWarning]:
-    found = []
+    warnings = []
     if published.release == IMMEDIATE:
-        found.append(
+        warnings.append(
             PublishingWarning(
                 "release-immediate",
                 None,
@@ -121,7 +117,7 @@ def _singled_out(published: Published) -> list[PublishingWarning]:
             )
         )
     if published.minimum_batch < SMALL_BATCH:
-        found.append(
+        warnings.append(
             PublishingWarning(
                 "small-minimum-batch",
                 None,
@@ -129,4 +125,4 @@ def _singled_out(published: Published) -> list[PublishingWarning]:
                 f"much about each of them; declare at least {SMALL_BATCH}",
             )
         )
-    return found
+    return warnings
