@@ -51,15 +51,20 @@ def write_reports(
     Raises
     ------
     InvalidParameter
-        If the plan has a misbehaviour that only a server sees.
+        If the plan has a misbehaviour that only a server sees, or the file exists.
     OSError
-        If the file exists, or cannot be written.
+        If it cannot be written.
     """
     for behaviour in ON_THE_WAY & set(fleet.plan.shares):
         raise InvalidParameter(
             f"misbehave names {str(behaviour)!r}, which only a server sees; leave it out where "
             "reports go to a file",
             field="misbehave",
+        )
+    if path.exists():
+        raise InvalidParameter(
+            f"{str(path)!r} exists already, and is not overwritten; give another one, or delete it",
+            field="to_file",
         )
     with path.open("xb") as stream:
         stream.write(reports_header(fleet.published.digest))

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Features
@@ -131,16 +131,7 @@ def read_run(directory: Path) -> dict[str, Any]:
         If it cannot be read.
     """
     path = directory / RUN
-    if not path.is_file():
-        raise InvalidParameter(
-            f"model {str(directory)!r} has no {RUN}; give a directory that hushpoll train --out "
-            "has written",
-            field="model",
-        )
-    try:
-        run = parse_json(path.read_bytes())
-    except InvalidParameter as error:
-        raise _contradiction(path, f"is no JSON ({error})") from None
+    run = _parsed(path)
     if not isinstance(run, dict) or run.get("kind") != "training run":
         raise _contradiction(path, "is no record of a training run")
     return run
@@ -171,15 +162,9 @@ def load_model(directory: Path, *, trial: bool = False) -> Model:
         If a file cannot be read.
     """
     path = directory / MEANING
-    if not path.is_file():
-        raise InvalidParameter(
-            f"model {str(directory)!r} has no {MEANING}; give a directory that hushpoll train "
-            "--out has written",
-            field="model",
-        )
     meaning = _read(path)
     learner = _learner(meaning, path)
-    files = {name: (directory / name).read_bytes() for name in learner.files}
+    files = {name: _content(directory / name) for name in learner.files}
     published = Published.from_json(meaning["manifest"])
     try:
         encoding = create_encoding(meaning["encoding"])
@@ -210,10 +195,7 @@ def _learner(meaning: Mapping[str, Any], path: Path) -> Learner:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        meaning = parse_json(path.read_bytes())
-    except InvalidParameter as error:
-        raise _contradiction(path, f"is no JSON ({error})") from None
+    meaning = _parsed(path)
     needed = {
         "format": int,
         "encoding": str,
@@ -244,10 +226,31 @@ def _of_first_format(meaning: dict[str, Any], path: Path) -> dict[str, Any]:
     trees = meaning.get("trees")
     if not isinstance(trees, dict) or "sha256" not in trees:
         raise _contradiction(path, "must hold the SHA-256 of the trees")
-    parameters = read_run(path.parent).get("parameters") if (path.parent / RUN).is_file() else {}
+    try:
+        parameters = read_run(path.parent).get("parameters")
+    except InvalidParameter:
+        # A record that is missing or damaged: the trees score without it.
+        parameters = None
     (file,) = LEARNERS[DEFAULT].files
     files = {file: trees["sha256"]}
     return {**meaning, "learner": DEFAULT, "parameters": parameters or {}, "files": files}
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        raise InvalidParameter(
+            f"model {str(path.parent)!r} has no {path.name}; give a directory that hushpoll train "
+            "--out has written",
+            field="model",
+        )
+    return path.read_bytes()
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return parse_json(_content(path))
+    except InvalidJson as error:
+        raise _contradiction(path, f"is no JSON ({error})") from None
 
 
 def _contradiction(path: Path, what: str) -> InvalidParameter:

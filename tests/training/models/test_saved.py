@@ -121,6 +121,27 @@ def test_a_directory_without_a_model_is_refused(tmp_path):
             load_model(directory)
 
 
+def test_model_without_its_trees_is_refused_with_a_remedy(saved):
+    """Guards: the message was "No such file or directory"."""
+    (saved / "model.txt").unlink()
+    with pytest.raises(InvalidParameter, match=r"has no model\.txt; give a directory"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("run", [None, "{", "[1]", '{"kind": "training run"}'])
+def test_model_of_the_first_format_is_read_whatever_its_record(saved, model, people, run):
+    """Guards: a damaged run.json, which no prediction needs, ended the reading."""
+    meaning = json.loads((saved / "model.json").read_text())
+    trees = {"sha256": meaning["files"]["model.txt"]}
+    kept = {key: meaning[key] for key in meaning if key not in ("learner", "parameters", "files")}
+    (saved / "model.json").write_text(json.dumps(kept | {"format": 1, "trees": trees}))
+    (saved / "run.json").unlink()
+    if run is not None:
+        (saved / "run.json").write_text(run)
+    rows = people(100, seed=6)
+    assert load_model(saved).scores(rows).tolist() == model.scores(rows).tolist()
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -178,10 +199,4 @@ def test_a_manifest_that_lies_is_refused(saved):
 def test_damaged_files_are_refused(saved):
     (saved / "model.json").write_text("{")
     with pytest.raises(InvalidParameter, match=r"model\.json is no JSON"):
-        load_model(saved)
-
-
-def test_trees_that_are_not_there_are_an_os_error(saved):
-    (saved / "model.txt").unlink()
-    with pytest.raises(FileNotFoundError):
         load_model(saved)
