@@ -176,8 +176,7 @@ def _summaries(found: dict[Task, dict[str, float]]) -> dict[Place, dict[str, Sum
     for task in found:
         place = Place(task.protocol, task.split, float(task.epsilon))
         runs = [found[one] for one in found if one[:3] == task[:3]]
-        each = {metric: Summary.of(run[metric] for run in runs) for metric in METRICS}
-        summaries[place] = {name: one for name, one in each.items() if one is not None}
+        summaries[place] = {metric: Summary.of(run[metric] for run in runs) for metric in METRICS}
     return summaries
 
 

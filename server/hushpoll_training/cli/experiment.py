@@ -28,8 +28,8 @@ from hushpoll_training.experiments.journal import (
     write_file,
 )
 from hushpoll_training.experiments.remaining import Remaining
-from hushpoll_training.experiments.results.curves import Curves, read_results
-from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET
+from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET, read_results
+from hushpoll_training.experiments.results.summaries import Curves
 from hushpoll_training.experiments.roles import OF_MANIFEST
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.runs.cell import TEST_SIZE

@@ -17,7 +17,7 @@ from hushpoll_training.experiments.results.comparison import (
     Comparison,
     compare,
 )
-from hushpoll_training.experiments.results.curves import read_results
+from hushpoll_training.experiments.results.results import read_results
 from hushpoll_training.experiments.results.summaries import (
     Summaries,
     read_summaries,

@@ -7,15 +7,15 @@ epsilon and seed, beside the NonDP baseline of each seed.
 from hushpoll_training.experiments.configuration import Experiment, load_configuration
 from hushpoll_training.experiments.engine import Finished, run_experiment
 from hushpoll_training.experiments.grid import Task, tasks
-from hushpoll_training.experiments.results.curves import Curves, Point, read_results
-from hushpoll_training.experiments.results.results import COLUMNS
+from hushpoll_training.experiments.results.results import COLUMNS, read_results
+from hushpoll_training.experiments.results.summaries import Curves, Summary
 
 __all__ = [
     "COLUMNS",
     "Curves",
     "Experiment",
     "Finished",
-    "Point",
+    "Summary",
     "Task",
     "load_configuration",
     "read_results",

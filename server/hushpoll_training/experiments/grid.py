@@ -18,7 +18,8 @@ from hushpoll_training.models.model import Codes
 from hushpoll_training.runs.cell import BASELINE, baseline_cell, cell
 from hushpoll_training.runs.simulation import override
 
-_ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
+ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
+"""Place of each protocol and split in results."""
 
 
 class Task(NamedTuple):
@@ -31,7 +32,7 @@ class Task(NamedTuple):
 
     def place(self) -> tuple[int, int, float, int]:
         """Return the key that results are sorted by."""
-        return _ORDER[self.protocol], _ORDER[self.split], float(self.epsilon), self.seed
+        return ORDER[self.protocol], ORDER[self.split], float(self.epsilon), self.seed
 
     def __str__(self) -> str:
         if self.protocol == BASELINE:

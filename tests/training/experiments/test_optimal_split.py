@@ -7,8 +7,8 @@ from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import run_experiment
 from hushpoll_training.experiments.grid import Task, publish, tasks
-from hushpoll_training.experiments.results.curves import Curves, read_results
-from hushpoll_training.experiments.results.summaries import read_summaries
+from hushpoll_training.experiments.results.results import read_results
+from hushpoll_training.experiments.results.summaries import Curves, read_summaries
 
 
 def test_a_cell_spends_what_the_split_says(settings, data):

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_training.cli.experiment import experiment
-from hushpoll_training.experiments.results.curves import read_results
+from hushpoll_training.experiments.results.results import read_results
 from hushpoll_training.experiments.results.summaries import summarise_results
 
 

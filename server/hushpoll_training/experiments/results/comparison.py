@@ -1,4 +1,4 @@
-"""Whether results agree with a reference: every mean within a number of standard errors.
+"""Comparison of results with a reference: how many standard errors each mean is away.
 
 The standard error of the difference of two means is sd * sqrt(1/n + 1/m), sd being the reference's
 deviation over its m seeds; for 20 seeds each that is sd * sqrt(2/20). Where both ran the same seeds
@@ -25,7 +25,7 @@ COMPARED: Final = tuple(name for name in (*UTILITY, *FAIRNESS) if name != "roc_a
 STANDARD_ERRORS: Final = 3.0
 SHARE: Final = 0.95
 ROUNDING: Final = 1e-5
-"""Means that are published with five decimals differ by less than this from what was rounded."""
+"""A mean that is published with five decimals differs by less than this from the exact one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Comparison:
     @property
     def misses(self) -> tuple[Row, ...]:
         """The rows that are farther away than the limit, the farthest first."""
-        far = [one for one in self.rows if not abs(one.distance) <= self.limit]
-        return tuple(sorted(far, key=lambda one: -abs(one.distance)))
+        far = [row for row in self.rows if not abs(row.distance) <= self.limit]
+        return tuple(sorted(far, key=lambda row: -abs(row.distance)))
 
     @property
     def share(self) -> float:
@@ -97,12 +97,12 @@ class Comparison:
         A distance is then a draw of Student's t with one degree of freedom less than the reference
         has runs, since the deviation is estimated from those.
         """
-        return float(sum(2 * student.sf(self.limit, one.reference.runs - 1) for one in self.rows))
+        return float(sum(2 * student.sf(self.limit, row.reference.runs - 1) for row in self.rows))
 
     @property
     def spread(self) -> float:
         """Root mean square of the distances: 1 if both are drawn alike and independently."""
-        return math.sqrt(sum(one.distance**2 for one in self.rows) / len(self.rows))
+        return math.sqrt(sum(row.distance**2 for row in self.rows) / len(self.rows))
 
 
 def compare(
@@ -135,12 +135,13 @@ def compare(
             "give results of the same protocols, splits and epsilons",
             field="reference",
         )
-    missing = tuple(sorted((one for one in reference if one not in ours), key=Place.order))
+    missing = tuple(sorted((place for place in reference if place not in ours), key=Place.order))
     return Comparison(rows, missing, limit)
 
 
 def _rows(ours: Summaries, reference: Summaries, metrics: Sequence[str]) -> Iterable[Row]:
-    for place in sorted((one for one in reference if one in ours), key=Place.order):
+    for place in sorted((place for place in reference if place in ours), key=Place.order):
         for metric in metrics:
-            if metric in reference[place] and metric in ours[place]:
-                yield Row(place, metric, ours[place][metric], reference[place][metric])
+            mine, theirs = ours[place].get(metric), reference[place].get(metric)
+            if mine and theirs and mine.runs and theirs.runs:
+                yield Row(place, metric, mine, theirs)

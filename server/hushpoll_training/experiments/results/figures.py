@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
-from hushpoll_training.experiments.results.curves import Curves
+from hushpoll_training.experiments.results.summaries import Curves
 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {"fairness": FAIRNESS, "utility": UTILITY}
 FAIR: Final[Mapping[str, float]] = {name: METRICS[name].fair for name in FAIRNESS}
@@ -116,7 +116,7 @@ def _panel(axes: Axes, curves: Curves, metric: str, split: str) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.grid(alpha=0.25, linewidth=0.5)
     baseline = curves.baseline(metric)
-    if baseline is not None and baseline.mean is not None:
+    if baseline is not None:
         axes.axhline(
             baseline.mean,
             color="black",

@@ -1,4 +1,4 @@
-"""One HTML file of an experiment: figures, tables, and how to read them; it loads nothing."""
+"""The HTML report of an experiment: one file with figures, tables and how to read them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
-from hushpoll_training.experiments.results.curves import Curves, Point
 from hushpoll_training.experiments.results.figures import FAIR, LABELS, PANELS, Drawing
+from hushpoll_training.experiments.results.summaries import Curves, Summary
 from hushpoll_training.reports.rendering import render
 from hushpoll_training.runs.cell import BASELINE
 
@@ -69,7 +69,7 @@ def html_report(
 
 
 def _summary(curves: Curves) -> str:
-    seeds = {point.seeds for point in curves.points.values()}
+    seeds = {one.seeds or 0 for cell in curves.summaries.values() for one in cell.values()}
     runs = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
     return (
         f"{len(curves.protocols)} protocols, {len(curves.splits)} ways to split the budget, "
@@ -92,19 +92,20 @@ def _rows(curves: Curves, metrics: Sequence[str]) -> Iterator[tuple[str, str, st
         ),
     ]
     for protocol, split, epsilon in keys:
-        points = [curves.points.get((protocol, split, epsilon, metric)) for metric in metrics]
+        points = [curves.get(protocol, split, epsilon, metric) for metric in metrics]
         if any(point is not None for point in points):
             yield protocol, split, f"{epsilon:g}", [_cell(point) for point in points]
 
 
-def _cell(point: Point | None) -> str:
+def _cell(point: Summary | None) -> str:
     if point is None:
         return "not run"
-    if point.mean is None:
+    if not point.runs:
         return "undefined"
     text = f"{point.mean:.4f}"
     if point.half is not None:
         text += f" ± {point.half:.4f}"
-    if point.n < point.seeds:
-        text += f" (of {point.n} seeds; undefined in {point.seeds - point.n})"
+    undefined = (point.seeds or point.runs) - point.runs
+    if undefined:
+        text += f" (of {point.runs} seeds; undefined in {undefined})"
     return text

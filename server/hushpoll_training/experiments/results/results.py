@@ -1,23 +1,28 @@
-"""results.csv and the same as Parquet: one row per finished cell, in an order that never changes.
+"""Writing and reading results.csv and results.parquet: a row per finished cell, in a fixed order.
 
-An undefined metric is an empty cell, and the column ``undefined`` says why; a nan or a zero would
-pass for a number in whatever reads the file.
+An undefined metric is an empty cell, and the column ``undefined`` says why: a nan or a zero would
+pass for a number in a program that reads the file.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.journal import write_file
+from hushpoll_training.experiments.journal import CELLS, read_cells, write_file
+from hushpoll_training.runs.cell import BASELINE
 
 CSV: Final = "results.csv"
 PARQUET: Final = "results.parquet"
@@ -32,13 +37,11 @@ COLUMNS: Final = (
 )
 """Columns of results.csv, in order."""
 
+_NUMBERS: Final = tuple(name for name in COLUMNS if name not in ("protocol", "split", UNDEFINED))
+
 _SCHEMA: Final = pa.schema(
-    [
-        (name, pa.string() if name in ("protocol", "split", UNDEFINED) else pa.float64())
-        if name != "seed"
-        else (name, pa.int64())
-        for name in COLUMNS
-    ]
+    {name: pa.float64() if name in _NUMBERS else pa.string() for name in COLUMNS}
+    | {"seed": pa.int64()}
 )
 
 
@@ -57,46 +60,102 @@ def write_results(out: Path, cells: Mapping[Task, Mapping[str, Any]]) -> None:
     OSError
         If a file cannot be written.
     """
-    ordered = sorted(cells.items(), key=lambda one: one[0].place())
-    rows = [_row(task, found) for task, found in ordered if "error" not in found]
-    write_file(out / CSV, _csv(COLUMNS, rows))
+    ordered = sorted(cells.items(), key=lambda cell: cell[0].place())
+    rows = [_row(task, cell).values() for task, cell in ordered if "error" not in cell]
+    write_file(out / CSV, csv_text(COLUMNS, rows).encode())
     buffer = BytesIO()
     pq.write_table(results_table(cells), buffer)
     write_file(out / PARQUET, buffer.getvalue())
-    failures = [
-        {**task._asdict(), "error": found["error"]} for task, found in ordered if "error" in found
-    ]
+    failures = [(*task, cell["error"]) for task, cell in ordered if "error" in cell]
     if failures:
-        write_file(out / FAILURES, _csv((*Task._fields, "error"), failures))
+        write_file(out / FAILURES, csv_text((*Task._fields, "error"), failures).encode())
     else:
         (out / FAILURES).unlink(missing_ok=True)
 
 
 def results_table(cells: Mapping[Task, Mapping[str, Any]]) -> pa.Table:
     """Return the finished cells as a table, in the order and types of results.parquet."""
-    ordered = sorted(cells.items(), key=lambda one: one[0].place())
-    rows = [_row(task, found) for task, found in ordered if "error" not in found]
-    return pa.Table.from_pylist(
-        [{**row, "epsilon": float(row["epsilon"])} for row in rows], schema=_SCHEMA
-    )
+    rows = [
+        {**_row(task, cells[task]), "epsilon": float(task.epsilon)}
+        for task in sorted(cells, key=Task.place)
+        if "error" not in cells[task]
+    ]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def _row(task: Task, found: Mapping[str, Any]) -> dict[str, Any]:
-    metrics = {name: found["metrics"][name] for name in METRICS}
+def read_results(path: Path) -> pd.DataFrame:
+    """Read results that an experiment wrote.
+
+    Parameters
+    ----------
+    path : Path
+        results.csv, results.parquet, or the folder of a run; what is done so far, if it is under
+        way.
+
+    Returns
+    -------
+    DataFrame
+        Columns as in results.csv; nan where a metric is undefined.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no such file.
+    OSError
+        If it cannot be read.
+    """
+    file = path / CSV if path.is_dir() else path
+    if path.is_dir() and not file.is_file() and (path / CELLS).is_file():
+        # A run that is under way writes its results when it ends.
+        frame: pd.DataFrame = results_table(read_cells(path)).to_pandas()
+        return frame.astype({"seed": "int64"})
+    if not file.is_file():
+        raise InvalidParameter(
+            f"results {str(path)!r} is neither a file nor a folder with {CSV}; give the --out of "
+            f"hushpoll experiment run, or its {CSV} or {PARQUET}",
+            field="results",
+        )
+    try:
+        if file.suffix == ".parquet":
+            table = pd.read_parquet(file)
+        else:
+            # Python reads the digits exactly; pandas' own reader does so from version 3 on.
+            numbers = dict.fromkeys(_NUMBERS, lambda text: float(text or "nan"))
+            table = pd.read_csv(file, converters=numbers, keep_default_na=False)
+        for name in COLUMNS:
+            if name not in table.columns:
+                raise ValueError(f"it has no column {name}")
+        table = table.astype({"seed": "int64"})
+        known = {"protocol": (BASELINE, *PROTOCOLS), "split": ("none", *DRAFT_SPLITS)}
+        for name, values in known.items():
+            for value in sorted(set(table[name]) - set(values)):
+                raise ValueError(f"the {name} {value!r} is none of {', '.join(values)}")
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{file} holds no results ({' '.join(str(error).split())}); give what hushpoll "
+            "experiment run wrote",
+            field="results",
+        ) from None
+    return table
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a CSV file with a header, its lines ended by a line feed alone."""
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _row(task: Task, cell: Mapping[str, Any]) -> dict[str, Any]:
+    metrics = {name: cell["metrics"][name] for name in METRICS}
     undefined = {
         name: value["undefined"] for name, value in metrics.items() if isinstance(value, Mapping)
     }
     return {
         **task._asdict(),
         **{name: None if name in undefined else value for name, value in metrics.items()},
-        **{f"{name}_seconds": found["timings"][name] for name in TIMINGS},
+        **{f"{name}_seconds": cell["timings"][name] for name in TIMINGS},
         UNDEFINED: "; ".join(f"{name}: {reason}" for name, reason in undefined.items()),
     }
-
-
-def _csv(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> bytes:
-    text = StringIO(newline="")
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()

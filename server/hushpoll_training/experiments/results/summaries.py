@@ -1,4 +1,4 @@
-"""Means and deviations over seeds, per cell and metric, of our results and of published ones."""
+"""Means, deviations and intervals over seeds, of results and of published tables, and as curves."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pandas as pd
+from scipy.stats import t as student
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.experiments.results.curves import read_results
-from hushpoll_training.experiments.results.results import CSV
+from hushpoll_training.experiments.grid import ORDER
+from hushpoll_training.experiments.results.results import CSV, read_results
 from hushpoll_training.runs.cell import BASELINE
 
-_ORDER: Final = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
+CONFIDENCE: Final = 0.95
 # Published tables write some names in their own way.
 _METRICS: Final = {"acc": "accuracy", "auc": "roc_auc"}
 
@@ -35,7 +36,7 @@ class Place(NamedTuple):
 
     def order(self) -> tuple[int, int, float]:
         """Return the key that tables are sorted by."""
-        return _ORDER[self.protocol], _ORDER[self.split], self.epsilon
+        return ORDER[self.protocol], ORDER[self.split], self.epsilon
 
     def __str__(self) -> str:
         if self.protocol == BASELINE:
@@ -50,40 +51,111 @@ class Summary:
     Attributes
     ----------
     mean : float
-        Over the seeds with a value.
+        Over the seeds with a value; nan if there are none.
     sd : float
-        Sample standard deviation (n - 1); nan with a single value.
+        Sample standard deviation (n - 1); nan with fewer than two values.
     runs : int
         Seeds with a value.
+    seeds : int or None
+        Seeds in all, the others' values being undefined; None where a published table says nothing.
     """
 
     mean: float
     sd: float
     runs: int
+    seeds: int | None = None
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> Summary | None:
-        """Summarise values, nan being an undefined one; None if there are no others."""
-        known = [float(one) for one in values if not math.isnan(one)]
-        if not known:
+    def of(cls, values: Iterable[float]) -> Summary:
+        """Summarise values, nan being an undefined one."""
+        every = list(values)
+        known = [float(value) for value in every if not math.isnan(value)]
+        mean = statistics.fmean(known) if known else math.nan
+        sd = statistics.stdev(known) if len(known) > 1 else math.nan
+        return cls(mean, sd, len(known), len(every))
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the mean's 95 % interval (Student's t); None with under two values."""
+        if self.runs < 2:
             return None
-        spread = statistics.stdev(known) if len(known) > 1 else math.nan
-        return cls(statistics.fmean(known), spread, len(known))
+        quantile = student.ppf((1 + CONFIDENCE) / 2, self.runs - 1)
+        return float(quantile * self.sd / math.sqrt(self.runs))
 
 
 Summaries = Mapping[Place, Mapping[str, Summary]]
-"""By cell and metric; a metric that is undefined for every seed is left out."""
+"""By cell and metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Summaries as figures draw them: a line per protocol, split and metric, over epsilon."""
+
+    summaries: Summaries
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> Curves:
+        """Summarise the table of :func:`~.results.read_results`.
+
+        Raises
+        ------
+        InvalidParameter
+            If it holds nothing but baselines.
+        """
+        curves = cls(summarise_results(table))
+        if not curves.protocols:
+            raise InvalidParameter(
+                "the results hold no cell of any protocol, so there is nothing to draw; let the "
+                "experiment go on",
+                field="results",
+            )
+        return curves
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Those with results, in the order of the registry, without the baseline."""
+        return tuple(name for name in PROTOCOLS if any(name == key[0] for key in self.summaries))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Those with results, in their own order, without the baseline's."""
+        return tuple(name for name in DRAFT_SPLITS if any(name == key[1] for key in self.summaries))
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """Those with results, ascending, without the baseline's."""
+        return tuple(sorted({key[2] for key in self.summaries if key[0] != BASELINE}))
+
+    def get(self, protocol: str, split: str, epsilon: float, metric: str) -> Summary | None:
+        """Return the summary of a metric, or None if the cell was not run."""
+        return self.summaries.get(Place(protocol, split, epsilon), {}).get(metric)
+
+    def baseline(self, metric: str) -> Summary | None:
+        """Return the baseline's summary, or None if it has no value."""
+        summary = self.get(BASELINE, "none", math.inf, metric)
+        return summary if summary is not None and summary.runs else None
+
+    def line(
+        self, protocol: str, split: str, metric: str
+    ) -> list[tuple[float, float, float | None]]:
+        """Return (epsilon, mean, half) of the points of one line that have a mean, by epsilon."""
+        points = ((one, self.get(protocol, split, one, metric)) for one in self.epsilons)
+        return [
+            (epsilon, point.mean, point.half)
+            for epsilon, point in points
+            if point is not None and point.runs
+        ]
 
 
 def summarise_results(table: pd.DataFrame) -> dict[Place, dict[str, Summary]]:
-    """Summarise the table of :func:`~.curves.read_results`, in its order."""
-    found: dict[Place, dict[str, Summary]] = {}
-    for (protocol, split, epsilon), group in table.groupby(["protocol", "split", "epsilon"]):
-        each = {metric: Summary.of(group[metric].tolist()) for metric in METRICS}
-        found[Place(str(protocol), str(split), float(str(epsilon)))] = {
-            metric: summary for metric, summary in each.items() if summary is not None
+    """Summarise the table of :func:`~.results.read_results`, in its order."""
+    summaries = {
+        Place(str(protocol), str(split), float(str(epsilon))): {
+            metric: Summary.of(group[metric]) for metric in METRICS
         }
-    return dict(sorted(found.items(), key=lambda one: one[0].order()))
+        for (protocol, split, epsilon), group in table.groupby(["protocol", "split", "epsilon"])
+    }
+    return dict(sorted(summaries.items(), key=lambda cell: cell[0].order()))
 
 
 def read_summaries(path: Path) -> dict[Place, dict[str, Summary]]:
@@ -107,12 +179,11 @@ def read_summaries(path: Path) -> dict[Place, dict[str, Summary]]:
         return summarise_results(read_results(path))
     with path.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
-        names = [one.removesuffix("_mean") for one in reader.fieldnames or () if "_mean" in one]
-        found: dict[Place, dict[str, Summary]] = {}
+        names = [n.removesuffix("_mean") for n in reader.fieldnames or () if "_mean" in n]
+        summaries: dict[Place, dict[str, Summary]] = {}
         for row in reader:
             try:
-                place = _place(row)
-                found[place] = {
+                summaries[_place(row)] = {
                     _METRICS.get(name, name): Summary(
                         float(row[f"{name}_mean"]), float(row[f"{name}_sd"]), int(row["runs"])
                     )
@@ -124,9 +195,9 @@ def read_summaries(path: Path) -> dict[Place, dict[str, Summary]]:
                     "give protocol, split, epsilon, runs, and a mean and an sd per metric",
                     field="reference",
                 ) from None
-    if not found:
+    if not summaries:
         raise InvalidParameter(f"{path} has no rows; give a table with some", field="reference")
-    return found
+    return summaries
 
 
 def _is_published(path: Path) -> bool:
@@ -143,6 +214,6 @@ def _is_published(path: Path) -> bool:
 
 def _place(row: Mapping[str, str]) -> Place:
     split = row["split"].replace("_", "-")
-    if row["protocol"] not in _ORDER or split not in _ORDER:
+    if row["protocol"] not in ORDER or split not in ORDER:
         raise ValueError(f"{row['protocol']} {row['split']}")
     return Place(row["protocol"], split, float(row["epsilon"]))

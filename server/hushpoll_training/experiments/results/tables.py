@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from io import StringIO
 from typing import Any, Final
 
 from hushpoll_training.evaluation.metrics import FAIRNESS, METRICS, UTILITY
 from hushpoll_training.experiments.results.comparison import Comparison
-from hushpoll_training.experiments.results.summaries import Place, Summaries
+from hushpoll_training.experiments.results.results import csv_text
+from hushpoll_training.experiments.results.summaries import Place, Summaries, Summary
 
 SHOWN: Final = (*UTILITY, *FAIRNESS)
 """The metrics of the page; the CSV has all."""
 
 _DIGITS: Final = 5
+_NOTHING: Final = Summary(math.nan, math.nan, 0)
 
 
 def summary_csv(summaries: Summaries) -> str:
@@ -25,30 +25,30 @@ def summary_csv(summaries: Summaries) -> str:
     for place, metrics in summaries.items():
         numbers: list[object] = []
         for metric in METRICS:
-            found = metrics.get(metric)
-            numbers += ["", ""] if found is None else [_text(found.mean), _text(found.sd)]
+            summary = metrics.get(metric, _NOTHING)
+            numbers += [_text(summary.mean), _text(summary.sd)]
         rows.append([*_names(place), _runs(metrics), *numbers])
-    return _csv(["protocol", "split", "epsilon", "runs", *columns], rows)
+    return csv_text(["protocol", "split", "epsilon", "runs", *columns], rows)
 
 
 def comparison_csv(comparison: Comparison) -> str:
     """Return a row per cell and metric: both means, and the distance in standard errors."""
     rows = [
         [
-            *_names(one.place),
-            one.metric,
-            one.ours.runs,
-            _text(one.ours.mean),
-            _text(one.ours.sd),
-            one.reference.runs,
-            _text(one.reference.mean),
-            _text(one.reference.sd),
-            f"{one.distance:.3f}",
+            *_names(row.place),
+            row.metric,
+            row.ours.runs,
+            _text(row.ours.mean),
+            _text(row.ours.sd),
+            row.reference.runs,
+            _text(row.reference.mean),
+            _text(row.reference.sd),
+            f"{row.distance:.3f}",
         ]
-        for one in comparison.rows
+        for row in comparison.rows
     ]
     header = "protocol split epsilon metric runs mean sd reference_runs reference_mean reference_sd"
-    return _csv([*header.split(), "distance"], rows)
+    return csv_text([*header.split(), "distance"], rows)
 
 
 def page(
@@ -90,7 +90,11 @@ def page(
     parts += _table(
         ["protocol", "split", "ε", "seeds", *SHOWN],
         (
-            [*_names(place), str(_runs(metrics)), *(_plus_minus(metrics.get(one)) for one in SHOWN)]
+            [
+                *_names(place),
+                str(_runs(metrics)),
+                *(_plus_minus(metrics.get(name, _NOTHING)) for name in SHOWN),
+            ]
             for place, metrics in summaries.items()
         ),
     )
@@ -112,13 +116,13 @@ def misses(comparison: Comparison) -> list[list[str]]:
     """Return a row of text per mean outside the limit, the farthest first."""
     return [
         [
-            *_names(one.place),
-            one.metric,
-            f"{_text(one.ours.mean)} ± {_text(one.ours.sd)}",
-            f"{_text(one.reference.mean)} ± {_text(one.reference.sd)}",
-            f"{one.distance:+.2f}",
+            *_names(row.place),
+            row.metric,
+            f"{_text(row.ours.mean)} ± {_text(row.ours.sd)}",
+            f"{_text(row.reference.mean)} ± {_text(row.reference.sd)}",
+            f"{row.distance:+.2f}",
         ]
-        for one in comparison.misses
+        for row in comparison.misses
     ]
 
 
@@ -145,20 +149,19 @@ def _names(place: Place) -> list[str]:
     return [place.protocol, place.split, f"{place.epsilon:g}"]
 
 
-def _runs(metrics: Mapping[str, Any]) -> int:
-    return max((one.runs for one in metrics.values()), default=0)
+def _runs(metrics: Mapping[str, Summary]) -> int:
+    return max((summary.runs for summary in metrics.values()), default=0)
 
 
 def _text(number: float) -> str:
     return "" if math.isnan(number) else f"{number:.{_DIGITS}f}"
 
 
-def _plus_minus(found: Any) -> str:
-    if found is None:
+def _plus_minus(summary: Summary) -> str:
+    if not summary.runs:
         return "undefined"
-    if math.isnan(found.sd):
-        return f"{found.mean:.4f}"
-    return f"{found.mean:.4f} ± {found.sd:.4f}"
+    spread = "" if math.isnan(summary.sd) else f" ± {summary.sd:.4f}"
+    return f"{summary.mean:.4f}{spread}"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -167,11 +170,3 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
         "|" + "---|" * len(header),
         *("| " + " | ".join(row) + " |" for row in rows),
     ]
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()

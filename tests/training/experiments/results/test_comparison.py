@@ -6,7 +6,7 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.results.comparison import Row, compare
-from hushpoll_training.experiments.results.curves import read_results
+from hushpoll_training.experiments.results.results import read_results
 from hushpoll_training.experiments.results.summaries import (
     Place,
     Summary,
@@ -76,8 +76,10 @@ def test_nothing_in_common_is_refused():
 
 
 def test_an_undefined_value_does_not_count_and_one_value_has_no_deviation():
-    assert Summary.of([1.0, math.nan, 3.0]) == Summary(2.0, math.sqrt(2), 2)
-    assert Summary.of([math.nan]) is None
+    assert Summary.of([1.0, math.nan, 3.0]) == Summary(2.0, math.sqrt(2), 2, 3)
+    undefined = Summary.of([math.nan])
+    assert math.isnan(undefined.mean)
+    assert (undefined.runs, undefined.seeds, undefined.half) == (0, 1, None)
     assert math.isnan(Summary.of([1.0]).sd)
 
 

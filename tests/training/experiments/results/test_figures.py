@@ -10,28 +10,29 @@ import matplotlib.image
 import pytest
 
 from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.experiments.results.curves import Curves, Point
 from hushpoll_training.experiments.results.figures import PANELS, draw
 from hushpoll_training.experiments.results.html_report import html_report
+from hushpoll_training.experiments.results.summaries import Curves, Place, Summary
 
 PROTOCOLS = ("GRR", "OUE", "THE")
 SPLITS = ("uniform", "k-based")
 EPSILONS = (0.25, 1.0, 50.0)
+SD = 0.01 * math.sqrt(5) / 2.7764451051977987
+"""Deviation of five values whose mean has an interval of ± 0.01, by Student's t."""
 
 
 @pytest.fixture(scope="module")
 def curves():
-    points = {
-        (protocol, split, epsilon, metric): Point(0.5 + at / 10, 0.01, 5, 5)
+    cells = {
+        Place(protocol, split, epsilon): dict.fromkeys(METRICS, Summary(0.5 + at / 10, SD, 5, 5))
         for at, protocol in enumerate(PROTOCOLS)
         for split in SPLITS
         for epsilon in EPSILONS
-        for metric in METRICS
     }
-    points |= {("NonDP", "none", math.inf, metric): Point(0.4, 0.02, 5, 5) for metric in METRICS}
-    points["THE", "k-based", 1.0, "DI"] = Point(None, None, 0, 5)
-    points["THE", "k-based", 50.0, "DI"] = Point(0.75, None, 1, 5)
-    return Curves(PROTOCOLS, SPLITS, EPSILONS, points)
+    cells[Place("NonDP", "none", math.inf)] = dict.fromkeys(METRICS, Summary(0.4, 2 * SD, 5, 5))
+    cells[Place("THE", "k-based", 1.0)]["DI"] = Summary(math.nan, math.nan, 0, 5)
+    cells[Place("THE", "k-based", 50.0)]["DI"] = Summary(0.75, math.nan, 1, 5)
+    return Curves(cells)
 
 
 @pytest.fixture(scope="module")
@@ -132,16 +133,9 @@ def test_the_report_has_every_mean_and_says_what_is_undefined(curves, drawings):
 
 
 def test_another_run_is_dotted_beside_and_has_tables_of_its_own(curves):
-    other = Curves(
-        ("OUE",),
-        ("uniform",),
-        (1.0, 50.0),
-        {
-            ("OUE", "uniform", epsilon, metric): Point(0.123456, 0.01, 5, 5)
-            for epsilon in (1.0, 50.0)
-            for metric in METRICS
-        },
-    )
+    summary = Summary(0.123456, SD, 5, 5)
+    cells = (Place("OUE", "uniform", epsilon) for epsilon in (1.0, 50.0))
+    other = Curves({cell: dict.fromkeys(METRICS, summary) for cell in cells})
     drawing = draw(curves, "fairness", beside=other, name="the paper's way")
     ids = set(re.findall('id="(beside:[^"]*)"', drawing.svg.decode()))
     # the panel of a split that the other run lacks holds nothing of it

@@ -6,9 +6,10 @@ import math
 import pandas as pd
 import pytest
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.results.results import COLUMNS, write_results
+from hushpoll_training.experiments.results.results import COLUMNS, read_results, write_results
 
 TIMINGS = {"perturb": 0.25, "fit": 1.5, "score": 0.125}
 DEFINED = {name: (at + 1) / 3 for at, name in enumerate(METRICS)}
@@ -85,3 +86,38 @@ def test_failures_have_a_file_of_their_own_while_there_are_any(cells, tmp_path):
     cells.popitem()
     write_results(tmp_path, cells)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["results.csv", "results.parquet"]
+
+
+def test_a_run_under_way_is_read_from_its_journal(finished, tmp_path):
+    lines = (finished[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines))
+    whole = read_results(finished[0])
+    pd.testing.assert_frame_equal(read_results(tmp_path), whole, check_dtype=False)
+    # half a line is what it is writing now
+    (tmp_path / "cells.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
+    some = read_results(tmp_path)
+    assert len(some) == len([one for one in lines[:-1] if b'"error"' not in one])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("recall", "hits"), "no column recall"),
+        (lambda text: text.replace("GRR", "GRX"), "the protocol 'GRX' is none of NonDP, GRR"),
+        (lambda text: text.replace("k-based", "kb"), "the split 'kb' is none of none, uniform"),
+        (lambda text: text.replace("NonDP,none,inf,0", "NonDP,none,inf,x"), "holds no results"),
+        (lambda text: "", "holds no results"),
+    ],
+)
+def test_a_file_of_no_results_is_named(finished, tmp_path, change, message):
+    path = tmp_path / "results.csv"
+    path.write_text(change((finished[0] / "results.csv").read_text()))
+    with pytest.raises(InvalidParameter, match=message) as caught:
+        read_results(path)
+    assert caught.value.field == "results"
+    assert "give what hushpoll experiment run wrote" in str(caught.value)
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidParameter, match=r"neither a file nor a folder with results\.csv"):
+        read_results(tmp_path / "nothing")
