@@ -1,9 +1,8 @@
 """The device side: consent, fetch and pin a survey, preview, randomise once, send the same bytes.
 
 The base install is enough. Importing this costs a host app next to nothing: each name is loaded
-when it is first used (PEP 562), requests when something is first sent, numpy never. The command
-line (`hushpoll_client.cli.commandline`) and the analyst's client
-(`hushpoll_client.analyst`) are modules of their own.
+when it is first used (PEP 562), Requests when something is first sent, numpy never. The command
+line is in `hushpoll_client.cli`, the analyst's client in `hushpoll_client.analyst`.
 """
 
 from __future__ import annotations

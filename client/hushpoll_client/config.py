@@ -201,7 +201,7 @@ class Endpoint:
 class HostedLink:
     """A link to a hosted survey: server and survey, and the pinned digest and token if it has them.
 
-    The repr does not show the token, with which anybody could send one report.
+    The repr does not show the token, since with it any person could send one report.
     """
 
     url: str

@@ -152,7 +152,7 @@ class SendingThread(Guarded):
         self._exit_patience = exit_patience
         self._thread: threading.Thread | None = None
         self._woken = False
-        # When the thread must end, in seconds of the monotonic clock; None while nobody stops it.
+        # When the thread must end, in seconds of the monotonic clock; None unless it is to stop.
         self._until: float | None = None
         self._fault: Exception | None = None
         super().__init__(lambda: threading.Condition(threading.Lock()))

@@ -76,20 +76,20 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
             f"protocol is {show(name)}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
         )
     k, exact = check_domain(k, epsilon)
-    oracle = registration.oracle
+    kind = registration.oracle
     for parameter in parameters:
-        if parameter not in oracle.parameter_names:
-            allowed = ", ".join(oracle.parameter_names) or "no parameters"
+        if parameter not in kind.parameter_names:
+            allowed = ", ".join(kind.parameter_names) or "no parameters"
             raise InvalidParameter(
                 f"{name} does not take {parameter} (= {show(parameters[parameter])}); "
                 f"it takes {allowed}",
                 field=parameter,
             )
-    made = oracle.derive(k, exact, **parameters)
-    if not made.p > made.q:
+    oracle = kind.derive(k, exact, **parameters)
+    if not oracle.p > oracle.q:
         raise InvalidParameter(
             f"{name} over {k} values at epsilon {exact} cannot tell the truth from the rest "
-            f"(p <= q with {dict(made.parameters)}); raise epsilon or choose other parameters",
+            f"(p <= q with {dict(oracle.parameters)}); raise epsilon or choose other parameters",
             field="epsilon",
         )
-    return made
+    return oracle

@@ -26,7 +26,7 @@ from fractions import Fraction
 
 
 def own_context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
-    """Return a decimal context that owes nothing to the host app's.
+    """Return a decimal context that does not depend on the host app's.
 
     ``Context(prec=...)`` alone would take rounding, exponent limits and traps from
     ``decimal.DefaultContext``, which an app may change: two devices must not disagree over that.

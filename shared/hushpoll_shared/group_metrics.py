@@ -1,4 +1,4 @@
-"""The table of group metrics: which rates of two groups each one compares, how, and what is fair.
+"""The table of group metrics: which rates of two groups a metric compares, how, and what is fair.
 
 Group 1 is the privileged group and group 0 the unprivileged one. Clear rows, records and texts all
 read this table, so that a metric or a rate is added here alone. The first four metrics are those of
@@ -64,7 +64,7 @@ class Rate:
 
     @property
     def none(self) -> str:
-        """Why a group without such rows has no rate, to be followed by where."""
+        """Why a group without such rows has no rate; the place follows in the message."""
         return f"there is no {self.row}"
 
     def step(self, base: float, positive: float) -> tuple[float, float]:

@@ -173,7 +173,7 @@ class Transport:
     def get(
         self, *segments: str, params: Mapping[str, str] | None = None, token: bool = True
     ) -> Answer:
-        """GET a resource, with retries; ``token=False`` keeps the token back."""
+        """GET a resource, with retries; ``token=False`` sends no token."""
         return self._retried("GET", segments, params=params, token=token)
 
     def post(

@@ -36,7 +36,7 @@ class Answering:
 
     @property
     def consented(self) -> bool:
-        """Whether the respondent agrees to this survey; False also where the file cannot say.
+        """Whether the respondent agrees to this survey; False also if the file cannot be read.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Answering:
         return self._contained("keeping the consent", give, otherwise=False)
 
     def withdraw(self) -> bool:
-        """Withdraw consent: stop what waits, and wipe all answers to this survey but tombstones.
+        """Withdraw consent: send no waiting report, and wipe all answers but for tombstones.
 
         A tombstone is the digests of version and survey, and the epsilon spent: no version is
         answered again, and what was spent still counts.
@@ -101,15 +101,15 @@ class Answering:
     def answer(self, answers: Answers) -> Outcome:
         """Randomise and store, and send in the background; waits for no network and no disk.
 
-        The survey must be at hand: shipped as ``published=``, or fetched earlier by `fetch`, which
-        an app does that shows its questions. A version that was answered before is not randomised
+        The device must have the survey: shipped as ``published=``, or fetched earlier by `fetch`,
+        as by an app that shows the questions. A version that was answered before is not randomised
         again, whatever the answers: its report stands, and the outcome is ``known``. Say so to the
-        respondent, who may be another person: what they have answered now is not taken.
+        respondent, who may be another person: the answers of now are not sent.
 
         Parameters
         ----------
         answers : mapping of str to str, int or None
-            As for `randomize`. Not looked at before consent is given.
+            As for `randomize`. They are not read before consent is given.
 
         Returns
         -------
@@ -152,13 +152,13 @@ class Answering:
     def flush(self, seconds: float = 30.0) -> bool:
         """Send the reports that wait on this device, of all surveys, before the call returns.
 
-        Pauses that the client took by itself are cut short, those that a server asked for are not.
+        Pauses that the client chose itself are cut short; those that a server asked for are not.
 
         Parameters
         ----------
         seconds : float
-            How long to go on, at least 0. An exchange that is under way then is given up (but
-            gets at least one second); its report stays, and the same bytes are sent again later.
+            How long to go on, at least 0. An exchange that then still runs is given up, but not
+            before a second; its report stays, and the same bytes are sent again later.
 
         Returns
         -------

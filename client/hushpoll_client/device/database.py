@@ -3,8 +3,8 @@
 Two connections share the work. The quick one commits without waiting for the disk: its writes
 survive the end of the process, but not a loss of power. The durable one waits after each commit
 until the log has reached the disk, with all earlier commits. A report is stored quickly, and
-claimed durably before its first byte is sent: so a loss of power can only undo reports that nobody
-has seen. The wait is outside of SQLite's lock; with ``synchronous=FULL`` it would be inside, and
+claimed durably before its first byte is sent: so a loss of power can only undo reports that were
+never sent. The wait is outside of SQLite's lock; with ``synchronous=FULL`` it would be inside, and
 hold up the host app.
 """
 

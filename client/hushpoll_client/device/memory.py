@@ -24,7 +24,7 @@ class Memory:
         self._drawn = False
 
     def check_consent(self) -> None:
-        """Do nothing: consent is the host app's to ask for."""
+        """Do nothing: the host app asks for consent itself."""
 
     def pinned(self) -> None:
         """Return None: no survey was stored."""

@@ -74,8 +74,8 @@ class Receipt:
     report : Report
         What was sent.
     known : bool
-        Whether that is the report of an earlier answer of this device, which `SurveyClient.submit`
-        found waiting: the answers given now were then neither randomised nor sent.
+        Whether that is the waiting report of an earlier answer of this device: the answers given
+        to `SurveyClient.submit` now were then neither randomised nor sent.
     """
 
     status: Acknowledgement

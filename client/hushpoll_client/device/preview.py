@@ -37,8 +37,7 @@ class ClearLine:
     name, question : str or None
         As in the manifest.
     answer : str or None
-        The category that would be sent; None where the preview was made without answers. Not in the
-        repr.
+        The category that would be sent; None in a preview without answers. Not in the repr.
     """
 
     name: str

@@ -69,14 +69,14 @@ class SurveyClient(Answering):
         File in which this device keeps its one respondent's consents, pins, ledger and outbox, made
         with mode 0600 when consent is given. Any number of clients, threads and processes may share
         it. Then nothing is read or fetched before `give_consent`, and a version is randomised once
-        for ever. Without it the client keeps nothing, and consent is the host app's affair.
+        for ever. Without it the client keeps nothing, and the host app asks for consent itself.
     on_loss : callable or None
         Called with the reason of every lost answer, from any thread; needs ``storage``.
     config : ClientConfig
         Timeouts and retries.
     session : requests.Session or None
-        Session to send with; the caller closes it. By default an own one that accepts no cookies.
-        The background uses its own in any case.
+        Session to send with; the caller closes it. By default the client makes one that accepts no
+        cookies. The background thread always makes its own.
     pacing : Pacing or None
         Clock, sleep and randomness of the retries, for tests.
 
@@ -320,10 +320,10 @@ class SurveyClient(Answering):
 
     @discreet
     def submit(self, answers: Answers) -> Receipt:
-        """Randomise and send; see both for what they raise.
+        """Randomise and send; `randomize` and `send` say what is raised.
 
         The receipt's ``known`` says whether it is about an earlier answer of this device, and not
-        about these.
+        about these answers.
         """
         report, new = self._randomize(answers)
         return replace(self.send(report), known=not new)

@@ -196,10 +196,10 @@ def estimate_proportion(
     InvalidParameter
         An argument is outside its interval.
     """
-    _check_n(n)
-    counts = _checked_counts(count, n)
+    counts = checked_counts(count, n)
     quantile = normal_quantile(confidence)
-    expected, gain = _exact(n, p, q)
+    check_chances(p, q)
+    expected, gain = n * Fraction(q), float(n * (Fraction(p) - Fraction(q)))
 
     # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
     whole = math.floor(expected)
@@ -274,32 +274,28 @@ def normal_quantile(confidence: float) -> float:
     return -NormalDist().inv_cdf((1 - confidence) / 2)
 
 
-def _exact(n: int, p: Fraction | float, q: Fraction | float) -> tuple[Fraction, float]:
-    """Return n*q, and n*(p - q) rounded once."""
+def check_chances(p: Fraction | float, q: Fraction | float) -> None:
+    """Refuse chances of an indicator that are no probabilities, or from which nothing follows."""
     for name, value in (("p", p), ("q", q)):
         if not 0 <= value <= 1:
             raise InvalidParameter(
                 f"{name} is {value}, outside [0, 1]; give a probability", field=name
             )
-    gain = n * (Fraction(p) - Fraction(q))
-    if gain <= 0:
+    if Fraction(p) <= Fraction(q):
         raise InvalidParameter(
             f"p = {float(p)} is not above q = {float(q)}; the indicator carries no information "
             "about the property: give p > q",
             field="p",
         )
-    return n * Fraction(q), float(gain)
 
 
-def _check_n(n: object) -> None:
+def checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+    """Return the counts as int64 if they are integers in [0, n], and n is at least 1."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidParameter(
             f"n is {n!r}, not an integer of at least 1; estimates need at least one record",
             field="n",
         )
-
-
-def _checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     counts = np.asarray(count)
     if counts.dtype.kind not in "iu":
         raise InvalidParameter(

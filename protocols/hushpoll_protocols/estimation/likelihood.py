@@ -47,11 +47,11 @@ class NotConverged(HushpollError):
     Attributes
     ----------
     frequency : float64 array, shape (k,)
-        The best frequencies found.
+        The best frequencies so far.
     deficit : float
         Bound on how far their log-likelihood is below the maximum, in nats.
     iterations : int
-        Steps made.
+        Passes over the records.
     """
 
     def __init__(
@@ -210,22 +210,22 @@ def _maximise(likelihood: _Likelihood, tolerance: float, cap: int) -> Floats:
     """
     current = np.full(likelihood.k, 1 / likelihood.k)
     multipliers, _ = likelihood.multipliers(current)
-    made = 1
+    passes = 1
     scaled = False
     while (deficit := likelihood.deficit(multipliers)) > tolerance:
-        if made >= cap:
-            raise NotConverged(current, deficit, made, tolerance)
+        if passes >= cap:
+            raise NotConverged(current, deficit, passes, tolerance)
         before, slope_before = current, multipliers
         current = before * slope_before
         current /= current.sum()
         multipliers, reached = likelihood.multipliers(current)
-        made += 1
+        passes += 1
         # Up to a constant, which the simplex ignores, the multipliers are the gradient of L/n.
         moved, bent = current - before, slope_before - multipliers
         square = float(moved @ (slope_before - 1)) if scaled else float(moved @ moved)
         curvature = float(moved @ bent) / square if square else 0.0
         length = 1 / max(curvature, _FLATTEST)
-        for _ in range(min(_TRIALS, cap - made)):
+        for _ in range(min(_TRIALS, cap - passes)):
             if scaled:
                 bold = current + length * current * (multipliers - 1)
             else:
@@ -234,7 +234,7 @@ def _maximise(likelihood: _Likelihood, tolerance: float, cap: int) -> Floats:
             bold = np.maximum(bold, current / 100)
             bold /= bold.sum()
             bold_multipliers, bold_reached = likelihood.multipliers(bold)
-            made += 1
+            passes += 1
             promised = likelihood.n * float(multipliers @ (bold - current))
             if promised > 0 and bold_reached >= reached + _ARMIJO * promised:
                 current, multipliers = bold, bold_multipliers

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import check_chances, checked_counts
 
 _STEPS = 200
 """Points of the grid, equally spaced in the logarithm."""
@@ -57,10 +58,14 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
     InvalidParameter
         An argument is outside its interval.
     """
-    counts = _checked(count, n)
+    counts = checked_counts(count, n)
+    if counts.ndim != 1 or not counts.size:
+        raise InvalidParameter(
+            f"counts has shape {counts.shape}; give one integer per category, shape (k,)",
+            field="counts",
+        )
+    check_chances(p, q)
     gap, base = float(p - q), float(q)
-    if not (gap > 0 and base >= 0 and float(p) <= 1):
-        raise InvalidParameter(f"p is {float(p)} and q is {base}; give 0 <= q < p <= 1", field="p")
     # Categories of one count get one frequency.
     seen, place, categories = np.unique(counts, return_inverse=True, return_counts=True)
     grid = _grid((seen / n - base) / gap, n, len(counts))
@@ -74,7 +79,7 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
 
 def _grid(estimated: Floats, n: int, k: int) -> Floats:
     """Return the points of G, positive and ascending."""
-    # Far below what a category's share could be told apart from, and far below an equal share.
+    # Far below the shares that n records can tell from 0, and far below an equal share.
     lowest = min(0.01 / k, 0.1 / n)
     highest = min(max(float(estimated.max()), 1 / k), 1.0)
     own = np.clip(np.sort(estimated)[-_LARGEST:], lowest, 1)
@@ -101,22 +106,3 @@ def _mixing(likelihood: Floats, categories: npt.NDArray[np.int64]) -> Floats:
         if k * np.log(multipliers.max()) < _GAIN:
             break
     return weights
-
-
-def _checked(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
-    counts = np.asarray(count)
-    if n < 1:
-        raise InvalidParameter(f"n is {n}; give the number of records, at least 1", field="n")
-    if counts.ndim != 1 or not counts.size or not np.issubdtype(counts.dtype, np.integer):
-        raise InvalidParameter(
-            f"count has shape {counts.shape} and type {counts.dtype}; give one integer per "
-            "category, shape (k,)",
-            field="count",
-        )
-    if counts.min() < 0 or counts.max() > n:
-        raise InvalidParameter(
-            f"count reaches from {counts.min()} to {counts.max()}, outside [0, {n}]; give how many "
-            "of the n records support each category",
-            field="count",
-        )
-    return counts.astype(np.int64)

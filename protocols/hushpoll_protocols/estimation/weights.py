@@ -52,7 +52,7 @@ DEGENERATE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class WeightLaw:
-    """What the weights of one protocol follow from.
+    """The moments from which the weights of one protocol follow.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class WeightLaw:
 
     @classmethod
     def of_indicator(cls, p: Fraction, q: Fraction) -> WeightLaw:
-        """Return the law of D alone, whose weight nothing is taken from: the estimator ``raw``.
+        """Return the law of D alone, the estimator ``raw``.
 
         Parameters
         ----------

@@ -174,7 +174,7 @@ def support_counts(
 def malformed(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Say which records no device following the protocol could have produced, and why.
 
-    It does not load numba, which a process that only takes records in has no other use for.
+    It does not load numba, so that a process which only stores records does without it.
 
     Parameters
     ----------

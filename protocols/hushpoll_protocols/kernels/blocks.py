@@ -56,7 +56,7 @@ def run(jobs: Iterable[Callable[[], None]]) -> None:
     if first is None:
         return
     second = next(pending, None)
-    import numba  # slow to import, but the jobs were compiled with it already
+    import numba  # slow to import, but the jobs have loaded it already
 
     configured: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined] # set at run time
     threads = min(configured, _MOST_THREADS)

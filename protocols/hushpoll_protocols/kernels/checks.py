@@ -1,4 +1,4 @@
-"""Checks of arguments and of many records by numpy alone: who only checks loads no numba."""
+"""Checks of arguments and of many records with numpy alone, so that checking loads no numba."""
 
 from __future__ import annotations
 

@@ -59,12 +59,7 @@ def words_per_record(oracle: GRR) -> int:  # noqa: ARG001 (the interface's signa
     return 1
 
 
-def perturb(
-    oracle: GRR,
-    values: Codes,
-    words: Words,
-    records: Bytes,
-) -> Sequence[int]:
+def perturb(oracle: GRR, values: Codes, words: Words, records: Bytes) -> Sequence[int]:
     """Fill `records`; no word is ever refused."""
     limit = np.uint64((oracle.k - 1) * oracle.R)
     _perturb(values, words, limit, np.uint64(oracle.R), records)

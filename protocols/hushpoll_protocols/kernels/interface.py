@@ -31,29 +31,15 @@ class Kernel(Protocol):
         ...
 
     def perturb(
-        self,
-        oracle: FrequencyOracle,
-        values: Codes,
-        words: Words,
-        records: Bytes,
+        self, oracle: FrequencyOracle, values: Codes, words: Words, records: Bytes
     ) -> Sequence[int]:
         """Fill `records`; return the rows that need more words than they were given."""
         ...
 
-    def indicators(
-        self,
-        oracle: FrequencyOracle,
-        records: Bytes,
-        supported: Bytes,
-    ) -> None:
+    def indicators(self, oracle: FrequencyOracle, records: Bytes, supported: Bytes) -> None:
         """Set `supported` (n, k) to 1 where a well-formed record supports a value."""
         ...
 
-    def support_counts(
-        self,
-        oracle: FrequencyOracle,
-        records: Bytes,
-        counts: Counts,
-    ) -> None:
+    def support_counts(self, oracle: FrequencyOracle, records: Bytes, counts: Counts) -> None:
         """Add to `counts` (k) the supports of well-formed records."""
         ...

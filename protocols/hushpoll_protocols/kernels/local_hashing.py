@@ -107,12 +107,7 @@ def words_per_record(oracle: LocalHashing) -> int:  # noqa: ARG001 (the interfac
     return 3
 
 
-def perturb(
-    oracle: LocalHashing,
-    values: Codes,
-    words: Words,
-    records: Bytes,
-) -> Sequence[int]:
+def perturb(oracle: LocalHashing, values: Codes, words: Words, records: Bytes) -> Sequence[int]:
     """Fill `records`; no word is ever refused."""
     limit = np.uint64((oracle.g - 1) * oracle.R)
     mixed, g, lie = multipliers(oracle.k), np.uint64(oracle.g), np.uint64(oracle.R)

@@ -56,12 +56,7 @@ def words_per_record(oracle: SS) -> int:
     return 1 + oracle.omega
 
 
-def perturb(
-    oracle: SS,
-    values: Codes,
-    words: Words,
-    records: Bytes,
-) -> Sequence[int]:
+def perturb(oracle: SS, values: Codes, words: Words, records: Bytes) -> Sequence[int]:
     """Fill `records`; return the rows in which a word was refused (< 2^-47 per word)."""
     refused = np.zeros(len(values), np.bool_)
     _perturb(values, words, oracle.k, oracle.omega, np.uint64(oracle.P), records, refused)

@@ -38,12 +38,7 @@ def words_per_record(oracle: UnaryEncoding) -> int:
     return oracle.k
 
 
-def perturb(
-    oracle: UnaryEncoding,
-    values: Codes,
-    words: Words,
-    records: Bytes,
-) -> Sequence[int]:
+def perturb(oracle: UnaryEncoding, values: Codes, words: Words, records: Bytes) -> Sequence[int]:
     """Fill `records`; no word is ever refused."""
     _perturb(values, words, np.uint64(oracle.P), np.uint64(oracle.R), records)
     return ()

@@ -1,9 +1,9 @@
-"""Generalized randomized response.
+"""Generalized randomized response: the truth with probability p, each other value with q.
 
 Kairouz, Bonawitz and Ramage (ICML 2016); Arcolezi et al. (DBSec 2023), section 3.3.
 
-The truth is reported with probability p, every other value with probability q = R/2^64. Two answers
-differ by the factor p/q <= e^epsilon, because R is rounded up and p is what the k-1 others leave.
+Here q = R/2^64. Under two answers, the probabilities of a record differ by the factor
+p/q <= e^epsilon, because R is rounded up and p is what the k-1 others leave.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Subset selection (Ye and Barg, IEEE Trans. Inf. Theory 2018; Wang et al. 2016).
+"""Subset selection: a random subset of omega values that is likely to contain the truth.
+
+Ye and Barg (IEEE Trans. Inf. Theory 2018); Wang et al. (2016).
 
 The record is a uniform subset of omega values that contains the truth with probability p = P/2^64.
 Of the C(k-1, omega-1) subsets that contain a value and the C(k-1, omega) that do not, each is

@@ -1,9 +1,9 @@
-"""Thresholding with histogram encoding (Wang et al., USENIX Security 2017, section 4.2).
+"""Thresholding with histogram encoding: a noisy histogram of the answer, cut at theta.
 
-The one-hot histogram plus Laplace noise of scale 2/epsilon, cut at theta. The device draws the bits
-of that law directly: the record is smaller, and no floating-point Laplace variate can leak through
-its low bits. Thresholding spends less than the epsilon it is given; ``realized_epsilon`` says how
-much.
+Wang et al. (USENIX Security 2017), section 4.2. The one-hot histogram gets Laplace noise of scale
+2/epsilon. The device draws the bits of that law directly: the record is smaller, and no
+floating-point Laplace variate can leak through its low bits. Thresholding spends less than the
+epsilon it is given; ``realized_epsilon`` says how much.
 """
 
 from __future__ import annotations

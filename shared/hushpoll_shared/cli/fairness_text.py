@@ -1,7 +1,7 @@
 """An audit of fairness as text (extra ``cli``): a table, and what follows from it.
 
-It is made from the JSON that both sides give, the machine that audits and the client that asked a
-server to. Whatever is shown is made printable: the client's comes from a server.
+It is made from the JSON of the machine that audits, or of the client that asked a server for it.
+Every text is made printable before it is shown, since the client's comes from a server.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _pair(report: Mapping[str, Any]) -> str:
     for section in ("metrics", "rates", "shares"):
         table.add_section()
         for key, number in report[section].items():
-            # a server may be newer and know a metric that this table does not have
+            # A server may be newer and know a metric that this table does not have.
             label = METRICS[key].label if section == "metrics" and key in METRICS else key
             if section == "shares":
                 label = f"share, {key} group"

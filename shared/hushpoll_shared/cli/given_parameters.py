@@ -1,4 +1,4 @@
-"""The learner's parameters as a command line gives them: ``name=value``, or files of JSON.
+"""Reads a learner's parameters from a command line: ``name=value``, or files of JSON.
 
 The program that trains checks names and bounds, on this machine or on a server.
 """

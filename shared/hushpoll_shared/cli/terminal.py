@@ -39,7 +39,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 def exit_code(error: HushpollError | OSError) -> int:
     """Return the exit code that an error ends a command with.
 
-    A `TransportError` that got no answer, or one that may pass, is 4; an answer that refuses is 1.
+    A `TransportError` without an answer, or worth a retry, gives 4; an answer that refuses gives 1.
     """
     if isinstance(error, MissingExtra):
         return MISSING_EXTRA
@@ -74,7 +74,7 @@ def reports_errors(command: Callable[_Args, _Result]) -> Callable[_Args, _Result
         try:
             return command(*args, **kwargs)
         except BrokenPipeError:
-            # The reader of a pipe has seen enough; click ends the command quietly.
+            # The reader of a pipe has closed it; click ends the command quietly.
             raise
         except (HushpollError, OSError) as error:
             fail(error)
@@ -169,7 +169,7 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
     Parameters
     ----------
     description : str
-        What is going on.
+        The work, in words.
     total : int or None
         Number of steps, or None where it is not known.
 
@@ -216,7 +216,7 @@ def waiting(description: str) -> Iterator[Callable[[str], None]]:
     Parameters
     ----------
     description : str
-        What is waited for.
+        What the server works on, in words.
 
     Yields
     ------

@@ -2,8 +2,8 @@
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@``, or with white space that it
 skips: a category of a stranger's survey could read other cells and send them away. An apostrophe
-before it makes it a text. A text that begins with apostrophes and then so gets one more, so that
-each cell stands for one text.
+before it makes it a text. A text in which apostrophes come before such a character gets one more,
+so that each cell stands for one text.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def escaped(text: str) -> str:
-    """Return the cell that stands for a text: with one apostrophe more if it needs it."""
-    return _MARK + text if _begins_so(text) else text
+    """Return the cell that stands for a text, with one more apostrophe if it needs one."""
+    return _MARK + text if _is_formula(text) else text
 
 
 def unescaped(cell: str) -> str:
     """Return the text that a cell stands for; the inverse of `escaped`."""
-    return cell[1:] if cell.startswith(_MARK) and _begins_so(cell) else cell
+    return cell[1:] if cell.startswith(_MARK) and _is_formula(cell) else cell
 
 
-def _begins_so(text: str) -> bool:
+def _is_formula(text: str) -> bool:
     return text.lstrip(_MARK).startswith(_FORMULA)

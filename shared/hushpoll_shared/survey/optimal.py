@@ -1,7 +1,7 @@
 """The split of a budget that makes the estimates of a survey least uncertain.
 
-``split: optimal`` is a draft's shorthand. What is published are the weights that it comes to, in
-ten-thousandths of the total, so that a device checks them like any others and needs no optimiser.
+``split: optimal`` is a draft's shorthand. The weights that result are published, in ten-thousandths
+of the total, so that a device checks them like any others and needs no optimiser.
 
 The objective is the sum over the perturbed attributes of V_j(epsilon_j), where V is n times the
 variance of one category's estimated frequency, its categories being equally frequent:

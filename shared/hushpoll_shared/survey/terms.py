@@ -37,7 +37,7 @@ SMALL_BATCH: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """Everything about a survey but how its budget is resolved.
+    """The fields of a survey, but for those that resolving its budget adds.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Terms:
                 document[key] = value
         if self.protected is not None:
             document["protected"] = self.protected.to_dict()
-        # The form of before this term existed means the same, and keeps its digest.
+        # Surveys published before this term existed mean the same, and keep their digest.
         if self.release != DAILY:
             document["release"] = self.release
         return document

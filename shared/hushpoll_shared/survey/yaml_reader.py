@@ -1,4 +1,4 @@
-"""YAML for authors, read as YAML 1.2's JSON subset would be.
+"""Reads the YAML of a survey's author as the JSON subset of YAML 1.2 would be read.
 
 PyYAML implements YAML 1.1, in which the category ``No`` is false, ``12:30`` is 750 and
 ``2026-01-31T09:00:00Z`` is a datetime. Here plain words are text unless they are null, true, false
