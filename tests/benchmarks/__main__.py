@@ -14,10 +14,10 @@ from benchmarks import (
     cluster,
     device,
     fleet,
-    folding,
     kernels,
     million,
     paper,
+    sealing,
     training,
 )
 from benchmarks.harness import Figure
@@ -25,7 +25,7 @@ from benchmarks.results import Result, keep, page, show
 
 
 def main() -> int:
-    """Run, print, and exit with 1 where a promise was not kept."""
+    """Run the benchmarks, print their figures, and return 1 if a goal was missed."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     data = Path(os.environ.get("HUSHPOLL_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=data, help="folder of adult_26k.csv")
@@ -52,8 +52,8 @@ def main() -> int:
         "training": lambda: training.remembering(options.data, options.scale),
         "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
         "fleet-wire": lambda: fleet.wire(options.data, options.scale),
-        "folding": lambda: folding.folding(options.data, options.scale),
-        "estimates": lambda: folding.estimates(options.data, options.scale),
+        "sealing": lambda: sealing.sealing(options.data, options.scale),
+        "estimates": lambda: sealing.estimates(options.data, options.scale),
     }
     unknown = set(options.only or ()) - set(benchmarks)
     if unknown:
@@ -65,9 +65,9 @@ def main() -> int:
         load = os.getloadavg()[0]
         results[name] = Result(benchmarks[name](), load, options.scale)
         if options.json:  # after each, since some of them take long
-            found = keep(options.json, list(benchmarks), results)
+            kept = keep(options.json, list(benchmarks), results)
             if options.page:
-                options.page.write_text(page(found), encoding="utf-8")
+                options.page.write_text(page(kept), encoding="utf-8")
     figures = [figure for result in results.values() for figure in result.figures]
     show(figures)
     return 0 if all(figure.reached for figure in figures) else 1

@@ -1,8 +1,8 @@
-"""Folding Adult's survey, beside the bare read of the same rows; and estimates of ten million.
+"""Measures sealing of Adult's survey beside the bare read of the same rows, and estimates of ten million.
 
-The bare read is one ``SELECT report_id, record`` of the rows that are folded next, through the
-driver as it comes, fetched as a list of tuples: no fold that handles each report could do less. It
-makes nothing durable, where a fold ends with everything on the disk and the log emptied.
+The bare read is one ``SELECT report_id, record`` of the rows that are sealed next, through the
+unchanged driver, fetched as a list of tuples: no seal that handles each report could do less. The
+read makes nothing durable, while a seal ends with everything on the disk and the log emptied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hushpoll_server.store.tables.reports import Batch
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
-FOLD_GOAL = 0.5
+SEAL_GOAL = 0.5
 ESTIMATE_LIMIT_MS = 50.0
 QUESTIONS = 300
 VERSION = "/api/v1/surveys/adult/versions/1"
@@ -69,7 +69,7 @@ class Adult:
         self.parts.database.tidy()
 
     def read(self) -> int:
-        """Read what waits, and nothing else, through the driver."""
+        """Read the inbox through the driver, and return how many reports it holds."""
         raw = self.parts.database.engine.raw_connection()
         try:
             cursor = raw.cursor()
@@ -79,14 +79,14 @@ class Adult:
             raw.close()
 
     def waiting(self) -> list[npt.NDArray[np.uint8]]:
-        """Return the records that wait, as an array."""
+        """Return the records of the inbox, as blocks of uint8[n, L]."""
         with self.parts.database.reading() as connection:
             size = self.row.record_size
-            found = self.parts.database.backend.gathered(connection, self.row.id, size)
-        return [found.records]
+            inbox = self.parts.database.backend.gathered(connection, self.row.id, size)
+        return [inbox.records]
 
-    def fold(self) -> int:
-        """Fold what waits."""
+    def seal(self) -> int:
+        """Seal the inbox, and return how many reports it held."""
         return int(self.parts.sealing.seal(self.row))
 
 
@@ -102,8 +102,8 @@ def databases() -> Iterator[dict[str, str]]:
         }
 
 
-def folding(data: Path, scale: float) -> list[Figure]:
-    """Fold as many reports as a busy minute leaves, and at the default size, again and again."""
+def sealing(data: Path, scale: float) -> list[Figure]:
+    """Seal inboxes of the default size and of a busy minute, several times each."""
     figures = []
     with databases() as urls:
         for name, url in urls.items():
@@ -112,18 +112,18 @@ def folding(data: Path, scale: float) -> list[Figure]:
             adult.seal()  # compiled before it is timed
             sealed = 10_000
             for rows in (10_000, int(200_000 * scale), 10_000):
-                with announced(f"folding {rows:,} reports on {name}"):
+                with announced(f"sealing {rows:,} reports on {name}"):
                     pairs = [_pair(adult, rows) for _ in range(REPEATS)]
                 before, sealed = sealed, sealed + REPEATS * rows
                 figures.append(
                     against(
-                        f"folding {rows:,} of Adult's reports on {name}, {before:,} to {sealed:,} "
+                        f"sealing {rows:,} of Adult's reports on {name}, {before:,} to {sealed:,} "
                         "sealed: ids, segments, counts and all pairs",
                         unit="µs/report",
                         ours=statistics.median(ours for ours, _ in pairs) / rows * 1e6,
                         peer=statistics.median(peer for _, peer in pairs) / rows * 1e6,
                         peer_name="bare read of the same rows",
-                        goal=FOLD_GOAL,
+                        goal=SEAL_GOAL,
                     )
                 )
             if name == "SQLite":
@@ -133,7 +133,7 @@ def folding(data: Path, scale: float) -> list[Figure]:
 
 
 def _counting(adult: Adult, rows: int) -> Figure:
-    """Of a fold, the part that is ours and not the database's: counts and all pairs."""
+    """Measure the part of a seal that is ours and not the database's: counts and all pairs."""
     adult.fill(rows)
     (blocks,) = adult.waiting()
     survey = adult.parts.surveys.published(adult.row)
@@ -145,16 +145,16 @@ def _counting(adult: Adult, rows: int) -> Figure:
         ours=ours / rows * 1e6,
         peer=peer / rows * 1e6,
         peer_name="bare read of the same rows",
-        goal=FOLD_GOAL,
+        goal=SEAL_GOAL,
     )
 
 
 def _pair(adult: Adult, rows: int) -> tuple[float, float]:
     adult.fill(rows)
-    found: list[int] = []
-    peer = seconds(lambda: found.append(adult.read()))
-    ours = seconds(lambda: found.append(adult.seal()))
-    assert found == [rows, rows], found
+    sizes: list[int] = []
+    peer = seconds(lambda: sizes.append(adult.read()))
+    ours = seconds(lambda: sizes.append(adult.seal()))
+    assert sizes == [rows, rows], sizes
     return ours, peer
 
 
@@ -163,7 +163,7 @@ def estimates(data: Path, scale: float) -> list[Figure]:
     rows, step = int(10_000_000 * scale), int(1_000_000 * scale)
     with tempfile.TemporaryDirectory() as folder:
         adult = Adult(f"sqlite:///{folder}/adult.sqlite", data)
-        with announced(f"folding {rows:,} reports (not part of the figure)"):
+        with announced(f"sealing {rows:,} reports (not part of the figure)"):
             for _ in range(rows // step):
                 adult.fill(step)
                 adult.seal()
