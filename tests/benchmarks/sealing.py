@@ -1,4 +1,4 @@
-"""Measures sealing of Adult's survey beside the bare read of the same rows, and estimates of ten million.
+"""Measures sealing of Adult's survey beside a bare read of the same rows, and large estimates.
 
 The bare read is one ``SELECT report_id, record`` of the rows that are sealed next, through the
 unchanged driver, fetched as a list of tuples: no seal that handles each report could do less. The
