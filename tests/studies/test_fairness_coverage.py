@@ -16,7 +16,7 @@ from studies.fairness_coverage import Law, coverage, supports, truth
 
 # a third in group 0; by group, label and prediction
 THIRD = np.array([[[140, 20], [10, 30]], [[130, 70], [40, 160]]], dtype=float)
-# 6 % in group 0, of whom few are predicted negative
+# 6 % in group 0; few of them are predicted negative
 SIX = np.array([[[9, 134], [8, 458]], [[5, 365], [9, 9225]]], dtype=float)
 
 
