@@ -17,9 +17,9 @@ from typing import Any
 
 from sqlalchemy import text
 
+from chunks import unpack
 from hushpoll_protocols import SecureBits
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.sealed_ids import unpack
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
@@ -103,7 +103,7 @@ class Trial:
                 waiting = set(column("SELECT report_id FROM inbox"))
                 sealed = set(unpack(column("SELECT ids FROM sealed_ids")))
                 (rows,) = column("SELECT coalesce(sum(reports), 0) FROM segments")
-                counted = column("SELECT reports FROM folded_counts")
+                counted = column("SELECT reports FROM aggregates")
         finally:
             database.close()
         assert not waiting & sealed, "an id both waits and is sealed"

@@ -11,8 +11,8 @@ from sqlalchemy import create_engine
 
 from benchmarks.scale.needs import ids_written, needs
 from benchmarks.scale.page import tables, written
-from hushpoll_server.store import schema, sqlite
-from hushpoll_server.store.tables import sealed_ids
+from hushpoll_server.store import schema, sealing
+from hushpoll_server.store.sqlite import inbox as statements
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,10 @@ def test_the_tables_of_the_page_are_those_of_the_measurements(root, measured):
 def test_ids_are_written_as_often_as_the_rule_says():
     count = 0
 
-    def insert_chunks(connection, version_id, age, *, first, ids, tags):
+    def insert_chunks(connection, chunks):
         nonlocal count
-        count += len(ids) // 16
-        sqlite.insert_chunks(connection, version_id, age, first=first, ids=ids, tags=tags)
+        count += chunks["count"]
+        statements.insert_chunks(connection, chunks)
 
     engine = create_engine("sqlite://")
     rng = np.random.default_rng(1)
@@ -40,14 +40,8 @@ def test_ids_are_written_as_often_as_the_rule_says():
         schema.sealed_ids.create(connection)
         for known in range(0, reports, fold):
             ids = rng.integers(0, 256, (min(fold, reports - known), 16), dtype=np.uint8)
-            sealed_ids.add(
-                connection,
-                1,
-                ids,
-                known=known,
-                last=False,
-                backend=SimpleNamespace(insert_chunks=insert_chunks),
-            )
+            counted = SimpleNamespace(insert_chunks=insert_chunks, CHUNK_IDS=statements.CHUNK_IDS)
+            sealing.add_ids(connection, counted, 1, ids, known=known, last=False)
     engine.dispose()
     assert ids_written(reports, fold) == count / reports
 

@@ -30,10 +30,9 @@ from benchmarks.collecting import (
     running,
 )
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
-from hushpoll_server.store.postgresql.taking import copy_rows
-from hushpoll_server.store.sqlite.session import prepare
+from hushpoll_server.store.postgresql.inbox import copy_rows
+from hushpoll_server.store.sqlite.session import path_of, prepare
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import pack_rows
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
@@ -69,7 +68,7 @@ def driver_alone(kind: str) -> Iterator[Insert]:
 
 @contextmanager
 def by_sqlite(url: str) -> Iterator[Insert]:
-    connection = sqlite3.connect(sqlite.path_of(parse_url(url)))
+    connection = sqlite3.connect(path_of(parse_url(url)))
     prepare(connection, None)
 
     def insert(some_ids: Bytes, some_records: Bytes) -> float:

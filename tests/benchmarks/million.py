@@ -81,7 +81,7 @@ def fill(database: Path, data: Path, rows: int) -> None:
         records = encode_many(survey, {name: codes[name].to_numpy()[drawn] for name in codes}, rng)
         ids = rng.integers(0, 256, (size, 16), dtype=np.uint8)
         checked = services.batches.check("adult", pack_rows(survey.digest, ids, records))
-        (outcomes,) = services.reports.take([checked.batch])
+        (outcomes,) = services.reports.insert([checked.batch])
         assert outcomes is not None
         assert len(outcomes) == size
     services.stop()

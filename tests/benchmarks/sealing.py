@@ -23,7 +23,7 @@ from benchmarks.harness import REPEATS, Figure, against, alternate, announced, s
 from hushpoll_analysis import Records
 from hushpoll_analysis.records.pair_counts import count_pairs
 from hushpoll_server import create_app
-from hushpoll_server.store.tables.reports import Batch
+from hushpoll_server.store.reports import Batch
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
@@ -63,10 +63,10 @@ class Adult:
             size = min(BATCH, rows - done)
             ids = self._rng.integers(0, 256, (size, 16), dtype=np.uint8)
             records = self._records[self._rng.integers(0, len(self._records), size)]
-            (outcomes,) = self.parts.reports.take([Batch(self.row.id, ids, records)])
+            (outcomes,) = self.parts.reports.insert([Batch(self.row.id, ids, records)])
             assert outcomes is not None
             assert len(outcomes) == size
-        self.parts.database.tidy()
+        self.parts.database.vacuum()
 
     def read(self) -> int:
         """Read the inbox through the driver, and return how many reports it holds."""
@@ -82,8 +82,8 @@ class Adult:
         """Return the records of the inbox, as blocks of uint8[n, L]."""
         with self.parts.database.reading() as connection:
             size = self.row.record_size
-            inbox = self.parts.database.backend.gathered(connection, self.row.id, size)
-        return [inbox.records]
+            _, records = self.parts.database.inbox.read_inbox(connection, self.row.id, size)
+        return [np.frombuffer(records, np.uint8).reshape(-1, size)]
 
     def seal(self) -> int:
         """Seal the inbox, and return how many reports it held."""

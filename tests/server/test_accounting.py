@@ -108,7 +108,7 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
     open_survey = site.publish()
     token_survey = site.publish(name="by-token", submission="token")
     tokens = site.post("/api/v1/surveys/by-token/tokens", json={"count": 5}).json["tokens"]
-    take, calls = site.services.reports.take, []
+    take, calls = site.services.reports.insert, []
 
     def sometimes(uploads):
         calls.append(len(uploads))

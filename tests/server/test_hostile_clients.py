@@ -56,8 +56,8 @@ class Watched:
     def names(self):
         """Every table but the counters."""
         names = set(sa.inspect(self.database).get_table_names())
-        assert {"inbox", "respondent_tokens", "api_tokens", "tallies"} <= names
-        return sorted(names - {"tallies"})
+        assert {"inbox", "respondent_tokens", "api_tokens", "counters"} <= names
+        return sorted(names - {"counters"})
 
     def contents(self):
         """Every row of these."""

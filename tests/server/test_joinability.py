@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hushpoll_server.store.tables.sealed_ids import unpack
+from chunks import unpack
 from hushpoll_shared.wire import reports as wire
 from postgres_files import stored_rows
 
@@ -149,7 +149,7 @@ def test_the_same_attacker_tells_seals_where_each_keeps_a_segment_until_the_surv
     make_site, make_report, monkeypatch, rng, database_url, tmp_path
 ):
     """What a large survey shows while it is open, and no longer when it is over."""
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", PER_SEAL)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", PER_SEAL)
     site = make_site()
     shuffle_by(site, monkeypatch, rng)
     published, ids, _ = collect(site, make_report)
@@ -159,7 +159,7 @@ def test_the_same_attacker_tells_seals_where_each_keeps_a_segment_until_the_surv
     # Of 4 permutations of 40, one fixed point each.
     assert matches <= 4 + 12
     monkeypatch.setattr(
-        "hushpoll_server.store.mixing.shuffled", lambda rows: rows[rng.permutation(len(rows))]
+        "hushpoll_server.store.segments.shuffled", lambda rows: rows[rng.permutation(len(rows))]
     )
     row = site.services.surveys.latest("work")
     assert site.services.sealing.seal(row, last=True) == 0
@@ -198,7 +198,7 @@ def test_of_a_spent_token_nothing_is_left_to_join(
             "inbox": 0,
             "segments": 1,
             "sealed_ids": 3,
-            "folded_counts": 1,
+            "aggregates": 1,
         }
         for table, rows in expected.items():
             assert stored_rows(server, site, table) == [0] * rows

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hushpoll_server.store.tables.sealed_ids import unpack
+from chunks import unpack
 from hushpoll_shared.wire import reports as wire
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -161,7 +161,7 @@ def test_time_is_kept_to_the_day(site, make_report):
     site.send("work", body)
     site.services.counters.flush()
     with site.services.database.reading() as connection:
-        rows = connection.exec_driver_sql("SELECT day, outcome, count FROM tallies").fetchall()
+        rows = connection.exec_driver_sql("SELECT day, outcome, count FROM counters").fetchall()
     assert [tuple(row) for row in rows] == [("2026-03-01", "duplicate", 1)]
 
 

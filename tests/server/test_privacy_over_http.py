@@ -131,9 +131,9 @@ def data_files(request, database_url):
 MOMENTS = {
     "survey_versions": {"opens", "closes", "closed_at", "accepts_until"},
     "api_tokens": {"expires_at", "issued_at"},
-    "folded_counts": {"records_deleted_at"},
+    "aggregates": {"records_deleted_at"},
     "jobs": {"lease_until", "created_at", "started_at", "finished_at"},
-    "tallies": {"day"},
+    "counters": {"day"},
     "releases": {"released_at"},
 }
 OF_RESPONDENTS = {"inbox", "sealed_ids", "segments", "respondent_tokens"}

@@ -13,16 +13,15 @@ from hushpoll_shared.cli.terminal import FAILED, reports_errors
 try:
     from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.store import migrate as schema
-    from hushpoll_server.store import sqlite
     from hushpoll_server.store.database import Database, parse_url
     from hushpoll_server.store.lock import acquire
+    from hushpoll_server.store.sqlite.session import path_of
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
         raise
     raise MissingExtra("server", "hushpoll migrate") from error
 
 NONE = "none"
-BASE = "base"
 
 
 @click.command()
@@ -31,7 +30,7 @@ BASE = "base"
     "--to",
     "wanted",
     metavar="VERSION",
-    help='Schema version to go to, also back to an older one ("base" removes every table). '
+    help='Older schema version to go back to ("base" removes every table). '
     "[default: this program's]",
 )
 @reports_errors
@@ -53,10 +52,10 @@ def migrate(configuration: Configuration, check: bool, wanted: str | None) -> No
         database = Database(url, pool_size=1)
         try:
             before = schema.current(database) or NONE
-            if _is_older(target, before):
-                schema.downgrade(database, BASE if target == NONE else target)
-            else:
-                schema.upgrade(database, target)
+            if target != NONE:
+                schema.upgrade(database)
+            if target != schema.head():
+                schema.downgrade(database, schema.BASE if target == NONE else target)
         finally:
             database.close()
     done = f"{before} -> {target}" if before != target else f"{target}, nothing to do"
@@ -66,24 +65,19 @@ def migrate(configuration: Configuration, check: bool, wanted: str | None) -> No
 def _target(wanted: str | None) -> str:
     if wanted is None:
         return schema.head()
-    if wanted == BASE:
+    if wanted == schema.BASE:
         return NONE
     if wanted not in schema.known():
         raise InvalidParameter(
-            f"--to is {wanted!r}; give one of {BASE}, {', '.join(schema.known())}", field="to"
+            f"--to is {wanted!r}; give one of {schema.BASE}, {', '.join(schema.known())}",
+            field="to",
         )
     return wanted
 
 
-def _is_older(target: str, before: str) -> bool:
-    # A version that is not known is left to `upgrade`, which says so.
-    order = [NONE, *schema.known()]
-    return before in order and order.index(target) < order.index(before)
-
-
 def _version_of(url: str) -> str:
     parsed = parse_url(url)
-    if parsed.get_backend_name() == "sqlite" and not Path(sqlite.path_of(parsed)).exists():
+    if parsed.get_backend_name() == "sqlite" and not Path(path_of(parsed)).exists():
         return NONE  # opening it would make it
     database = Database(url, pool_size=1)
     try:

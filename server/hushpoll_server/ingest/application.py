@@ -20,7 +20,7 @@ from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
 from hushpoll_server.logs import get_logger, where
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.readiness import Readiness
-from hushpoll_server.store import migrate, write_probe
+from hushpoll_server.store import migrate
 
 log = get_logger(__name__)
 
@@ -64,7 +64,7 @@ class IngestApplication:
         self._bodies = Bodies()
         self.rates = Rates(settings)
         self.commit = GroupCommit(
-            services.reports.take,
+            services.reports.insert,
             idle=self._idle,
             group_reports=settings.group_commit_reports,
             queue_reports=settings.queue_reports,
@@ -81,7 +81,7 @@ class IngestApplication:
             commit=self.commit,
             readiness=Readiness(
                 commit_state=lambda: self.commit.state,
-                write=lambda: write_probe.write(services.database),
+                write=services.database.probe,
                 schema_version=lambda: migrate.current(services.database),
                 expected=migrate.head(),
             ),
@@ -261,7 +261,7 @@ class IngestApplication:
 
     def _idle(self) -> None:
         self._services.counters.flush()
-        self._services.database.tidy()
+        self._services.database.vacuum()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

@@ -19,7 +19,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.readiness import CommitState
-from hushpoll_server.store.tables.reports import Outcome, Upload
+from hushpoll_server.store.reports import Outcome, Upload
 
 log = get_logger(__name__)
 

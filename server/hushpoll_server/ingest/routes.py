@@ -26,8 +26,8 @@ from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.services.reports import BatchOutcome
 from hushpoll_server.services.surveys.surveys import NotRemembered
-from hushpoll_server.store.tables.reports import Outcome
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.reports import Outcome
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 

@@ -24,7 +24,7 @@ from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.services.services import Services
-from hushpoll_server.store.tables.jobs import JobRow
+from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
 from hushpoll_shared.wire.problems import PROBLEMS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.services.services import Services
-from hushpoll_server.store.tables.counts import Aggregate
+from hushpoll_server.store.counts import Aggregate
 
 
 def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, bool]]:

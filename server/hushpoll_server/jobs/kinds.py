@@ -29,7 +29,7 @@ from hushpoll_server.jobs.parameters import (
 )
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 

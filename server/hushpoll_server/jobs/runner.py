@@ -21,7 +21,7 @@ from hushpoll_server.jobs import apart
 from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.services import Services
-from hushpoll_server.store.tables.jobs import JobRow
+from hushpoll_server.store.jobs import JobRow
 
 log = get_logger(__name__)
 

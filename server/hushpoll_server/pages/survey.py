@@ -17,7 +17,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import not_modified, services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
 from hushpoll_server.services.surveys.surveys import State
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.problems import PROBLEMS

@@ -23,8 +23,8 @@ from hushpoll_server.processes.children import Orders
 from hushpoll_server.processes.files import SOCKET_NAME, socket_folder
 from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.store import migrate
+from hushpoll_server.store.catalogue import TokenStore
 from hushpoll_server.store.database import Database, backend_of, parse_url
-from hushpoll_server.store.tables.tokens import TokenStore
 
 log = get_logger(__name__)
 
@@ -202,7 +202,7 @@ def check_workers(settings: Settings) -> None:
     InvalidParameter
         Several workers, and a database with one writer at a time.
     """
-    if settings.workers > 1 and backend_of(parse_url(settings.database_url)).ONE_WRITER:
+    if settings.workers > 1 and backend_of(parse_url(settings.database_url)).session.ONE_WRITER:
         raise InvalidParameter(
             f"WORKERS is {settings.workers}, and SQLite takes one writer at a time: group commit "
             "works within one process; set it to 1, or name a PostgreSQL in DATABASE_URL",

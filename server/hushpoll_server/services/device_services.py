@@ -12,12 +12,10 @@ from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.services.surveys.origins import Origins
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store import migrate
+from hushpoll_server.store.catalogue import OriginStore, SurveyStore, TokenStore
+from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.counters import CounterStore
-from hushpoll_server.store.tables.origins import OriginStore
-from hushpoll_server.store.tables.reports import ReportStore
-from hushpoll_server.store.tables.surveys import SurveyStore
-from hushpoll_server.store.tables.tokens import TokenStore
+from hushpoll_server.store.reports import ReportStore
 
 
 class DeviceServices:

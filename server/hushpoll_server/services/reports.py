@@ -18,9 +18,9 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.access import respondent_hash
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counters import CounterStore
-from hushpoll_server.store.tables.reports import Arrival, Batch, Outcome, ReportStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.counts import CounterStore
+from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import malformed_many, unpack_rows
@@ -40,7 +40,7 @@ class Ingest:
 
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
-    ) -> tuple[VersionRow, Arrival]:
+    ) -> tuple[VersionRow, ReportRow]:
         """Return the version and the report of a JSON document.
 
         Parameters
@@ -82,10 +82,10 @@ class Ingest:
             raise MalformedRecord(str(error), reason=error.reason, field="record") from None
         if published.submission == "token":
             token = respondent_hash(authorization)
-            return row, Arrival(row.id, report.id, report.record, row.survey_id, token)
-        return row, Arrival(row.id, report.id, report.record)
+            return row, ReportRow(row.id, report.id, report.record, row.survey_id, token)
+        return row, ReportRow(row.id, report.id, report.record)
 
-    def look_up(self, row: VersionRow, arrival: Arrival) -> Outcome:
+    def look_up(self, row: VersionRow, report: ReportRow) -> Outcome:
         """Return the outcome of a report of a version that takes none now.
 
         Raises
@@ -94,7 +94,7 @@ class Ingest:
             ``survey-not-open`` or ``survey-closed``, unless the report is stored already: a retry
             is never refused.
         """
-        (known,) = self._reports.look_up([arrival])
+        (known,) = self._reports.look_up([report])
         if known is None:
             raise self.refusal(row)
         return known

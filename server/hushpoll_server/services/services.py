@@ -11,11 +11,10 @@ from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Releases
-from hushpoll_server.store.shuffle import shuffled
-from hushpoll_server.store.tables.counts import CountStore
-from hushpoll_server.store.tables.jobs import JobStore
-from hushpoll_server.store.tables.releases import ReleaseStore
-from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_server.store.counts import CountStore, ReleaseStore
+from hushpoll_server.store.jobs import JobStore
+from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segments import shuffled
 
 
 class Services(DeviceServices):

@@ -1,9 +1,13 @@
-"""What a database has to offer to be served: a package each, ``sqlite`` and ``postgresql``."""
+"""What the store needs of a database: the interface that ``sqlite`` and ``postgresql`` implement.
+
+Each of the two packages has a module ``session`` (connections and transactions) and a module
+``inbox`` (reports and sealed ids). No other module has SQL that is for one database alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,51 +15,57 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.store.standing_connections import StandingConnections
-from hushpoll_server.store.tables.closing import Cutoff
+
+Row = tuple[int, bytes, bytes]
+"""A row of the inbox: version, id, record."""
+
+Key = tuple[int, bytes]
+"""What identifies a report: version, id."""
 
 
-class Waiting(NamedTuple):
-    """What waits of a version: uint8[n, 16] ids and, in the same order, uint8[n, L] records."""
+class Cutoff(NamedTuple):
+    """The moments that divide versions into those that take reports and those that take none.
 
-    ids: npt.NDArray[np.uint8]
-    records: npt.NDArray[np.uint8]
+    Attributes
+    ----------
+    accepts_until : int
+        A version whose ``accepts_until`` is at or before this second takes no report: now.
+    closes : int
+        Nor does a version whose ``closes`` is at or before this second: now less the grace period.
+    """
 
-    @classmethod
-    def of(cls, ids: bytes, records: bytes, record_size: int) -> Waiting:
-        """Cut rows out of their bytes.
-
-        Raises
-        ------
-        RuntimeError
-            There are not as many records as ids.
-        """
-        rows = len(ids) // 16
-        if (16 * rows, record_size * rows) != (len(ids), len(records)):
-            raise RuntimeError(
-                f"the inbox gave {len(ids)} bytes of ids and {len(records)} of records, "
-                f"which are no {rows} reports with {record_size} bytes each"
-            )
-        return cls(
-            np.frombuffer(ids, np.uint8).reshape(rows, 16),
-            np.frombuffer(records, np.uint8).reshape(rows, record_size),
-        )
+    accepts_until: int
+    closes: int
 
 
-class Backend(Protocol):
-    """The names of such a package. No other module's SQL is for one database alone."""
+TAKES_REPORTS: Final = """
+NOT ended AND (accepts_until IS NULL OR accepts_until > {accepts_until})
+AND (closes IS NULL OR closes > {closes})
+"""
+"""Whether a row of ``survey_versions`` takes reports, as text; ``catalogue.accepting`` is the same.
+"""
+
+
+class Deletions(NamedTuple):
+    """What was deleted since the last vacuum.
+
+    Attributes
+    ----------
+    sealed : bool
+        Whether reports were sealed.
+    erased : frozenset of str
+        Tables of whose deleted rows nothing may be left on any page.
+    """
+
+    sealed: bool
+    erased: frozenset[str]
+
+
+class Session(Protocol):
+    """Connections, transactions and locks."""
 
     ONE_WRITER: bool
-    """Whether the database takes one writing transaction at a time."""
-
-    CHUNK_IDS: int
-    """Sealed ids in one row, at most."""
-
-    BULK_FACTOR: int
-    """While reports arrive in bulk, an inbox is sealed at so many times ``seal_at``."""
-
-    EMPTIES_FIRST: bool
-    """Whether a seal empties the inbox before it writes anything, or as the last thing it does."""
+    """Whether the database runs one writing transaction at a time."""
 
     UNAVAILABLE: tuple[type[Exception], ...]
     """What the driver raises while the database is away, or stores nothing."""
@@ -64,10 +74,10 @@ class Backend(Protocol):
     """Size of a write that shows whether the database stores anything."""
 
     def check_url(self, url: URL) -> URL:
-        """Return the URL with the driver that is used; refuse one that cannot be served."""
+        """Return the URL with the driver that is used; refuse a URL that cannot be served."""
 
     def make_ready(self, url: URL) -> None:
-        """Create what must be there before the first connection, or refuse what is there."""
+        """Create or check what must exist before the first connection."""
 
     def engine_options(self) -> dict[str, Any]:
         """Return arguments of ``create_engine``."""
@@ -82,75 +92,43 @@ class Backend(Protocol):
         """Return `engine` with transactions that see one state and change nothing."""
 
     def for_writing(self, engine: Engine) -> Engine:
-        """Return `engine` with transactions whose every statement sees what is committed."""
+        """Return `engine` with transactions in which each statement sees what is committed."""
 
     def hold_version(self, connection: Connection, version_id: int, *, exclusive: bool) -> None:
-        """Keep others from sealing a version, or from taking its reports too, to the commit."""
+        """Lock a version until the commit: alone, or together with others that store reports."""
 
     def hold_catalogue(self, connection: Connection) -> None:
-        """Let one transaction that asks for this run at a time, over all processes."""
-
-    def gathered(self, connection: Connection, version_id: int, record_size: int) -> Waiting:
-        """Return the reports that wait of a version, in any order."""
-
-    def empty_inbox(self, connection: Connection, version_id: int) -> None:
-        """Delete the reports that wait of a version."""
+        """Let one transaction that asks for this run at a time, in all processes."""
 
     def hold_inbox(self, connection: Connection) -> None:
         """Keep the inbox as this reading transaction, which has not begun to read, will see it."""
 
-    def insert_chunks(
-        self,
-        connection: Connection,
-        version_id: int,
-        age: int,
-        *,
-        first: bytes,
-        ids: bytes,
-        tags: bytes,
-    ) -> None:
-        """Insert ascending ids, one after the other, and their tags, as chunks of a list.
 
-        See ``sealed_ids``; ``first`` is that of the first chunk.
-        """
+class Inbox(Protocol):
+    """Statements on the inbox and on sealed ids."""
 
-    def sealed(
-        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
-    ) -> set[bytes]:
-        """Return those of the ids that are sealed."""
+    CHUNK_IDS: int
+    """Sealed ids in one row, at most."""
 
-    def waiting(
-        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
-    ) -> dict[bytes, bytes]:
-        """Return the records of those of the ids that are in the inbox; at least one is asked for.
+    BULK_FACTOR: int
+    """While reports arrive in bulk, an inbox is sealed at so many times ``seal_at``."""
 
-        The ids are looked for in the index: the inbox is not read.
-        """
+    EMPTIES_FIRST: bool
+    """Whether a seal empties the inbox before it writes anything, or as its last act."""
 
-    def forget(self, engine: Engine, *, sealed: bool, erased: Collection[str] = ()) -> bool:
-        """Remove what deleted rows and past transactions leave; False: try again later.
+    def insert_new(self, connection: Connection, rows: Sequence[Row]) -> set[Key]:
+        """Insert the rows whose id is new, and return their keys.
 
-        Of what was deleted from the tables `erased`, nothing may be left on any page.
-        """
-
-    def insert_new(
-        self, connection: Connection, rows: Sequence[tuple[int, bytes, bytes]]
-    ) -> set[tuple[int, bytes]]:
-        """Put those rows (version, id, record) into the inbox whose id is new; return their keys.
-
-        An id that is sealed is not new, nor one that another process has stored meanwhile.
+        An id that is sealed is not new, nor is one that another process has stored meanwhile.
         """
 
     def insert_at_once(
-        self,
-        connections: StandingConnections,
-        rows: Sequence[tuple[int, bytes, bytes]],
-        cutoff: Cutoff,
-    ) -> set[tuple[int, bytes]] | None:
+        self, connection: Connection, rows: Sequence[Row], cutoff: Cutoff
+    ) -> set[Key] | None:
         """Do as `insert_new` with rows of one version, as a durable transaction of its own.
 
-        On one of `connections` each statement is such a transaction, unless it opens one.
-        None if it did nothing, and a transaction of several statements is called for: so if the
+        Each statement on `connection` is a transaction of its own, unless it opens one. None if
+        nothing was done and a transaction of several statements is needed, as it is where the
         version takes no reports.
         """
 
@@ -161,7 +139,45 @@ class Backend(Protocol):
         ids: npt.NDArray[np.uint8],
         records: npt.NDArray[np.uint8],
     ) -> bool:
-        """Put uint8[n, 16] ids and uint8[n, L] records into the inbox if every id is new.
+        """Insert uint8[n, 16] ids and uint8[n, L] records if every id is new.
 
-        False if one is there twice, in the inbox or sealed: then nothing has changed.
+        False, with nothing changed, if an id is in the batch twice, in the inbox or sealed.
         """
+
+    def waiting(
+        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
+    ) -> dict[bytes, bytes]:
+        """Return the records of those of the ids, at least one, that are in the inbox.
+
+        The ids are looked for in the index; the inbox is not read.
+        """
+
+    def sealed(
+        self, connection: Connection, version_id: int, report_ids: Sequence[bytes]
+    ) -> set[bytes]:
+        """Return those of the ids that are sealed."""
+
+    def read_inbox(
+        self, connection: Connection, version_id: int, record_size: int
+    ) -> tuple[bytes, bytes]:
+        """Return the ids of a version's waiting reports and, in the same order, their records."""
+
+    def empty_inbox(self, connection: Connection, version_id: int) -> None:
+        """Delete the waiting reports of a version."""
+
+    def insert_chunks(self, connection: Connection, chunks: dict[str, Any]) -> None:
+        """Insert ascending ids and their tags as chunks of a list; see ``sealing``.
+
+        `chunks` has ``version`` and ``age`` of the list, ``first`` of its first chunk here, ``ids``
+        and ``tags`` (each one after the other), ``count`` (of ids) and ``most`` (ids of a chunk).
+        """
+
+    def vacuum(self, engine: Engine, deletions: Deletions) -> bool:
+        """Remove what deleted rows and past transactions leave; False: try again later."""
+
+
+class Backend(NamedTuple):
+    """The two modules of a database."""
+
+    session: Session
+    inbox: Inbox

@@ -1,4 +1,4 @@
-"""Opening the database, and the two kinds of transaction."""
+"""The database: its connections, transactions that read or write, and vacuum."""
 
 from __future__ import annotations
 
@@ -8,25 +8,95 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, Engine, Table, create_engine, make_url, text
-from sqlalchemy.engine import URL
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    delete,
+    event,
+    insert,
+    make_url,
+    text,
+)
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.store import postgresql, sqlite
-from hushpoll_server.store.backend import Backend
-from hushpoll_server.store.standing_connections import StandingConnections
-from hushpoll_server.store.tables.closing import Cutoff
+from hushpoll_server.store.backend import Backend, Cutoff, Deletions, Key, Row, Session
+from hushpoll_server.store.postgresql import inbox as postgresql_inbox
+from hushpoll_server.store.postgresql import session as postgresql_session
+from hushpoll_server.store.schema import write_probe
+from hushpoll_server.store.sqlite import inbox as sqlite_inbox
+from hushpoll_server.store.sqlite import session as sqlite_session
 
 LOGGING_NAME = "hushpoll"
 RETRY_AFTER_SECONDS = 2
-BACKENDS: Final[dict[str, Backend]] = {"sqlite": sqlite, "postgresql": postgresql}
+BACKENDS: Final = {
+    "sqlite": Backend(sqlite_session, sqlite_inbox),
+    "postgresql": Backend(postgresql_session, postgresql_inbox),
+}
+
+
+class AutocommitConnections:
+    """Open connections on which each statement is a transaction of its own, unless it opens one.
+
+    There are as many as were ever in use at the same time. To take a connection out of a pool and
+    to return it would cost a busy process more time than the statement does.
+
+    Parameters
+    ----------
+    engine : Engine
+        Opens them.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._unused: list[tuple[int, Connection]] = []
+        # Counts how often the database was found to have hung up: connections that were opened
+        # before the last time are dead.
+        self._age = 0
+        event.listen(engine, "handle_error", self._note)
+
+    @contextmanager
+    def use(self) -> Iterator[Connection]:
+        """Give a connection to one user; close it if anything fails on it."""
+        age, connection = self._take()
+        try:
+            yield connection
+        except BaseException:
+            connection.invalidate()
+            connection.close()
+            raise
+        self._unused.append((age, connection))
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        while self._unused:
+            self._unused.pop()[1].close()
+
+    def _take(self) -> tuple[int, Connection]:
+        current = self._age
+        while self._unused:
+            try:
+                age, connection = self._unused.pop()
+            except IndexError:  # another thread was faster
+                break
+            if age == current:
+                return age, connection
+            connection.invalidate()
+            connection.close()
+        return current, self._engine.connect()
+
+    def _note(self, context: ExceptionContext) -> None:
+        if context.is_disconnect:
+            self._age += 1
 
 
 class Database:
-    """A durable database with read and write transactions.
+    """A durable database with transactions that read and transactions that write.
 
     Parameters
     ----------
@@ -38,27 +108,31 @@ class Database:
     Raises
     ------
     InvalidParameter
-        The URL cannot be read, names a database that this release does not serve, a file that
-        is none, or a PostgreSQL that does not answer.
+        The URL cannot be read, or names a database that this release does not serve, a file that
+        is no database, or a PostgreSQL that does not answer.
     NotDurable
         The database refuses the settings under which a commit is durable.
+
+    Attributes
+    ----------
+    engine : Engine
+        SQLAlchemy's engine.
+    session, inbox
+        Its statements in the database's own SQL; see ``backend``.
     """
 
     def __init__(self, url: str, *, pool_size: int = 32) -> None:
         parsed = parse_url(url)
-        self.backend = backend_of(parsed)
-        self._failures: tuple[type[Exception], ...] = (
-            PoolTimeout,
-            *self.backend.UNAVAILABLE,
-        )
-        self.engine = _open(parsed, self.backend, pool_size)
-        self._reading = self.backend.for_reading(self.engine)
-        self._writing = self.backend.for_writing(self.engine)
-        self._at_once = StandingConnections(self.engine)
-        # Where there is one writer at a time, it polls for its turn; threads of one process queue
-        # here instead, which wakes them at once.
+        self.session, self.inbox = backend_of(parsed)
+        self._failures: tuple[type[Exception], ...] = (PoolTimeout, *self.session.UNAVAILABLE)
+        self.engine = _open(parsed, self.session, pool_size)
+        self._reading = self.session.for_reading(self.engine)
+        self._writing = self.session.for_writing(self.engine)
+        self._autocommit = AutocommitConnections(self.engine)
+        # SQLite polls for its lock. The threads of one process wait for their turn here instead,
+        # where they are woken at once.
         self._turn = threading.Lock()
-        # At the start as well: a process that was killed left its history behind.
+        # True at first: a process that was killed may have left something to vacuum.
         self._written = self._sealed = True
         self._erased: set[str] = set()
 
@@ -83,49 +157,47 @@ class Database:
         Parameters
         ----------
         sealing : int or None
-            Survey version whose inbox is moved: until the end, no report of it is taken and nobody
-            else seals it, in this process or another.
+            Survey version that is sealed: until the commit, no other transaction of any process
+            stores reports of it or seals it.
         catalogue : bool
-            No other transaction opened like this runs at the same time: for what looks before it
-            writes, such as a migration or a publication.
+            Whether no other transaction that was opened like this may run at the same time: for a
+            transaction that reads before it writes, such as a migration or a publication.
 
         Raises
         ------
         Refused
-            ``unavailable``, as ``reading``. What was written may be stored nevertheless, if it was
-            the answer to the commit that was lost.
+            ``unavailable``, as ``reading``. If the answer to the commit was lost, the writes may
+            have been stored nevertheless.
         """
         with ExitStack() as stack:
             stack.enter_context(self._available())
-            if self.backend.ONE_WRITER:
+            if self.session.ONE_WRITER:
                 stack.enter_context(self._turn)
             connection = stack.enter_context(self._writing.begin())
             if catalogue:
-                self.backend.hold_catalogue(connection)
+                self.session.hold_catalogue(connection)
             if sealing is not None:
-                self.backend.hold_version(connection, sealing, exclusive=True)
+                self.session.hold_version(connection, sealing, exclusive=True)
             yield connection
             self._written = True
             if sealing is not None:
                 self._sealed = True
 
-    def insert_at_once(
-        self, rows: Sequence[tuple[int, bytes, bytes]], cutoff: Cutoff
-    ) -> set[tuple[int, bytes]] | None:
-        """Put rows (version, id, record) of one version into the inbox, durably.
+    def insert_at_once(self, rows: Sequence[Row], cutoff: Cutoff) -> set[Key] | None:
+        """Insert rows of one version into the inbox, in one durable exchange with the database.
 
         Parameters
         ----------
         rows : sequence of (int, bytes, bytes)
-            At least one.
+            Version, id and record of at least one report.
         cutoff : Cutoff
             Nothing is done if the version takes no reports.
 
         Returns
         -------
         set of (int, bytes) or None
-            The keys of those whose id is new; None if nothing was done, and a transaction of
-            several statements is called for.
+            The keys of the rows whose id is new; None if nothing was done, and a transaction of
+            several statements is needed.
 
         Raises
         ------
@@ -134,58 +206,76 @@ class Database:
         """
         with ExitStack() as stack:
             stack.enter_context(self._available())
-            if self.backend.ONE_WRITER:
+            if self.session.ONE_WRITER:
                 stack.enter_context(self._turn)
+            connection = stack.enter_context(self._autocommit.use())
             self._written = True
-            return self.backend.insert_at_once(self._at_once, rows, cutoff)
+            return self.inbox.insert_at_once(connection, rows, cutoff)
 
     def share_version(self, connection: Connection, version_id: int) -> None:
-        """Keep a version from being sealed until the transaction ends; to take reports of it.
+        """Keep a version from being sealed until the transaction, which stores reports of it, ends.
 
-        Whoever needs several takes them in ascending order.
+        A transaction that needs several versions asks for them in ascending order.
         """
-        self.backend.hold_version(connection, version_id, exclusive=False)
+        self.session.hold_version(connection, version_id, exclusive=False)
 
     def exclude_reports(self, connection: Connection, version_id: int) -> None:
-        """Keep reports of a version from being taken until the transaction ends, in any process.
+        """Keep every process from storing reports of a version until the transaction ends.
 
-        Transactions that are taking some are waited for.
+        Transactions that are storing some end first.
         """
-        self.backend.hold_version(connection, version_id, exclusive=True)
+        self.session.hold_version(connection, version_id, exclusive=True)
 
     def erase(self, *tables: Table) -> None:
-        """Remove, now or with a later `tidy`, all that is left of what was deleted from tables."""
+        """Remove, now or in a later `vacuum`, all that is left of what was deleted from tables."""
         self._erased.update(table.name for table in tables)
-        self.tidy()
+        self.vacuum()
 
-    def tidy(self) -> None:
-        """Remove the traces of what was deleted, unless nothing was written or a reader needs them.
+    def vacuum(self) -> bool:
+        """Remove the traces of deleted rows; return False if that must be tried again later.
 
-        SQLite's log keeps what one transaction after the other wrote, and PostgreSQL's pages what
-        was deleted and by which: the order in which reports arrived, the token that was spent with
-        each, and reports that were sealed since.
+        SQLite's log keeps what each transaction wrote, and PostgreSQL's pages keep deleted rows
+        with the transactions that deleted them. Both would tell in which order reports were stored,
+        which token was spent with each, and which reports were sealed since.
 
         Raises
         ------
         Refused
-            ``unavailable``, as ``reading``; what was to be done is left for the next time.
+            ``unavailable``, as ``reading``; the next call does what is left to do.
         """
         if not (self._written or self._sealed or self._erased):
-            return
+            return True
         with ExitStack() as stack:
             stack.enter_context(self._available())
-            if self.backend.ONE_WRITER:
+            if self.session.ONE_WRITER:
                 stack.enter_context(self._turn)
-            sealed, self._written, self._sealed = self._sealed, False, False
-            erased = frozenset(self._erased)
-            self._erased -= erased
+            deletions = Deletions(self._sealed, frozenset(self._erased))
+            self._written = self._sealed = False
+            self._erased -= deletions.erased
             done = False
             try:
-                done = self.backend.forget(self.engine, sealed=sealed, erased=erased)
+                done = self.inbox.vacuum(self.engine, deletions)
             finally:
                 if not done:
-                    self._written, self._sealed = True, self._sealed or sealed
-                    self._erased |= erased
+                    self._written, self._sealed = True, self._sealed or deletions.sealed
+                    self._erased |= deletions.erased
+        return done
+
+    def probe(self) -> None:
+        """Make a small durable write, which shows whether the database can store anything.
+
+        On SQLite it is larger than the commit of one report: a smaller one would still find room in
+        the log that a failed commit has left on a full disk.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: the database is away, full or read-only.
+        """
+        with self.writing() as connection:
+            connection.execute(delete(write_probe))
+            zeros = bytes(self.session.PROBE_BYTES)
+            connection.execute(insert(write_probe).values(id=1, data=zeros))
 
     def ping(self) -> None:
         """Raise if the database does not answer."""
@@ -194,7 +284,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection."""
-        self._at_once.close()
+        self._autocommit.close()
         self.engine.dispose()
 
     @contextmanager
@@ -202,7 +292,7 @@ class Database:
         try:
             yield
         except Exception as error:
-            # SQLAlchemy wraps what the driver raises, in most places.
+            # In most places SQLAlchemy wraps the driver's exceptions.
             cause = error.orig if isinstance(error, DatabaseError) else error
             if not isinstance(cause, self._failures):
                 raise
@@ -224,7 +314,7 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        # Such a text can hold a password in a place where nobody looks for one.
+        # Such a text can contain a password.
         shown = repr(url) if "@" not in url else "a text (not shown: it may hold a password)"
         raise InvalidParameter(
             f"DATABASE_URL is {shown}, which is no database URL; write sqlite:///path.sqlite or "
@@ -237,18 +327,18 @@ def parse_url(url: str) -> URL:
             "PostgreSQL: write sqlite:///path.sqlite or postgresql://user@host/database",
             field="DATABASE_URL",
         )
-    return backend_of(parsed).check_url(parsed)
+    return backend_of(parsed).session.check_url(parsed)
 
 
 def backend_of(url: URL) -> Backend:
-    """Return the package that serves the database of a URL."""
+    """Return the modules that serve the database of a URL."""
     return BACKENDS[url.get_backend_name()]
 
 
-def _open(url: URL, backend: Backend, pool_size: int) -> Engine:
-    backend.make_ready(url)
-    # An exception of the driver would otherwise print reports into the log, and the engine's own
-    # log, where an embedding application has turned on DEBUG for everything, the rows of answers.
+def _open(url: URL, session: Session, pool_size: int) -> Engine:
+    session.make_ready(url)
+    # Otherwise exceptions of the driver would print reports into the log, and so would the engine's
+    # own log where an embedding application has turned on DEBUG for all loggers.
     logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}").setLevel(logging.WARNING)
     engine = create_engine(
         url,
@@ -256,14 +346,14 @@ def _open(url: URL, backend: Backend, pool_size: int) -> Engine:
         max_overflow=pool_size,
         hide_parameters=True,
         logging_name=LOGGING_NAME,
-        **backend.engine_options(),
+        **session.engine_options(),
     )
-    backend.install(engine)
+    session.install(engine)
     try:
         engine.connect().close()
     except DatabaseError as error:
         engine.dispose()
-        raise backend.unusable(url, str(error.orig).strip()) from None
+        raise session.unusable(url, str(error.orig).strip()) from None
     except BaseException:
         engine.dispose()
         raise

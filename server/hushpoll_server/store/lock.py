@@ -1,4 +1,4 @@
-"""One ``hushpoll serve`` per database file.
+"""The lock that lets one ``hushpoll serve`` at a time use a database file.
 
 The writer's group commits, the clean-up of the log and the sealing of the inbox are coordinated
 within one server. The server holds ``flock`` on a descriptor of the database file itself, so every
@@ -23,8 +23,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
+from hushpoll_server.store.sqlite.session import path_of
 
 # A process of a server that was just killed holds the lock for a moment longer.
 WAIT_SECONDS: Final = 2.0
@@ -33,8 +33,8 @@ POLL_SECONDS: Final = 0.05
 # On BSD and macOS, `flock` on the database file would keep SQLite out. A file beside it is locked.
 LOCKS_THE_DATABASE: Final = sys.platform == "linux"
 
-# What this process holds, by device and inode: a second attempt must not even open the file, since
-# closing it would drop SQLite's locks.
+# The files that this process has locked, by device and inode. A second attempt must not even open
+# the file, since closing it would drop SQLite's locks.
 _HELD: Final[set[tuple[int, int]]] = set()
 
 
@@ -126,8 +126,8 @@ def adopt(url: str, descriptor: int | None) -> ServerLock:
     url : str
         The URL that `acquire` was given.
     descriptor : int or None
-        What ``ServerLock.fileno`` returned there, inherited by this process. From here on, programs
-        that this process starts do not inherit it.
+        What ``ServerLock.fileno`` returned there, inherited by this process. Programs that this
+        process starts from now on do not inherit it.
 
     Raises
     ------
@@ -157,9 +157,9 @@ def adopt(url: str, descriptor: int | None) -> ServerLock:
 def _lock_path(url: str) -> str | None:
     parsed = parse_url(url)
     if parsed.get_backend_name() != "sqlite":
-        # Its transactions and advisory locks hold between any number of servers.
+        # PostgreSQL's own transactions and advisory locks coordinate any number of servers.
         return None
-    database = sqlite.path_of(parsed)
+    database = path_of(parsed)
     return database if LOCKS_THE_DATABASE else os.path.realpath(database) + "-lock"
 
 
@@ -170,15 +170,15 @@ def _held_here(path: str) -> bool:
         return False
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _opened(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        # A database that is served for reading only.
+        # A file that may only be read can be locked too.
         if error.errno not in (errno.EACCES, errno.EROFS) or not Path(path).is_file():
             raise
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -201,7 +201,7 @@ def _locked(descriptor: int, path: str) -> bool:
 
 def _in_use(url: str) -> InvalidParameter:
     return InvalidParameter(
-        f"DATABASE_URL names the file {sqlite.path_of(parse_url(url))!r}, which another hushpoll "
+        f"DATABASE_URL names the file {path_of(parse_url(url))!r}, which another hushpoll "
         "serve is using; end that one, or give another database with --database-url",
         field="DATABASE_URL",
     )

@@ -1,16 +1,21 @@
-"""The tables. Alembic's migrations create them; a test holds the two to each other.
+"""The tables of the database.
 
 Tables that hold one row per report or token are keyed by a random value and, on SQLite, have no
-row id: the file then keeps them in the order of their random keys, not in that of their arrival.
+row id: the file keeps their rows in the order of these random keys, not in the order of insertion.
+
+A new database is created from these tables. A database that exists is changed by a migration; see
+``migrate``.
 """
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Dialect,
+    Connection,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -18,21 +23,23 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    event,
     false,
     true,
 )
 
+ID_SIZE: Final = 16
+"""Bytes of a report's id."""
 
-class Bytes(LargeBinary):
-    """Binary values handed to the driver as they are.
+TAG_SIZE: Final = 2
+"""Bytes of an id's tag: its last ones. See ``sealing``."""
 
-    The base class wraps each in the driver's ``Binary``, which sqlite3 and psycopg 3 do not need
-    and which a batch pays for three times a report.
-    """
+YOUNG, OLD = 0, 1
+"""The two lists of a version's sealed ids. See ``sealing``."""
 
-    def bind_processor(self, _dialect: Dialect) -> None:
-        """Return no conversion."""
-
+# Trying to compress such a column takes PostgreSQL ten times as long as writing it, and gains
+# little or nothing.
+UNCOMPRESSED: Final = {"storage": "EXTERNAL"}
 
 metadata = MetaData(
     naming_convention={
@@ -59,43 +66,44 @@ versions = Table(
     Column("version", Integer, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("title", String, nullable=False),
-    Column("canonical", Bytes, nullable=False),
+    Column("canonical", LargeBinary, nullable=False),
     Column("record_size", Integer, nullable=False),
     Column("minimum_batch", Integer, nullable=False),
     Column("opens", BigInteger),
     Column("closes", BigInteger),
     Column("closed_at", BigInteger),
     Column("accepts_until", BigInteger),
-    # See ``closing``.
+    # No report is taken any more, whatever the clock of a process says.
     Column("ended", Boolean(create_constraint=False), nullable=False, server_default=false()),
-    # When analysts are given reports: a term of the manifest, and the present period's end.
+    # When analysts are given reports: a term of the manifest, and the end of the present period.
     Column("release", String(16), nullable=False, server_default="daily"),
     Column("next_release", BigInteger),
     UniqueConstraint("survey_id", "version"),
 )
 
-# Without a foreign key, which both databases look up for every row; versions are never deleted. And
-# where a table has one, SQLite deletes its rows one by one.
+# This table has no foreign key: both databases would look it up for every row, and SQLite would
+# delete the rows one by one. Versions are never deleted.
 inbox = Table(
     "inbox",
     metadata,
     Column("version_id", Integer, primary_key=True, autoincrement=False),
-    Column("report_id", Bytes(16), primary_key=True),
-    Column("record", Bytes, nullable=False),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    Column("record", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 
-# Of sealed reports, in chunks; those that wait have theirs in the inbox. See ``sealed_ids``. With
-# row ids, which say what the order of the ids says: without them SQLite would look through whole
-# rows on its way to one, and those that are longer than a quarter of a page it would copy.
+# The ids of sealed reports, in chunks (see ``sealing``); the ids of waiting reports are in the
+# inbox. The table has row ids, which tell no more than the order of the ids does. Without them
+# SQLite would read whole rows on its way to one row, and copy those longer than a quarter of a
+# page.
 sealed_ids = Table(
     "sealed_ids",
     metadata,
     Column("version_id", Integer, primary_key=True, autoincrement=False),
     Column("age", Integer, primary_key=True, autoincrement=False),
-    Column("first", Bytes(16), primary_key=True),
-    Column("tags", Bytes, nullable=False),
-    Column("ids", Bytes, nullable=False),
+    Column("first", LargeBinary(16), primary_key=True),
+    Column("tags", LargeBinary, nullable=False),
+    Column("ids", LargeBinary, nullable=False),
 )
 
 segments = Table(
@@ -104,40 +112,41 @@ segments = Table(
     Column("id", Integer, primary_key=True),
     Column("version_id", ForeignKey("survey_versions.id"), nullable=False, index=True),
     Column("reports", Integer, nullable=False),
-    Column("data", Bytes, nullable=False),
-    # Whether it is in the last release. Of a version that releases immediately nobody asks.
+    Column("data", LargeBinary, nullable=False, info=UNCOMPRESSED),
+    # Whether it is in the last release; without meaning for a version that releases immediately.
     Column("released", Boolean(create_constraint=False), nullable=False, server_default=true()),
 )
 
-# What estimates need of every sealed report, whether its segment is still there or not.
+# What estimates need of every sealed report, whether its segment still exists or not.
 aggregates = Table(
-    "folded_counts",
+    "aggregates",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
     Column("reports", BigInteger, nullable=False),
-    Column("support", Bytes, nullable=False),
-    Column("joint", Bytes, nullable=False),
-    Column("mixed", Boolean(create_constraint=False), nullable=False),
+    Column("support", LargeBinary, nullable=False),
+    Column("joint", LargeBinary, nullable=False, info=UNCOMPRESSED),
+    # Whether the version is over and all its segments were shuffled together.
+    Column("shuffled", Boolean(create_constraint=False), nullable=False),
     Column("records_deleted_at", BigInteger),
 )
 
-# The counts of the last release, and the duplicates and refusals until then, as JSON.
+# The counts of the last release; ``refused`` is JSON: duplicates and refusals until then.
 releases = Table(
     "releases",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
     Column("released_at", BigInteger, nullable=False),
     Column("reports", BigInteger, nullable=False),
-    Column("support", Bytes, nullable=False),
-    Column("joint", Bytes, nullable=False),
+    Column("support", LargeBinary, nullable=False),
+    Column("joint", LargeBinary, nullable=False, info=UNCOMPRESSED),
     Column("refused", String, nullable=False),
 )
 
-# A spent one is deleted.
+# A token that is spent is deleted.
 respondent_tokens = Table(
     "respondent_tokens",
     metadata,
-    Column("hash", Bytes(32), primary_key=True),
+    Column("hash", LargeBinary(32), primary_key=True),
     Column("survey_id", ForeignKey("surveys.id"), nullable=False),
     sqlite_with_rowid=False,
 )
@@ -154,7 +163,7 @@ api_tokens = Table(
     "api_tokens",
     metadata,
     Column("id", String(16), primary_key=True),
-    Column("hash", Bytes(32), nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
     Column("label", String(200), nullable=False),
     Column("scopes", String(200), nullable=False),
     Column("expires_at", BigInteger),
@@ -163,9 +172,9 @@ api_tokens = Table(
     Column("replaced_by", String(16)),
 )
 
-# Counts by day and outcome, written outside the uploads' transactions.
+# Reports by day and outcome, written outside the uploads' transactions.
 counters = Table(
-    "tallies",
+    "counters",
     metadata,
     Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
     Column("day", String(10), primary_key=True),
@@ -174,15 +183,15 @@ counters = Table(
     sqlite_with_rowid=False,
 )
 
-# Holds nothing: it is written to see whether writing works.
+# Holds zeros; it is written to find out whether the database stores anything.
 write_probe = Table(
     "write_probe",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("data", Bytes, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
-# Acts of an analyst, so their times are kept to the second.
+# Jobs are acts of an analyst, so their times are kept to the second.
 jobs = Table(
     "jobs",
     metadata,
@@ -210,5 +219,24 @@ job_results = Table(
     metadata,
     Column("job_id", ForeignKey("jobs.id"), primary_key=True),
     Column("part", Integer, primary_key=True),
-    Column("data", Bytes, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
+
+
+@event.listens_for(metadata, "after_create")
+def _set_storage(_metadata: MetaData, connection: Connection, **_options: Any) -> None:
+    """Keep values of binary columns out of PostgreSQL's statistics, and set how they are stored.
+
+    ANALYZE, which autovacuum runs by itself, copies up to 200 values of each column into
+    ``pg_statistic``. There they would outlive sealing, the spent token and the deletion of the
+    records. SQLite keeps no statistics unless it is told to.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, LargeBinary):
+                alter = f"ALTER TABLE {table.name} ALTER COLUMN {column.name}"
+                connection.exec_driver_sql(f"{alter} SET STATISTICS 0")
+                if storage := column.info.get("storage"):
+                    connection.exec_driver_sql(f"{alter} SET STORAGE {storage}")

@@ -20,9 +20,9 @@ from benchmarks.collecting import REPORTS, connect, empty_database, ids, publish
 from benchmarks.load.figures import Figure, Options, lost
 from benchmarks.load.site import AS_USUAL, one_report
 from benchmarks.load.wrk import CONNECTIONS, Generator, median_rate, slowest
+from chunks import unpack
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.sealed_ids import unpack
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
 

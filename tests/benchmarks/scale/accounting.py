@@ -13,8 +13,8 @@ from typing import NamedTuple
 import psutil
 import psycopg
 
-from hushpoll_server.store import sqlite
 from hushpoll_server.store.database import parse_url
+from hushpoll_server.store.sqlite.session import path_of
 
 TABLES = ("inbox", "sealed_ids", "segments")
 ROLES = {
@@ -92,7 +92,7 @@ def kept(url: str) -> dict[str, int]:
             ).fetchall()
             ((log,),) = connection.execute("SELECT sum(size) FROM pg_ls_waldir()").fetchall()
         return {**dict(sizes), "wal": int(log)}
-    path = Path(sqlite.path_of(parse_url(url)))
+    path = Path(path_of(parse_url(url)))
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         connection.execute("PRAGMA cache_size = -100000")
         found = dict(

@@ -58,7 +58,7 @@ def after(url: str, wanted: list[str]) -> Steps:
     from hushpoll_analysis import Records
     from hushpoll_analysis.records.pair_counts import count_pairs
     from hushpoll_server import create_app
-    from hushpoll_server.store.shuffle import shuffled
+    from hushpoll_server.store.segments import shuffled
 
     app = create_app({"DATABASE_URL": url, "SEALING": "worker"})
     services = app.extensions["hushpoll"]

@@ -187,7 +187,7 @@ def test_counts_are_checked_against_the_segments_and_repaired(make_site, databas
         ("work version 1: 30 reports, counts right", True)
     ]
     with site.services.database.writing() as connection:
-        connection.exec_driver_sql("UPDATE folded_counts SET reports = 29")
+        connection.exec_driver_sql("UPDATE aggregates SET reports = 29")
     expected = "work version 1: 30 reports, counts of 29 differ"
     assert list(check_counts(settings, repair=False)) == [(expected, False)]
     assert list(check_counts(settings, repair=True)) == [(expected + ", counted again", False)]

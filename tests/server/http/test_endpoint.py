@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_server.store.tables.reports import Arrival
+from hushpoll_server.store.reports import ReportRow
 
 MANIFESTS = ["/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"]
 
@@ -84,7 +84,7 @@ def test_what_no_view_answers_is_a_problem_too(site, method, path):
 
 def test_a_report_on_its_way_does_not_print_itself():
     """Guards: its repr, which debuggers and crash reports show, held record and token."""
-    arrival = Arrival(7, b"ID-OF-16-BYTES!!", b"RECORD", 3, b"TOKEN")
+    arrival = ReportRow(7, b"ID-OF-16-BYTES!!", b"RECORD", 3, b"TOKEN")
     for shown in (repr(arrival), str(arrival), f"{arrival}", repr([arrival])):
         for secret in ("ID-OF", "RECORD", "TOKEN"):
             assert secret not in shown

@@ -13,7 +13,7 @@ import pytest
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest import group_commit
 from hushpoll_server.ingest.group_commit import GroupCommit
-from hushpoll_server.store.tables.reports import Arrival, Outcome
+from hushpoll_server.store.reports import Outcome, ReportRow
 from waiting import wait_until
 
 POISON = 0
@@ -71,7 +71,7 @@ def make(disk, run):
 
 
 def arrivals(*numbers):
-    return [Arrival(1, bytes([number]) * 16, b"record") for number in numbers]
+    return [ReportRow(1, bytes([number]) * 16, b"record") for number in numbers]
 
 
 async def entered(disk):

@@ -21,12 +21,12 @@ import psutil
 import pytest
 
 import served
+from chunks import unpack
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.processes import serving
 from hushpoll_server.processes.children import Orders
 from hushpoll_server.processes.serving import Child, listen
-from hushpoll_server.store.tables.sealed_ids import unpack
 from served import SERVE, Load, Process, admin_token, publish
 
 

@@ -14,9 +14,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from chunks import unpack
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, sealed_ids
-from hushpoll_server.store.tables.sealed_ids import unpack
 from hushpoll_shared.wire import reports as wire
 from served import SERVE, Load, Process, admin_token, publish, send
 from waiting import wait_until

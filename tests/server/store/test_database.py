@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -17,8 +18,8 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
 from hushpoll_server.store.sqlite import session
-from hushpoll_shared.wire import reports as wire
 
+SCHEMAS = Path(__file__).parent / "schemas"
 on_sqlite = pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
 
 
@@ -95,54 +96,70 @@ def test_the_file_is_readable_by_its_owner_only(make_site, tmp_path):
     assert set(modes.values()) == {0o600}
 
 
-def test_migrations_give_the_tables_that_the_statements_use(database):
+def schema_of(database):
+    """Reflect what the metadata does not compare: how PostgreSQL stores and samples columns."""
+    if database.engine.dialect.name == "sqlite":
+        return set()
+    statement = """
+        SELECT relname, attname, attstattarget, CAST(attstorage AS text)
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relnamespace = CAST('public' AS regnamespace) AND relkind = 'r'
+          AND relname <> 'alembic_version' AND attnum > 0
+    """
+    with database.reading() as connection:
+        return set(connection.execute(text(statement)).all())
+
+
+def test_new_database_has_the_tables_of_the_metadata(database):
     migrate.upgrade(database)
     assert migrate.current(database) == migrate.head()
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_migrations_go_down_and_up_again_on_a_filled_database(make_site):
+def test_database_of_the_first_release_is_migrated_to_the_tables_of_a_new_one(
+    database, new_database_url, request, tmp_path
+):
+    """A change of the tables without a migration fails here."""
+    dialect = database.engine.dialect.name
+    script = (SCHEMAS / f"0001.{dialect}.sql").read_text(encoding="utf-8")
+    with database.writing() as connection:
+        for statement in script.split(";\n"):
+            if statement.strip():
+                connection.exec_driver_sql(statement)
+    migrate.upgrade(database)
+    assert migrate.current(database) == migrate.head()
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    url = f"sqlite:///{tmp_path}/newest.sqlite"
+    if dialect == "postgresql":
+        url = request.getfixturevalue("postgres").create("hushpoll_newest")
+    newest = Database(url)
+    migrate.upgrade(newest)
+    assert schema_of(database) == schema_of(newest)
+    newest.close()
+
+
+def test_database_of_a_development_version_is_refused_and_unchanged(database, new_database_url):
+    with database.writing() as connection:
+        connection.exec_driver_sql("CREATE TABLE tallies (version_id INTEGER)")
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0001')")
+    expected = r"schema version '0001' of a development version.*export its records.*new database"
+    with pytest.raises(SchemaRefused, match=expected):
+        create_app({"DATABASE_URL": new_database_url})
+    assert tables(database) == {"tallies", "alembic_version"}
+
+
+def test_going_back_to_base_removes_every_table_of_a_filled_database(make_site):
     site = make_site()
     site.fill(site.publish(), 5)
     database = site.services.database
-    migrate.downgrade(database, "base")
+    migrate.downgrade(database, migrate.BASE)
     assert migrate.current(database) is None
     assert tables(database) == {"alembic_version"}
     migrate.upgrade(database)
     assert tables(database) == {"alembic_version", *metadata.tables}
-
-
-def test_migrations_back_to_the_first_keep_reports_and_unspent_tokens(make_site, make_report):
-    site = make_site()
-    published = site.publish()
-    sealed = site.fill(published, 5)
-    site.services.sealing.seal(site.services.surveys.latest("work"))
-    waiting = site.fill(published, 4)
-    by_token = site.publish(name="by-token", submission="token")
-    path = "/api/v1/surveys/by-token/tokens"
-    spent, unspent = site.post(path, json={"count": 2}).json["tokens"]
-
-    def send(token):
-        body = wire.encode_report_json(by_token.digest, make_report(by_token))
-        return site.send("by-token", body, token).status_code
-
-    assert send(spent) == 201
-    site.stop_taking()
-    database = site.services.database
-    migrate.downgrade(database, "0001")
-    assert migrate.current(database) == "0001"
-    assert "folded_counts" not in tables(database)
-    migrate.upgrade(database)
-    again = make_site()
-    for report in [*sealed, *waiting]:
-        body = wire.encode_report_json(published.digest, report)
-        assert again.send("work", body).json == {"status": "duplicate"}
-    again.services.sealing.seal(again.services.surveys.latest("work"))
-    counts = again.counts(published)
-    assert (counts["accepted"], counts["sealed"]) == (9, 9)
-    site = again
-    assert [send(spent), send(unspent), send(unspent)] == [401, 201, 401]
 
 
 def test_starting_again_keeps_everything(make_site, make_report):
@@ -168,11 +185,11 @@ def test_an_unknown_schema_version_refuses_to_start(new_database_url, database):
     assert found == "9999"
 
 
-def test_a_failed_migration_changes_nothing(database, monkeypatch):
+def test_new_database_stays_empty_if_its_tables_cannot_all_be_created(database, monkeypatch):
     def fail(*_arguments):
         raise OSError("disk full")
 
-    monkeypatch.setattr("alembic.op.create_index", fail)  # after five tables have been created
+    monkeypatch.setattr(MigrationContext, "stamp", fail)  # after the tables were created
     with pytest.raises(OSError, match="disk full"):
         migrate.upgrade(database)
     assert tables(database) == set()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from chunks import unpack
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.reports import Arrival, Batch, Outcome, ReportStore
-from hushpoll_server.store.tables.sealed_ids import unpack
-from hushpoll_server.store.tables.segments import SegmentStore
+from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
+from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_shared.wire import reports as wire
 
 
@@ -60,7 +60,7 @@ def test_a_retry_that_races_with_a_seal_is_a_duplicate(site, opened, make_report
 
     def take():
         assert moved.wait(60)
-        outcomes.extend(server.take([[Arrival(version, report.id, report.record)]])[0])
+        outcomes.extend(server.insert([[ReportRow(version, report.id, report.record)]])[0])
 
     late = threading.Thread(target=take)
     late.start()
@@ -76,7 +76,7 @@ def test_the_same_reports_from_two_processes_are_stored_once(site, opened, make_
     tokens = [bytes([number]) * 32 for number in range(60)]
     site.services.tokens.add_respondents(row.survey_id, tokens)
     arrivals = [
-        Arrival(row.id, report.id, report.record, row.survey_id, token)
+        ReportRow(row.id, report.id, report.record, row.survey_id, token)
         for report, token in ((make_report(published), token) for token in tokens)
     ]
     stores = [ReportStore(opened(), site.services.surveys.cutoff) for _ in range(4)]
@@ -84,7 +84,7 @@ def test_the_same_reports_from_two_processes_are_stored_once(site, opened, make_
 
     def take(store, into, order):
         for arrival in order:
-            into.append((arrival.report_id, store.take([[arrival]])[0][0]))
+            into.append((arrival.report_id, store.insert([[arrival]])[0][0]))
 
     together(
         *(
@@ -112,8 +112,8 @@ def test_one_token_and_many_reports_from_two_processes(site, opened, make_report
     def take(store):
         for _ in range(10):
             report = make_report(published)
-            arrival = Arrival(row.id, report.id, report.record, row.survey_id, bytes(32))
-            outcomes.extend(store.take([[arrival]])[0])
+            arrival = ReportRow(row.id, report.id, report.record, row.survey_id, bytes(32))
+            outcomes.extend(store.insert([[arrival]])[0])
 
     together(*(lambda s=store: take(s) for store in stores))
     assert outcomes.count(Outcome.ACCEPTED) == 1
@@ -135,7 +135,7 @@ def test_batches_that_overlap_and_seals_keep_every_report_once(site, opened, mak
         for first in range(start, 300, 50):
             some = rows[max(0, first - 25) : first + 50]
             batch = Batch(row.id, some[:, : wire.ID_SIZE], some[:, wire.ID_SIZE :])
-            outcomes.extend(store.take([batch])[0])
+            outcomes.extend(store.insert([batch])[0])
 
     def seal():
         for _ in range(10):

@@ -18,7 +18,7 @@ from hushpoll_server.http.models.jobs import JobAnswer, JobPath
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
-from hushpoll_server.store.tables.jobs import JobRow
+from hushpoll_server.store.jobs import JobRow
 
 api = APIBlueprint(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER

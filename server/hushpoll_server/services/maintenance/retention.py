@@ -8,10 +8,10 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counts import CountStore
-from hushpoll_server.store.tables.jobs import JobStore
-from hushpoll_server.store.tables.segments import SegmentStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.counts import CountStore
+from hushpoll_server.store.jobs import JobStore
+from hushpoll_server.store.sealing import SegmentStore
 
 log = get_logger(__name__)
 
@@ -63,7 +63,7 @@ class Retention:
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())
         # Exports that jobs have made hold the records as well.
         self._jobs.forget_version(row.id, "export")
-        self._segments.tidy()
+        self._segments.vacuum()
         if deleted:
             log.info("records-deleted", survey=row.name, version=row.version, records=deleted)
         held = self._counts.read(row.id)

@@ -37,11 +37,10 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counters import CounterStore
-from hushpoll_server.store.tables.releases import ReleaseStore
-from hushpoll_server.store.tables.reports import ReportStore
-from hushpoll_server.store.tables.segments import SegmentStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.counts import CounterStore, ReleaseStore
+from hushpoll_server.store.reports import ReportStore
+from hushpoll_server.store.sealing import SegmentStore
 
 log = get_logger(__name__)
 
@@ -245,7 +244,7 @@ class Sealing:
         if now - self._last_sweep >= SWEEP_SECONDS:
             self._last_sweep = now
             self.sweep(self._surveys.now())
-        self._segments.tidy()
+        self._segments.vacuum()
 
     def before_question(self, row: VersionRow) -> None:
         """Seal what an answer may take into account: never fewer than a minimum batch at once.
@@ -308,9 +307,9 @@ class Sealing:
             log.info("released", survey=row.name, version=row.version, reports=released)
 
     def seal_ended(self) -> None:
-        """Seal the rest of every version that takes no more reports, and mix its segments."""
+        """Seal the rest of every version that takes no more reports, and shuffle its segments."""
         # Of a version without any report, too: nothing else says that all of it is released.
-        ended = {*self._reports.waiting(), *self._reports.over(), *self._segments.unmixed()}
+        ended = {*self._reports.waiting(), *self._reports.over(), *self._segments.unshuffled()}
         self._versions.each("end", ended, self._seal_ended)
 
     def _seal_ended(self, row: VersionRow) -> None:

@@ -29,9 +29,10 @@ from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_server.store.tables.counts import Aggregate, Aggregator, Rows
-from hushpoll_server.store.tables.segments import SegmentStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.counts import Aggregate, Aggregator
+from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segments import Rows
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published

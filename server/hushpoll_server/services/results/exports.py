@@ -21,8 +21,8 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_server.store.mixing import Mixed
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -108,7 +108,7 @@ class Exports:
         published = self._surveys.published(row)
         with self._analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
-            mixed = Mixed(blocks, rows=release.reports, record_size=row.record_size)
+            mixed = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
         name = f"{row.name}-{row.version}"
         if format == "records":
             header = pack_records_header(published)
@@ -138,7 +138,7 @@ def _check(format: Format, content: Content, raw: bool) -> None:
         )
 
 
-def _file(header: bytes, mixed: Mixed) -> Iterator[bytes]:
+def _file(header: bytes, mixed: ShuffledRows) -> Iterator[bytes]:
     with closing(mixed):
         yield header
         for block in mixed:
@@ -177,7 +177,7 @@ class _Pieces:
 
 
 def _table(
-    published: Published, mixed: Mixed, *, format: Format, content: Content, raw: bool
+    published: Published, mixed: ShuffledRows, *, format: Format, content: Content, raw: bool
 ) -> Iterator[bytes]:
     """Yield a table of records, in the order of `mixed`, which is closed at the end.
 

@@ -11,8 +11,8 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_server.store.tables.jobs import CANCELLED, DONE, FAILED, JobRow, JobStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import CANCELLED, DONE, FAILED, JobRow, JobStore
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.wire.problems import PROBLEMS
 

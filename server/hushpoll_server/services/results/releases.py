@@ -15,11 +15,9 @@ from hushpoll_analysis.records.pair_counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import State, SurveyService
-from hushpoll_server.store.tables.counters import CounterStore
-from hushpoll_server.store.tables.counts import Aggregate, CountStore
-from hushpoll_server.store.tables.releases import ReleaseStore
-from hushpoll_server.store.tables.segments import SegmentStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.counts import Aggregate, CounterStore, CountStore, ReleaseStore
+from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
 

@@ -17,8 +17,7 @@ from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.store.tables.surveys import VersionRow
-from hushpoll_server.store.tables.tokens import ApiTokenRow, TokenStore
+from hushpoll_server.store.catalogue import ApiTokenRow, TokenStore, VersionRow
 from hushpoll_shared.spelling.clock import Clock
 from hushpoll_shared.spelling.text import show
 

@@ -9,8 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.store.tables.origins import OriginStore
-from hushpoll_server.store.tables.surveys import VersionRow
+from hushpoll_server.store.catalogue import OriginStore, VersionRow
 from hushpoll_shared.spelling.text import is_name, show
 
 MOST_ORIGINS: Final = 50

@@ -17,8 +17,8 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.schedule import period_end
-from hushpoll_server.store.tables.closing import Cutoff
-from hushpoll_server.store.tables.surveys import SurveyStore, VersionRow
+from hushpoll_server.store.backend import Cutoff
+from hushpoll_server.store.catalogue import SurveyStore, VersionRow
 from hushpoll_shared.spelling.text import is_name
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, weak_protection

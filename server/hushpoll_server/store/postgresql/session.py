@@ -1,4 +1,4 @@
-"""PostgreSQL's sessions: their settings, what a transaction sees, and the locks it takes."""
+"""PostgreSQL: the settings of sessions, transactions, and advisory locks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
 ONE_WRITER: Final = False
-# A connection that is lost, a statement that is cancelled or waits for too long, a full disk; and a
+# A lost connection, a statement that was cancelled or has waited for too long, a full disk; and a
 # standby, or a database that was made read-only.
 UNAVAILABLE: tuple[type[Exception], ...] = (DriverError, ReadOnlySqlTransaction)
-# Within a page: what is stored outside of the row would have to be cleaned up after each write.
+# Such a row fits into a page; what is stored outside of a row would need a vacuum after each write.
 PROBE_BYTES: Final = 1024
 DRIVER: Final = "postgresql+psycopg"
 
 # synchronous_commit can be switched off for a role or a database, so each session switches it on.
-# A request gives up after 30 s; its statements should not outlive it by much, and a lock that a
-# dead peer holds must not stop the writer for good.
+# A request gives up after 30 s, so its statements must not wait much longer for a lock, and a lock
+# of a lost client must not stop the writer for good.
 SESSION: Final = {
     "synchronous_commit": "on",
     "lock_timeout": "25s",
     "statement_timeout": "10min",
     "idle_in_transaction_session_timeout": "10min",
 }
-# What only the server's own configuration can set, and what a power cut would otherwise cost.
+# Without these, an acknowledged report could be lost in a power cut. The first two are settings of
+# the server's own configuration.
 DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
 
-# Advisory locks are numbers that only this program gives a meaning to, per database.
+# Advisory locks are numbers in a database that have the meaning which a program gives them.
 VERSION_LOCKS: Final = 0x68757368
 CATALOGUE_LOCKS: Final = 0x68757369
 
@@ -62,7 +63,7 @@ def check_url(url: URL) -> URL:
 
 
 def make_ready(_url: URL) -> None:
-    """Do nothing: the database is made by whoever runs PostgreSQL."""
+    """Do nothing: an administrator of PostgreSQL creates the database."""
 
 
 def engine_options() -> dict[str, Any]:
@@ -70,7 +71,7 @@ def engine_options() -> dict[str, Any]:
     return {
         "isolation_level": "READ COMMITTED",
         "connect_args": {"connect_timeout": 10, "application_name": "hushpoll"},
-        # hstore is not used, and looking for it costs every start a statement.
+        # hstore is not used; looking for it would cost every start a statement.
         "use_native_hstore": False,
     }
 
@@ -95,10 +96,10 @@ def prepare(connection: DriverConnection[Any], _record: Any) -> None:
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         for name, expected in DURABLE.items():
             row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
-            found = None if row is None else row[0]
-            if found != expected:
+            answer = None if row is None else row[0]
+            if answer != expected:
                 raise NotDurable(
-                    f"PostgreSQL answers {name} = {found!r} where {expected!r} is needed for an "
+                    f"PostgreSQL answers {name} = {answer!r} where {expected!r} is needed for an "
                     "acknowledged report to be durable; set it in postgresql.conf and reload"
                 )
     finally:
@@ -122,14 +123,14 @@ def for_reading(engine: Engine) -> Engine:
 def for_writing(engine: Engine) -> Engine:
     """Return `engine` as it is: each statement sees what was committed before it.
 
-    That is what the locks below are for: whoever has waited for one sees what its last holder did.
+    So a transaction that has waited for a lock sees what the lock's last holder wrote.
     """
     return engine
 
 
 def _begin(connection: Connection) -> None:
-    # SQLAlchemy leaves a connection that has read with READ WRITE, which overrides an operator's
-    # default_transaction_read_only, on that connection and not on others.
+    # After a read-only transaction SQLAlchemy sets the connection to READ WRITE, which would
+    # override an operator's default_transaction_read_only on that connection alone.
     driver = connection.connection.driver_connection
     if isinstance(driver, DriverConnection) and not connection.get_execution_options().get(
         "postgresql_readonly"
@@ -140,8 +141,8 @@ def _begin(connection: Connection) -> None:
 def hold_version(connection: Connection, version_id: int, *, exclusive: bool) -> None:
     """Take the lock of a version until the transaction ends.
 
-    Taking reports shares it and sealing holds it alone. An id is in the inbox or among the seen
-    ids, never in both and never in neither, and no constraint spans two tables.
+    Storing reports shares it and sealing holds it alone. No constraint spans two tables, and an id
+    must be in the inbox or among the sealed ids, never in both and never in neither.
     """
     connection.exec_driver_sql(
         "SELECT pg_advisory_xact_lock(%s, %s)"
@@ -152,16 +153,16 @@ def hold_version(connection: Connection, version_id: int, *, exclusive: bool) ->
 
 
 def hold_catalogue(connection: Connection) -> None:
-    """Take the lock of rare changes that look before they write, however long that waits."""
+    """Take the lock of rare changes that read before they write, however long that takes."""
     connection.execute(text("SET LOCAL lock_timeout = 0"))
     connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:class, 0)"), {"class": CATALOGUE_LOCKS})
 
 
 def hold_inbox(connection: Connection) -> None:
-    """Take a lock that emptying the inbox waits for.
+    """Take a lock for which emptying the inbox waits.
 
-    A table that is truncated looks empty to a transaction that began to read before; a LOCK is not
+    A truncated table looks empty to a transaction that began to read before; taking a lock is not
     yet reading (PostgreSQL's documentation of LOCK and of TRUNCATE, "Notes").
     """
     connection.execute(text("LOCK TABLE inbox IN ACCESS SHARE MODE"))

@@ -1,4 +1,4 @@
-"""SQLite's connections: their pragmas, what a transaction sees, and when it locks the file."""
+"""SQLite: the database file, the settings of connections, and transactions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sqlalchemy.engine import URL
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import NotDurable
 
-SEAL_CACHE_KIB: Final = 64 * 1024
-# One transaction writes at a time, and `BEGIN IMMEDIATE` waits for it, in this process or another.
+# `BEGIN IMMEDIATE` waits for the transaction that writes, in this process or another.
 ONE_WRITER: Final = True
 UNAVAILABLE: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
 # Eight pages; the commit of one report writes about four.
 PROBE_BYTES: Final = 32 * 1024
 WRITING = "hushpoll_writing"
 FULL = 2
+SEAL_CACHE_KIB: Final = 64 * 1024
 BUSY_MILLISECONDS = 30_000
 
-# secure_delete overwrites what leaves the inbox with zeros; temp_store keeps sort spills off the
-# disk. Both would otherwise leave reports lying in free pages and temporary files.
+# secure_delete overwrites what is deleted from the inbox with zeros, and temp_store keeps the data
+# of large sorts in memory. Without them, reports would stay in free pages and in temporary files.
 PRAGMAS = (
     ("journal_mode", "WAL", "wal"),
     ("synchronous", "FULL", FULL),
@@ -39,7 +39,7 @@ PRAGMAS = (
 
 
 def check_url(url: URL) -> URL:
-    """Return the URL as it is, and refuse databases that forget.
+    """Return the URL as it is, and refuse a database in memory.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def check_url(url: URL) -> URL:
 def make_ready(url: URL) -> None:
     """Create the database file readable by its owner only; the log inherits that.
 
-    A file that is there is not opened: to close it again would drop the locks that SQLite holds for
-    other connections of this process.
+    An existing file is not opened: closing it would drop the locks that SQLite holds for other
+    connections of this process.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _refuse_second_names(path: str) -> None:
     try:
         names = Path(path).stat().st_nlink
     except OSError:
-        return  # SQLite says what is wrong
+        return  # SQLite's own error will say what is wrong
     if names > 1:
         raise InvalidParameter(
             f"DATABASE_URL names the file {path!r}, which has {names} names (hard links); SQLite "
@@ -135,16 +135,17 @@ def for_writing(engine: Engine) -> Engine:
 
 
 def hold_version(connection: Connection, _version_id: int, *, exclusive: bool) -> None:
-    """Make room for a seal: writing transactions run one after another, over all processes.
+    """Enlarge the cache for a seal; writing transactions run one at a time without any lock.
 
-    What does not fit into the cache is written to the log and read back within the transaction.
+    A page that does not fit into the cache is written to the log and read back by the same
+    transaction.
     """
     if exclusive:
         connection.exec_driver_sql(f"PRAGMA cache_size = -{SEAL_CACHE_KIB}")
 
 
 def hold_catalogue(_connection: Connection) -> None:
-    """Do nothing: writing transactions run one after another, over all processes."""
+    """Do nothing: writing transactions run one at a time, over all processes."""
 
 
 def install(engine: Engine) -> None:
@@ -159,29 +160,29 @@ def prepare(connection: sqlite3.Connection, _record: Any) -> None:
     Raises
     ------
     NotDurable
-        One of them did not take.
+        SQLite did not accept one of them.
     """
     connection.isolation_level = None
     for name, value, expected in PRAGMAS:
         connection.execute(f"PRAGMA {name} = {value}").close()
-        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
-        if found != expected:
+        (answer,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if answer != expected:
             raise NotDurable(
-                f"SQLite answers {name} = {found!r} where {expected!r} is needed for an "
+                f"SQLite answers {name} = {answer!r} where {expected!r} is needed for an "
                 "acknowledged report to be durable and a sealed one to be gone; "
                 "put the database on a local file system that supports it"
             )
 
 
 def _begin(connection: Connection) -> None:
-    # A deferred transaction that first reads and then writes can fail when another writer came
-    # between; writers therefore take the lock before they read.
+    # A transaction that first reads and then writes can fail when another one has written
+    # meanwhile; writers therefore take the lock before they read.
     options = connection.get_execution_options()
     if options.get("isolation_level") == "AUTOCOMMIT":
-        return  # whoever uses such a connection opens its transactions
+        return  # the user of such a connection opens its transactions
     writing = options.get(WRITING, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
 def hold_inbox(_connection: Connection) -> None:
-    """Do nothing: what a transaction has begun to read stays as it is."""
+    """Do nothing: a transaction goes on seeing the state that it began to read."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
 from postgres_files import files
+from waiting import wait_until
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 VERSION = "/api/v1/surveys/work/versions/1"
@@ -103,7 +102,7 @@ def test_a_survey_that_may_still_get_reports_keeps_its_records(site, grace):
 def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
     before = site.get(f"{VERSION}/estimates").json
     with site.services.database.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM folded_counts")
+        connection.exec_driver_sql("DELETE FROM aggregates")
     assert delete(site).json["deleted"] == 41
     assert site.get(f"{VERSION}/estimates").json == before
 
@@ -120,14 +119,9 @@ def holding(postgres, site, records):
     return {name for name, content in found.items() if any(one in content for one in records)}
 
 
-def tidy(site):
-    """Tidy until that is done: an autovacuum can be in the way."""
-    database = site.services.database
-    deadline = time.monotonic() + 60
-    while database._written or database._erased:
-        assert time.monotonic() < deadline
-        database.tidy()
-        time.sleep(0.02)
+def vacuum(site):
+    """Vacuum until that is done: an autovacuum can be in the way."""
+    wait_until(site.services.database.vacuum)
 
 
 @pytest.fixture
@@ -143,8 +137,8 @@ def two_surveys(site):
         site.services.sealing.seal(site.services.surveys.latest(name))
         export(site, name)
     close(site)
-    site.stop_taking()  # whose own tidying would come in between
-    tidy(site)
+    site.stop_taking()  # whose own vacuum would come in between
+    vacuum(site)
     others, mine = set(records[0]), set(records[1])
     # Not one that is a part of what else is stored, by chance.
     return mine - others, others - mine
@@ -156,7 +150,7 @@ def test_of_deleted_records_no_byte_is_left_in_any_table(site, two_surveys, post
     gone, kept = two_surveys
     assert {"segments", "job_results"} <= holding(postgres, site, gone)
     assert delete(site).status_code == 200
-    tidy(site)
+    vacuum(site)
     assert holding(postgres, site, gone) == set()
     assert {"segments", "job_results"} <= holding(postgres, site, kept)
     assert site.get("/api/v1/surveys/home/versions/1/records").status_code == 200
@@ -171,7 +165,7 @@ def test_of_records_that_are_deleted_under_a_reader_none_is_left_when_it_ends(
         connection.exec_driver_sql("SELECT count(*) FROM job_results")
         assert delete(site).status_code == 200
         assert {"segments", "job_results"} <= holding(postgres, site, gone)
-    tidy(site)
+    vacuum(site)
     assert holding(postgres, site, gone) == set()
 
 
@@ -181,13 +175,13 @@ def test_what_a_killed_process_left_of_deleted_records_goes_when_they_are_delete
 ):
     gone, _ = two_surveys
     with monkeypatch.context() as killed:
-        killed.setattr(site.services.database, "tidy", lambda: None)
+        killed.setattr(site.services.database, "vacuum", lambda: True)
         assert delete(site).json["deleted"] == 150
     site.services.database._erased.clear()  # which a new process would not know
-    tidy(site)
+    vacuum(site)
     assert holding(postgres, site, gone)
     assert delete(site).json["deleted"] == 0
-    tidy(site)
+    vacuum(site)
     assert holding(postgres, site, gone) == set()
 
 
@@ -200,6 +194,6 @@ def test_of_forgotten_results_no_byte_is_left(site, postgres):
     assert "job_results" in holding(postgres, site, records)
     site.clock.advance(100)
     assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
-    tidy(site)
+    vacuum(site)
     assert "job_results" not in holding(postgres, site, records)
     assert "segments" in holding(postgres, site, records)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hushpoll_server.services.maintenance.sealing import most_waiting
-from hushpoll_server.store.shuffle import permutation, shuffled
+from hushpoll_server.store.segments import permutation, shuffled
 from hushpoll_shared.wire import reports as wire
 
 
@@ -64,7 +64,7 @@ def test_sealing_nothing_does_nothing(site):
 
 
 def test_seals_share_a_segment_until_it_is_half_full(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 60)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 60)
     published = site.publish(minimum_batch=10)
     everything = Counter()
     found = []
@@ -78,7 +78,7 @@ def test_seals_share_a_segment_until_it_is_half_full(site, monkeypatch):
 
 
 def test_the_rest_of_an_ended_survey_is_mixed_with_all_the_others(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 16)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
     published = site.publish(minimum_batch=10)
     everything = records_of(site.fill(published, 20))
     seal(site)
@@ -233,8 +233,8 @@ def test_a_shuffle_keeps_the_rows(n):
 
 
 def test_segments_are_cut_at_their_bound(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 16)
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.BLOCK_BYTES", 100)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 16)
+    monkeypatch.setattr("hushpoll_server.store.segments.BLOCK_BYTES", 100)
     published = site.publish()
     reports = site.fill(published, 50)
     seal(site)

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from hushpoll_protocols import SecureBits
-from hushpoll_server.store.tables import blobs
+from hushpoll_server.store import segments
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
 
@@ -162,8 +162,8 @@ def test_what_is_not_published_has_no_answers(site, what):
 
 
 def test_blocks_join_small_segments(site, monkeypatch):
-    monkeypatch.setattr(blobs, "SEGMENT_REPORTS", 10)
-    monkeypatch.setattr(blobs, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(segments, "SEGMENT_REPORTS", 10)
+    monkeypatch.setattr(segments, "BLOCK_BYTES", 100)
     published = site.publish()
     for _ in range(5):
         site.fill(published, 10)  # 50 bytes each

@@ -14,8 +14,8 @@ import pytest
 from decoded import clear_answers, part_of
 from hushpoll_analysis import Records
 from hushpoll_server.services.results import exports
-from hushpoll_server.store import mixing
-from hushpoll_server.store.mixing import Mixed
+from hushpoll_server.store import segments
+from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import unescaped
 from hushpoll_shared.wire import reports as wire
 
@@ -126,7 +126,7 @@ def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, c
 
 
 def test_a_file_in_many_pieces_is_the_same_file(site, published, records, monkeypatch):
-    monkeypatch.setattr(mixing, "ROWS_PER_BLOCK", 16)
+    monkeypatch.setattr(segments, "ROWS_PER_BLOCK", 16)
     monkeypatch.setattr(exports, "CELLS", 7 * 4)
     pieces = parquet.ParquetFile(io.BytesIO(exported(site, format="parquet").data))
     assert pieces.metadata.num_row_groups == 11  # 16 is cut into 7, 7 and 2; 12 into 7 and 5
@@ -167,10 +167,10 @@ def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, make_repor
 @pytest.mark.parametrize("buckets", [False, True])
 def test_every_order_of_the_rows_is_as_likely(monkeypatch, buckets):
     """Whether they fit into memory or not: 24 orders of 4 rows, each 100 times in the mean."""
-    monkeypatch.setattr(mixing, "BUCKET_BYTES", 2 if buckets else 2**20)
+    monkeypatch.setattr(segments, "BUCKET_BYTES", 2 if buckets else 2**20)
     rows = np.arange(4, dtype=np.uint8).reshape(4, 1)
     counts = Counter(
-        tuple(int(value) for block in Mixed([rows[:3], rows[3:]], rows=4, record_size=1)
+        tuple(int(value) for block in ShuffledRows([rows[:3], rows[3:]], rows=4, record_size=1)
               for value in block.ravel())
         for _ in range(2400)
     )  # fmt: skip
@@ -181,10 +181,10 @@ def test_every_order_of_the_rows_is_as_likely(monkeypatch, buckets):
 
 def test_rows_are_mixed_across_segments_and_buckets(monkeypatch):
     """Each quarter of the input is as likely in each quarter of the output."""
-    monkeypatch.setattr(mixing, "BUCKET_BYTES", 1000)
+    monkeypatch.setattr(segments, "BUCKET_BYTES", 1000)
     n = 40_000
     rows = np.arange(n, dtype="<u4").view(np.uint8).reshape(n, 4)
-    mixed = Mixed(np.array_split(rows, 7), rows=n, record_size=4)
+    mixed = ShuffledRows(np.array_split(rows, 7), rows=n, record_size=4)
     out = np.concatenate([block.copy() for block in mixed]).view("<u4").ravel()
     assert sorted(out.tolist()) == list(range(n))
     table = np.zeros((4, 4))
@@ -194,7 +194,7 @@ def test_rows_are_mixed_across_segments_and_buckets(monkeypatch):
 
 
 def test_mixing_takes_memory_of_a_few_buckets_and_leaves_no_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(mixing, "BUCKET_BYTES", 2**18)
+    monkeypatch.setattr(segments, "BUCKET_BYTES", 2**18)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     n, size = 500_000, 32  # 16 MB
 
@@ -204,7 +204,7 @@ def test_mixing_takes_memory_of_a_few_buckets_and_leaves_no_file(monkeypatch, tm
 
     tracemalloc.start()
     try:
-        total = sum(len(block) for block in Mixed(blocks(), rows=n, record_size=size))
+        total = sum(len(block) for block in ShuffledRows(blocks(), rows=n, record_size=size))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

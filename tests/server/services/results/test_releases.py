@@ -12,7 +12,6 @@ from hushpoll_server.jobs.check import check_counts
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.maintenance.sealing import Maintenance
 from hushpoll_server.services.surveys.schedule import period_end
-from hushpoll_server.store import migrate
 from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
@@ -346,7 +345,7 @@ def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
 
 @pytest.mark.parametrize("most", [7, 16])
 def test_releases_of_full_segments_hold_every_report_once(site, make_report, monkeypatch, most):
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", most)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", most)
     published = site.publish(release="daily")
     sent = Counter()
     for size in (5, 11, 23, 3, 40):
@@ -390,23 +389,3 @@ def test_records_of_releases_are_deleted_and_their_counts_stay(site):
     assert segments(site) == {}
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
     assert site.problem(site.get(f"{VERSION}/records"))[1] == "records-deleted"
-
-
-def test_what_was_sealed_before_the_migration_is_released(make_site, make_draft):
-    site = make_site()
-    for name in ("home", "work"):
-        published = site.publish(name=name, release="daily")
-        site.fill(published, 20)
-        site.services.sealing.seal(site.services.surveys.latest(name))
-    site.fill(published, 2)
-    site.stop_taking()
-    database = site.services.database
-    migrate.downgrade(database, "0012")
-    with database.writing() as connection:
-        connection.execute(text("DELETE FROM folded_counts WHERE version_id = 1"))
-    migrate.upgrade(database)
-    for name in ("home", "work"):
-        body = site.get(f"/api/v1/surveys/{name}/versions/1/estimates").json
-        assert body["n"] == 20
-        assert body["next_release"] > "2026-03-02T00:00:00Z"  # by the computer's clock
-    assert site.counts(published)["accepted"] == 20

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import psycopg
 import pytest
@@ -12,9 +10,10 @@ from sqlalchemy.exc import InternalError
 
 from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, Refused
+from hushpoll_server.store.backend import Deletions
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.postgresql.session import SESSION
-from hushpoll_server.store.tables.reports import Batch, Outcome
+from hushpoll_server.store.reports import Batch, Outcome
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 from postgres_files import stored_rows
@@ -104,34 +103,38 @@ def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(
 
     assert scalar("SELECT pg_relation_size('inbox')") > 0
     site.services.sealing.seal(site.services.surveys.latest("work"))
-    deadline = time.monotonic() + 60
     # Vacuuming gives empty pages at the end of a table back, unless a statement is in the way.
+    everything = Deletions(sealed=True, erased=frozenset())
     both = "SELECT pg_relation_size('inbox') + pg_relation_size('respondent_tokens')"
-    while scalar(both):
-        assert time.monotonic() < deadline
-        database.backend.forget(database.engine, sealed=True)
-        time.sleep(0.05)
+    wait_until(lambda: database.inbox.vacuum(database.engine, everything) and not scalar(both))
     assert scalar("SELECT count(DISTINCT CAST(xmin AS text)) FROM sealed_ids") == 1
 
 
 LOCKED_IDS = np.arange(32, dtype=np.uint8).reshape(2, 16)
+CHUNKS = {
+    "version": 1,
+    "age": 0,
+    "first": b"",
+    "count": 2,
+    "most": 96,
+    "ids": LOCKED_IDS.tobytes(),
+    "tags": bytes(4),
+}
 
 
 @pytest.mark.parametrize(
     ("table", "work"),
     [
-        ("inbox", lambda backend, connection: backend.gathered(connection, 1, 8)),
+        ("inbox", lambda inbox, connection: inbox.read_inbox(connection, 1, 8)),
         (
             "inbox",
-            lambda backend, connection: backend.insert_batch(
+            lambda inbox, connection: inbox.insert_batch(
                 connection, 1, LOCKED_IDS, np.zeros((2, 8), np.uint8)
             ),
         ),
         (
             "sealed_ids",
-            lambda backend, connection: backend.insert_chunks(
-                connection, 1, 0, first=b"", ids=LOCKED_IDS.tobytes(), tags=bytes(4)
-            ),
+            lambda inbox, connection: inbox.insert_chunks(connection, CHUNKS),
         ),
     ],
     ids=["reading the inbox", "a batch", "sealing ids"],
@@ -146,13 +149,13 @@ def test_what_the_driver_itself_refuses_is_unavailable(
         database.engine.dispose()  # whose sessions wait for longer
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Refused) as refused, database.writing() as connection:
-            work(database.backend, connection)
+            work(database.inbox, connection)
         assert isinstance(refused.value.__cause__, psycopg.OperationalError)
         assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
         other.rollback()
     database.engine.dispose()
     with database.writing() as connection:
-        work(database.backend, connection)
+        work(database.inbox, connection)
 
 
 def test_a_mistake_in_a_statement_is_not_called_unavailable(database):
@@ -160,13 +163,9 @@ def test_a_mistake_in_a_statement_is_not_called_unavailable(database):
         connection.connection.driver_connection.execute("SELECT nothing FROM nowhere")
 
 
-def tidy(site):
-    """Tidy until that is done: an autovacuum can be in the way."""
-    deadline = time.monotonic() + 60
-    while site.services.database._written:
-        assert time.monotonic() < deadline
-        site.services.database.tidy()
-        time.sleep(0.02)
+def vacuum(site):
+    """Vacuum until that is done: an autovacuum can be in the way."""
+    wait_until(site.services.database.vacuum)
 
 
 @pytest.mark.parametrize("holds", ["a snapshot", "changes of its own"])
@@ -177,7 +176,7 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
     site = make_site()
     published = site.publish(submission="token")
     tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 3}).json["tokens"]
-    tidy(site)  # what no seal calls for is then all there is
+    vacuum(site)  # what no seal calls for is then all there is
     with psycopg.connect(database_url) as older:
         if holds == "a snapshot":
             older.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -187,12 +186,12 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
         body = wire.encode_report_json(published.digest, make_report(published))
         assert site.send("work", body, tokens[0]).status_code == 201
         site.stop_taking()
-        site.services.database.tidy()
+        site.services.database.vacuum()
         (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}
         with site.services.database.reading() as connection:
             assert connection.scalar(text("SELECT xmin::text::bigint FROM inbox")) == spent
         older.rollback()
-    tidy(site)
+    vacuum(site)
     assert stored_rows(postgres, site, "respondent_tokens") == [0, 0]
 
 
@@ -209,7 +208,7 @@ def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
         ids = rng.integers(0, 256, (reports, 16), dtype=np.uint8)
         codes = {one.name: np.zeros(reports, np.int64) for one in published.attributes}
         records = encode_many(published, codes, rng)
-        (outcomes,) = services.reports.take([Batch(row.id, ids, records)])
+        (outcomes,) = services.reports.insert([Batch(row.id, ids, records)])
         assert set(outcomes) == {Outcome.ACCEPTED}
 
     with psycopg.connect(database_url, autocommit=True) as connection:
@@ -217,7 +216,7 @@ def test_sealed_ids_are_looked_for_in_the_index_though_there_were_none_before(
         for _ in range(20):  # until sessions keep their plans
             take(1000)
         with psycopg.connect(database_url) as older:
-            # Hinders what tidies up, and so has the next report come before it.
+            # Hinders the vacuum, and so has the next report come before it.
             older.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             older.execute("SELECT 1")
             assert services.sealing.seal(row) == 20_000

@@ -37,7 +37,7 @@ def test_a_seal_under_a_reader_leaves_the_log_when_the_reader_ends(site, log):
         assert connection.exec_driver_sql("SELECT count(*) FROM inbox").scalar() == 50
         assert site.services.sealing.seal(row) == 50
         assert any(report.id + report.record in log.read_bytes() for report in reports)
-    site.services.database.tidy()
+    site.services.database.vacuum()
     assert log.read_bytes() == b""
 
 
@@ -48,5 +48,5 @@ def test_a_log_left_behind_is_emptied_though_nothing_is_written(site, log, make_
     assert log.stat().st_size
     again = make_site()
     assert again.services.database._written
-    again.services.database.tidy()
+    again.services.database.vacuum()
     assert log.read_bytes() == b""

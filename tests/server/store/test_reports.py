@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.tables.reports import Arrival, Outcome, ReportStore
+from hushpoll_server.store.reports import Outcome, ReportRow, ReportStore
 from hushpoll_shared.wire import reports as wire
 
 # Where it is one exchange as well, so that repeats are compared afterwards.
@@ -23,7 +23,7 @@ def group(site, make_report):
 
     def arrive():
         report = make_report(published)
-        return Arrival(version, report.id, report.record)
+        return ReportRow(version, report.id, report.record)
 
     return site.services.reports, arrive
 
@@ -34,25 +34,25 @@ def changed(arrival):
 
 def test_new_reports_of_one_group_are_stored_at_once(site, group, monkeypatch):
     store, arrive = group
-    monkeypatch.setattr(ReportStore, "_take_each", None)  # what is done otherwise
+    monkeypatch.setattr(ReportStore, "_insert_each", None)  # what is done otherwise
     uploads = [[arrive()], [arrive(), arrive()], [arrive()]]
-    outcomes = store.take(uploads)
+    outcomes = store.insert(uploads)
     assert [list(some) for some in outcomes] == [[Outcome.ACCEPTED] * len(some) for some in uploads]
     assert sum(store.waiting().values()) == 4
     with site.services.database.reading() as connection:
         found = connection.execute(text("SELECT version_id, report_id, record FROM inbox"))
-        stored = {Arrival(row[0], bytes(row[1]), bytes(row[2])) for row in found}
+        stored = {ReportRow(row[0], bytes(row[1]), bytes(row[2])) for row in found}
     assert stored == {arrival for upload in uploads for arrival in upload}
 
 
 def test_an_id_that_is_sealed_is_not_new(site, group):
     store, arrive = group
     arrivals = [arrive() for _ in range(12)]
-    store.take([arrivals])
+    store.insert([arrivals])
     row = site.services.surveys.latest("work")
     assert site.services.segments.seal(row.id, row.record_size, minimum=1) == 12
     new = arrive()
-    assert list(map(list, store.take([[new], [changed(arrivals[0])]]))) == [
+    assert list(map(list, store.insert([[new], [changed(arrivals[0])]]))) == [
         [Outcome.ACCEPTED],
         [Outcome.DUPLICATE],  # its record is not known any more
     ]
@@ -62,8 +62,8 @@ def test_an_id_that_is_sealed_is_not_new(site, group):
 def test_a_connection_on_which_anything_fails_is_given_up(site, group):
     _, arrive = group
     new = arrive()
-    standing = site.services.database._at_once
-    site.services.reports.take([[new]])
+    standing = site.services.database._autocommit
+    site.services.reports.insert([[new]])
     with standing.use() as connection:
         driven = connection.connection.driver_connection
     with pytest.raises(OperationalError), standing.use() as connection:  # noqa: PT012
@@ -75,30 +75,30 @@ def test_a_connection_on_which_anything_fails_is_given_up(site, group):
     assert not standing._unused
     # What was deleted is back, and nobody is kept from writing.
     assert sum(site.services.reports.waiting().values()) == 1
-    assert list(site.services.reports.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
+    assert list(site.services.reports.insert([[arrive()]])[0]) == [Outcome.ACCEPTED]
 
 
 @on_postgresql
 def test_a_connection_older_than_a_hang_up_is_not_used_again(site, group):
     """Guards: the next report would find out by failing."""
     store, arrive = group
-    store.take([[arrive()]])
+    store.insert([[arrive()]])
     database = site.services.database
-    with database._at_once.use() as connection:
+    with database._autocommit.use() as connection:
         (standing,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
     with pytest.raises(Refused), database.reading() as connection:  # noqa: PT012
         connection.exec_driver_sql("SELECT pg_terminate_backend(%s)", (standing,))
         # As in a restart: somebody else has noticed.
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
-    assert list(store.take([[arrive()]])[0]) == [Outcome.ACCEPTED]
+    assert list(store.insert([[arrive()]])[0]) == [Outcome.ACCEPTED]
 
 
 def test_new_reports_repeats_and_conflicts_of_one_group(group):
     store, arrive = group
     old, new, other = arrive(), arrive(), arrive()
     other = other._replace(record=other.record[:-1] + b"\x00")
-    assert store.take([[old], [other]]) == [(Outcome.ACCEPTED,), (Outcome.ACCEPTED,)]
-    assert store.take([[new], [old], [changed(other)], [new, new]]) == [
+    assert store.insert([[old], [other]]) == [(Outcome.ACCEPTED,), (Outcome.ACCEPTED,)]
+    assert store.insert([[new], [old], [changed(other)], [new, new]]) == [
         [Outcome.ACCEPTED],
         [Outcome.DUPLICATE],
         [Outcome.CONFLICT],
@@ -111,22 +111,22 @@ def test_new_reports_repeats_and_conflicts_of_one_group(group):
 def test_what_is_stored_is_acknowledged_though_the_repeats_cannot_be_compared(group, monkeypatch):
     store, arrive = group
     old, new = arrive(), arrive()
-    store.take([[old]])
+    store.insert([[old]])
 
     def away(_upload):
         raise Refused("unavailable", "away", retry_after=1)
 
     with monkeypatch.context() as patched:
         patched.setattr(store, "look_up", away)
-        assert store.take([[new], [old]]) == [[Outcome.ACCEPTED], None]
-    assert store.take([[new], [old]]) == [[Outcome.DUPLICATE], [Outcome.DUPLICATE]]
+        assert store.insert([[new], [old]]) == [[Outcome.ACCEPTED], None]
+    assert store.insert([[new], [old]]) == [[Outcome.DUPLICATE], [Outcome.DUPLICATE]]
 
 
 @on_postgresql
 def test_a_repeat_that_was_not_compared_is_told_to_come_again(site, group, monkeypatch):
     store, arrive = group
     old = arrive()
-    store.take([[old]])
+    store.insert([[old]])
 
     def away(_upload):
         raise Refused("unavailable", "away", retry_after=1)
@@ -157,7 +157,7 @@ def test_a_role_without_temporary_functions_stores_reports_as_well(
         new = arrive()
         cutoff = site.services.surveys.cutoff
         assert database.insert_at_once([(*new.key, new.record)], cutoff()) is None
-        assert ReportStore(database, cutoff).take([[new], [new]]) == [
+        assert ReportStore(database, cutoff).insert([[new], [new]]) == [
             [Outcome.ACCEPTED],
             [Outcome.DUPLICATE],
         ]

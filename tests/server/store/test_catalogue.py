@@ -7,7 +7,6 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from hushpoll_server.store import migrate
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.wire import reports as wire
 
@@ -187,15 +186,3 @@ def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site, ma
     assert delete(site) == 0
     assert stored(site) == (0, 0)
     assert site.counts(published)["sealed"] == 21
-
-
-def test_version_that_was_over_before_the_migration_has_ended(site):
-    for name in ("home", "work"):
-        site.fill(site.publish(name=name), 5)
-    close(site)
-    site.stop_taking()
-    database = site.services.database
-    migrate.downgrade(database, "0009")
-    migrate.upgrade(database)
-    ended = {row.name: row.ended for row in site.services.surveys.all()}
-    assert ended == {"home": False, "work": True}

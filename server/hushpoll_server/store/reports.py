@@ -1,4 +1,4 @@
-"""The inbox and the ids of sealed reports: one transaction for a group of uploads."""
+"""Storing reports: one transaction for a group of uploads, and what became of each report."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ import numpy.typing as npt
 from sqlalchemy import Connection, delete, func, select
 
 from hushpoll_server.errors import Refused
+from hushpoll_server.store import catalogue
+from hushpoll_server.store.backend import Cutoff, Key, Row
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, respondent_tokens
-from hushpoll_server.store.tables import closing
-from hushpoll_server.store.tables.closing import Cutoff
 
 # Bound parameters of one statement; both databases take more.
 IDS_PER_STATEMENT = 500
-
-Key = tuple[int, bytes]
 
 
 class Outcome(StrEnum):
@@ -34,8 +32,8 @@ class Outcome(StrEnum):
     CLOSED = "survey-closed"
 
 
-class Arrival(NamedTuple):
-    """One well-formed report on its way into the store.
+class ReportRow(NamedTuple):
+    """A well-formed report that is to be stored.
 
     Attributes
     ----------
@@ -46,9 +44,9 @@ class Arrival(NamedTuple):
     record : bytes
         The record, of the version's size.
     survey_id : int or None
-        Survey whose respondent tokens it must spend one of; None for an open survey.
+        Survey of which it must spend a respondent token; None for an open survey.
     token : bytes or None
-        SHA-256 of the token that came with it.
+        SHA-256 of the token that was sent with it.
     """
 
     version_id: int
@@ -62,7 +60,7 @@ class Arrival(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What must be unique."""
+        """Version and id, which are unique together."""
         return self.version_id, self.report_id
 
 
@@ -87,24 +85,24 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def arrivals(self) -> list[Arrival]:
+    def rows(self) -> list[ReportRow]:
         """Return the reports one by one."""
         return [
-            Arrival(self.version_id, report_id, record)
+            ReportRow(self.version_id, report_id, record)
             for report_id, record in zip(_rows(self.ids), _rows(self.records), strict=True)
         ]
 
     def in_key_order(self) -> Batch:
         """Return the same reports in the order of their ids.
 
-        Neighbours on a page then, and nothing of the order in the batch is kept.
+        Neighbours are then on the same page, and the order in the batch is not kept.
         """
         high, low = np.ascontiguousarray(self.ids).view(">u8").T
         order = np.lexsort((low, high))
         return Batch(self.version_id, self.ids[order], self.records[order])
 
 
-Upload = Sequence[Arrival] | Batch
+Upload = Sequence[ReportRow] | Batch
 ALL_ACCEPTED: Final = (Outcome.ACCEPTED,)
 
 
@@ -114,57 +112,56 @@ class ReportStore:
     Parameters
     ----------
     database : Database
-        Where they are.
+        The database.
     cutoff : callable
-        Tells which versions take reports at the moment.
+        Returns the cutoff of this moment.
     """
 
     def __init__(self, database: Database, cutoff: Callable[[], Cutoff]) -> None:
         self._database = database
         self._cutoff = cutoff
 
-    def take(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None]:
+    def insert(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None]:
         """Store the new ones among the reports of `uploads` in one durable transaction.
 
-        An id that is known decides before any token is looked at, so that a retry is never
-        refused; a token is spent in the same transaction as its report is stored, and is gone.
-        Whether a version takes reports is asked in that transaction too, and settled by it: once a
-        version was closed, in whatever process, none of it is stored.
+        A known id decides before any token is looked at, so that a retry is never refused. The
+        transaction that stores a report deletes its token. The same transaction finds out whether
+        the version takes reports: once any process has closed a version, no report of it is stored.
 
         Returns
         -------
         sequence of sequences of Outcome
-            For each upload, in their order, one for each report, in their order. None for an
-            upload of ids that were known, if the database went away before they could be compared.
+            For each upload the outcomes of its reports, in their order. None for an upload with
+            known ids, if the database became unavailable before the records could be compared.
         """
-        at_once = self._take_at_once(uploads)
+        at_once = self._insert_at_once(uploads)
         if at_once is not None:
             return at_once
         single = [upload for upload in uploads if not isinstance(upload, Batch)]
-        arrivals = [arrival for upload in single for arrival in upload]
-        versions = {arrival.version_id for arrival in arrivals}
+        reports = [report for upload in single for report in upload]
+        versions = {report.version_id for report in reports}
         versions.update(upload.version_id for upload in uploads if isinstance(upload, Batch))
         with self._database.writing() as connection:
             for version_id in sorted(versions):
                 self._database.share_version(connection, version_id)
-            taking = closing.taking(connection, versions, self._cutoff())
-            found = iter(self._take_each(connection, arrivals, taking))
+            accepting = catalogue.accepting(connection, versions, self._cutoff())
+            outcomes = iter(self._insert_each(connection, reports, accepting))
             return [
-                self._take_batch(connection, upload, taking)
+                self._insert_batch(connection, upload, accepting)
                 if isinstance(upload, Batch)
-                else [next(found) for _ in upload]
+                else [next(outcomes) for _ in upload]
                 for upload in uploads
             ]
 
     def look_up(self, upload: Upload) -> list[Outcome | None]:
         """Compare reports with what is stored, changing nothing; None for an unknown id."""
-        arrivals = upload.arrivals() if isinstance(upload, Batch) else upload
+        reports = upload.rows() if isinstance(upload, Batch) else upload
         with self._database.reading() as connection:
-            self._database.backend.hold_inbox(connection)
-            known = self._known(connection, arrivals)
+            self._database.session.hold_inbox(connection)
+            known = self._known(connection, reports)
         return [
-            _compare(known[arrival.key], arrival.record) if arrival.key in known else None
-            for arrival in arrivals
+            _compare(known[report.key], report.record) if report.key in known else None
+            for report in reports
         ]
 
     def waiting(self) -> dict[int, int]:
@@ -176,112 +173,114 @@ class ReportStore:
             }
 
     def over(self) -> set[int]:
-        """Return the versions that take no report any more and were not sealed as such yet."""
+        """Return the versions that take no report any more and are not marked as ended."""
         with self._database.reading() as connection:
-            return closing.over(connection, self._cutoff())
+            return catalogue.over(connection, self._cutoff())
 
-    def _take_at_once(self, uploads: Sequence[Upload]) -> Sequence[Sequence[Outcome] | None] | None:
-        """Do as ``take`` what is nearly always asked for, if the database has a fast way for it.
+    def _insert_at_once(
+        self, uploads: Sequence[Upload]
+    ) -> Sequence[Sequence[Outcome] | None] | None:
+        """Do as ``insert`` in one exchange where that is possible, as it nearly always is.
 
-        That is: reports of one version, and no tokens.
+        It is for single reports of one version without tokens.
         """
         single = [upload for upload in uploads if not isinstance(upload, Batch)]
         if len(single) < len(uploads):
             return None
-        arrivals = [arrival for upload in single for arrival in upload]
-        versions = {arrival.version_id for arrival in arrivals}
-        if len(versions) != 1 or any(arrival.survey_id is not None for arrival in arrivals):
+        reports = [report for upload in single for report in upload]
+        versions = {report.version_id for report in reports}
+        if len(versions) != 1 or any(report.survey_id is not None for report in reports):
             return None
         first: dict[Key, int] = {}
-        for place, arrival in enumerate(arrivals):
-            first.setdefault(arrival.key, place)
+        for place, report in enumerate(reports):
+            first.setdefault(report.key, place)
         stored = self._database.insert_at_once(
-            _in_key_order(map(arrivals.__getitem__, first.values())), self._cutoff()
+            _in_key_order(map(reports.__getitem__, first.values())), self._cutoff()
         )
         if stored is None:
             return None
-        if len(stored) == len(arrivals):
+        if len(stored) == len(reports):
             return [ALL_ACCEPTED * len(upload) for upload in single]
-        outcomes: list[Outcome | None] = [None] * len(arrivals)
+        outcomes: list[Outcome | None] = [None] * len(reports)
         for key in stored:
             outcomes[first[key]] = Outcome.ACCEPTED
         unclear = [place for place, outcome in enumerate(outcomes) if outcome is None]
-        # If they cannot be compared, the others are stored nevertheless: to call the whole group
-        # failed would have them tried again, and counted as repeats.
+        # If these cannot be compared, the others are stored nevertheless. If the whole group
+        # counted as failed, the others would be sent again and counted as duplicates.
         with suppress(Refused):
-            known = self.look_up([arrivals[place] for place in unclear])
+            known = self.look_up([reports[place] for place in unclear])
             for place, outcome in zip(unclear, known, strict=True):
                 outcomes[place] = outcome
         rest = iter(outcomes)
         return [_all_or_none([next(rest) for _ in upload]) for upload in single]
 
-    def _take_batch(
-        self, connection: Connection, batch: Batch, taking: Set[int]
+    def _insert_batch(
+        self, connection: Connection, batch: Batch, accepting: Set[int]
     ) -> Sequence[Outcome]:
         if not len(batch):
             return []
         ordered = batch.in_key_order()
-        # Nearly always all are new, which the database finds out by itself.
-        if batch.version_id in taking and self._database.backend.insert_batch(
+        # Nearly always all reports are new, which the database finds out by itself.
+        if batch.version_id in accepting and self._database.inbox.insert_batch(
             connection, batch.version_id, ordered.ids, ordered.records
         ):
             return ALL_ACCEPTED * len(batch)
-        return self._take_each(connection, batch.arrivals(), taking)
+        return self._insert_each(connection, batch.rows(), accepting)
 
-    def _take_each(
-        self, connection: Connection, arrivals: Sequence[Arrival], taking: Set[int]
+    def _insert_each(
+        self, connection: Connection, reports: Sequence[ReportRow], accepting: Set[int]
     ) -> list[Outcome]:
-        outcomes = [Outcome.ACCEPTED] * len(arrivals)
-        remaining: Iterable[int] = range(len(arrivals))
+        outcomes = [Outcome.ACCEPTED] * len(reports)
+        remaining: Iterable[int] = range(len(reports))
         while remaining:
-            # Tokens first: whoever waits here for a request of another process that spends the
-            # same token then sees the report that it was spent for.
-            tokens = _lock_tokens(connection, [arrivals[place] for place in remaining])
+            # Tokens first: a transaction that waits here for another process, which spends the same
+            # token, then sees the report for which the token was spent.
+            tokens = _lock_tokens(connection, [reports[place] for place in remaining])
             new: dict[Key, int] = {}
             unclear = []
             for place in remaining:
-                arrival = arrivals[place]
-                closed = arrival.version_id not in taking
-                if closed or arrival.key in new or not _claims(tokens, arrival):
+                report = reports[place]
+                closed = report.version_id not in accepting
+                if closed or report.key in new or not _claims(tokens, report):
                     unclear.append(place)
                 else:
-                    new[arrival.key] = place
-            stored = self._store(connection, [arrivals[place] for place in new.values()])
-            _spend(connection, [arrivals[new[key]] for key in stored])
+                    new[report.key] = place
+            stored = self._store(connection, [reports[place] for place in new.values()])
+            _spend(connection, [reports[new[key]] for key in stored])
             known_before = [place for key, place in new.items() if key not in stored]
             unclear += known_before
-            known = self._known(connection, [arrivals[place] for place in unclear])
+            known = self._known(connection, [reports[place] for place in unclear])
             refused = []
             for place in unclear:
-                arrival = arrivals[place]
-                if arrival.key in known:
-                    outcomes[place] = _compare(known[arrival.key], arrival.record)
-                elif arrival.version_id not in taking:
+                report = reports[place]
+                if report.key in known:
+                    outcomes[place] = _compare(known[report.key], report.record)
+                elif report.version_id not in accepting:
                     outcomes[place] = Outcome.CLOSED
                 else:
                     outcomes[place] = Outcome.UNAUTHORIZED
                     refused.append(place)
-            # What was here before needed no token, so that one is left for somebody else.
+            # A report that was stored before needed no token; another report may use that token.
             remaining = refused if known_before else ()
         return outcomes
 
-    def _store(self, connection: Connection, arrivals: Iterable[Arrival]) -> set[Key]:
-        rows = _in_key_order(arrivals)
-        return self._database.backend.insert_new(connection, rows) if rows else set()
+    def _store(self, connection: Connection, reports: Iterable[ReportRow]) -> set[Key]:
+        rows = _in_key_order(reports)
+        return self._database.inbox.insert_new(connection, rows) if rows else set()
 
     def _known(
-        self, connection: Connection, arrivals: Iterable[Arrival]
+        self, connection: Connection, reports: Iterable[ReportRow]
     ) -> dict[Key, bytes | None]:
-        """Return the records of known ids; None where only the id is kept, of a sealed report."""
+        """Return the records of known ids; None for the id of a sealed report."""
         by_version: dict[int, list[bytes]] = {}
-        for arrival in arrivals:
-            by_version.setdefault(arrival.version_id, []).append(arrival.report_id)
+        for report in reports:
+            by_version.setdefault(report.version_id, []).append(report.report_id)
         known: dict[Key, bytes | None] = {}
         for version_id, ids in by_version.items():
             for some in _slices(ids):
-                for report_id in self._database.backend.sealed(connection, version_id, some):
+                for report_id in self._database.inbox.sealed(connection, version_id, some):
                     known[version_id, report_id] = None
-                waiting = self._database.backend.waiting(connection, version_id, some)
+                waiting = self._database.inbox.waiting(connection, version_id, some)
                 for report_id, record in waiting.items():
                     known[version_id, report_id] = record
         return known
@@ -292,9 +291,9 @@ def _all_or_none(outcomes: Sequence[Outcome | None]) -> Sequence[Outcome] | None
     return known if len(known) == len(outcomes) else None
 
 
-def _in_key_order(arrivals: Iterable[Arrival]) -> list[tuple[int, bytes, bytes]]:
-    # Neighbours on a page, and nothing of the order of arrival within a group.
-    return sorted((*arrival.key, arrival.record) for arrival in arrivals)
+def _in_key_order(reports: Iterable[ReportRow]) -> list[Row]:
+    # Neighbours are then on the same page, and the order of arrival in a group is not kept.
+    return sorted((*report.key, report.record) for report in reports)
 
 
 def _rows(array: npt.NDArray[np.uint8]) -> list[bytes]:
@@ -311,34 +310,34 @@ def _compare(stored: bytes | None, record: bytes) -> Outcome:
     return Outcome.DUPLICATE if stored is None or stored == record else Outcome.CONFLICT
 
 
-def _lock_tokens(connection: Connection, arrivals: Iterable[Arrival]) -> set[tuple[int, bytes]]:
+def _lock_tokens(connection: Connection, reports: Iterable[ReportRow]) -> set[tuple[int, bytes]]:
     """Return the unspent ones among the tokens, by survey and hash, held until the commit."""
-    wanted = sorted({arrival.token for arrival in arrivals if arrival.token is not None})
-    found: set[tuple[int, bytes]] = set()
+    wanted = sorted({report.token for report in reports if report.token is not None})
+    unspent: set[tuple[int, bytes]] = set()
     for some in _slices(wanted):
         statement = (
             select(respondent_tokens.c.survey_id, respondent_tokens.c.hash)
             .where(respondent_tokens.c.hash.in_(some))
             .order_by(respondent_tokens.c.hash)
-            .with_for_update()  # SQLite needs none, and is given none
+            .with_for_update()  # not on SQLite, which needs none
         )
-        found.update((row.survey_id, row.hash) for row in connection.execute(statement))
-    return found
+        unspent.update((row.survey_id, row.hash) for row in connection.execute(statement))
+    return unspent
 
 
-def _claims(tokens: set[tuple[int, bytes]], arrival: Arrival) -> bool:
-    """Take the arrival's token out of `tokens`; return whether it may be stored."""
-    if arrival.survey_id is None:
+def _claims(tokens: set[tuple[int, bytes]], report: ReportRow) -> bool:
+    """Remove the report's token from `tokens`; return whether the report may be stored."""
+    if report.survey_id is None:
         return True
-    if arrival.token is None or (arrival.survey_id, arrival.token) not in tokens:
+    if report.token is None or (report.survey_id, report.token) not in tokens:
         return False
-    tokens.remove((arrival.survey_id, arrival.token))
+    tokens.remove((report.survey_id, report.token))
     return True
 
 
-def _spend(connection: Connection, arrivals: Iterable[Arrival]) -> None:
-    # Deleted, not marked: a spent token and an unknown one are refused alike, and what is gone
-    # cannot be joined to anything.
-    spent = sorted(arrival.token for arrival in arrivals if arrival.token is not None)
+def _spend(connection: Connection, reports: Iterable[ReportRow]) -> None:
+    # Deleted, not marked: a spent token and an unknown one are refused alike, and a deleted token
+    # cannot be joined to a report.
+    spent = sorted(report.token for report in reports if report.token is not None)
     for some in _slices(spent):
         connection.execute(delete(respondent_tokens).where(respondent_tokens.c.hash.in_(some)))

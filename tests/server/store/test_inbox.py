@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.sqlite import session
-from hushpoll_server.store.tables.segments import SegmentStore
 
 SIZE = 37
 
@@ -33,14 +33,16 @@ def fill(database, version, n, *, seed=0):
     records[::3] = 0
     ids[0] = 0
     with database.writing() as connection:
-        assert database.backend.insert_batch(connection, version, ids, records)
+        assert database.inbox.insert_batch(connection, version, ids, records)
     return {(bytes(one), bytes(record)) for one, record in zip(ids, records, strict=True)}
 
 
 def gathered(database, version):
     with database.reading() as connection:
-        ids, records = database.backend.gathered(connection, version, SIZE)
-    return [(bytes(one), bytes(record)) for one, record in zip(ids, records, strict=True)]
+        ids, records = database.inbox.read_inbox(connection, version, SIZE)
+    starts = range(len(ids) // 16)
+    assert len(records) == SIZE * len(starts)
+    return [(ids[16 * i : 16 * i + 16], records[SIZE * i : SIZE * i + SIZE]) for i in starts]
 
 
 def count(connection):
@@ -49,9 +51,9 @@ def count(connection):
 
 @pytest.mark.parametrize("rows", [1, 7, 20, 65_536])
 def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
-    monkeypatch.setattr(database.backend.sealing, "GATHERED_ROWS", rows)
+    monkeypatch.setattr(database.inbox, "READ_ROWS", rows)
     if database.engine.dialect.name == "postgresql":
-        monkeypatch.setattr(database.backend.sealing, "SMALL_RECORD", 0 if rows < 100 else 1024)
+        monkeypatch.setattr(database.inbox, "SMALL_RECORD", 0 if rows < 100 else 1024)
     assert gathered(database, 1) == []
     expected = fill(database, 1, 20)
     fill(database, 2, 5)
@@ -63,11 +65,11 @@ def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
     expected = fill(database, 1, 20)
-    cut = str(database.backend.sealing._GATHERED).replace(
+    cut = str(database.inbox._READ).replace(
         "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)", "CAST('x' AS BLOB)"
     )
     assert "'x'" in cut
-    monkeypatch.setattr(database.backend.sealing, "_GATHERED", text(cut))
+    monkeypatch.setattr(database.inbox, "_READ", text(cut))
     assert set(gathered(database, 1)) == expected
 
 
@@ -76,11 +78,11 @@ def test_only_one_version_is_emptied(database):
     others = fill(database, 2, 5)
     for version, left in ((3, 25), (1, 5)):
         with database.writing(sealing=version) as connection:
-            database.backend.empty_inbox(connection, version)
+            database.inbox.empty_inbox(connection, version)
             assert count(connection) == left
     assert set(gathered(database, 2)) == others
     with database.writing(sealing=2) as connection:
-        database.backend.empty_inbox(connection, 2)
+        database.inbox.empty_inbox(connection, 2)
     assert gathered(database, 2) == []
 
 
@@ -89,7 +91,7 @@ def test_emptying_is_undone_with_its_transaction(database):
 
     def seal():
         with database.writing(sealing=1) as connection:
-            database.backend.empty_inbox(connection, 1)
+            database.inbox.empty_inbox(connection, 1)
             assert count(connection) == 0
             raise OSError("power")
 
@@ -103,7 +105,7 @@ def test_a_reader_does_not_stop_a_seal_and_sees_what_it_saw(database):
     with database.reading() as reader:
         assert count(reader) == 20
         with database.writing(sealing=1) as connection:
-            database.backend.empty_inbox(connection, 1)
+            database.inbox.empty_inbox(connection, 1)
         assert count(reader) == 20
     assert gathered(database, 1) == []
 
@@ -119,12 +121,12 @@ def test_counts_that_are_asked_for_while_a_seal_ends_are_of_one_moment(site, dat
     with site.services.database.writing(sealing=version) as connection:
         connection.execute(
             text(
-                "INSERT INTO folded_counts (version_id, reports, support, joint, mixed) "
+                "INSERT INTO aggregates (version_id, reports, support, joint, shuffled) "
                 "VALUES (:version, 50, :none, :none, :mixed)"
             ),
             {"version": version, "none": b"", "mixed": False},
         )
-        site.services.database.backend.empty_inbox(connection, version)
+        site.services.database.inbox.empty_inbox(connection, version)
         asking.start()
         asking.join(0.3)
     asking.join(60)
@@ -143,7 +145,7 @@ def test_connection_waits_for_other_processes_after_a_log_could_not_be_emptied(t
             driver = connection.connection.driver_connection
             driver.set_authorizer(fail)
         with pytest.raises(sqlite3.DatabaseError):
-            database.backend.forget(database.engine, sealed=True)
+            database.vacuum()
         driver.set_authorizer(None)
         with database.engine.connect() as connection:
             assert connection.connection.driver_connection is driver

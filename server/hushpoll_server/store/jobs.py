@@ -1,7 +1,7 @@
-"""Background jobs and their results: one row each, run by one worker at a time.
+"""Background jobs and their results: a row for each job, which one worker runs at a time.
 
-A worker holds a job by a lease that it renews. One that dies lets the lease run out, and another
-takes the job over; whoever lost it can no longer write a result.
+A worker holds a job by a lease that it renews. When a worker dies, its lease runs out and another
+worker claims the job. A worker that has lost a job can no longer write its result.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class JobStore:
     Parameters
     ----------
     database : Database
-        Where they are.
+        The database.
     """
 
     def __init__(self, database: Database) -> None:
@@ -67,23 +67,23 @@ class JobStore:
         now: int,
         most: int,
     ) -> list[str] | None:
-        """Add a job that waits for a worker, unless its token has `most` that have not ended.
+        """Add a job that waits for a worker, unless its token has `most` jobs that have not ended.
 
         Returns
         -------
         list of str or None
-            The token's jobs that have not ended, the oldest first, if they are too many; None if
-            the job was added.
+            None if the job was added; otherwise the token's jobs that have not ended, the oldest
+            first.
         """
-        theirs = (
+        unended = (
             select(jobs.c.id)
             .where(jobs.c.token_id == token_id, jobs.c.state.in_((QUEUED, RUNNING)))
             .order_by(jobs.c.created_at, jobs.c.id)
         )
         with self._database.writing(catalogue=True) as connection:
-            found = list(connection.execute(theirs).scalars())
-            if len(found) >= most:
-                return found
+            job_ids = list(connection.execute(unended).scalars())
+            if len(job_ids) >= most:
+                return job_ids
             connection.execute(
                 insert(jobs).values(
                     id=job_id,
@@ -108,22 +108,22 @@ class JobStore:
         """Return the number of jobs in each state."""
         statement = select(jobs.c.state, func.count()).group_by(jobs.c.state)
         with self._database.reading() as connection:
-            found = {state: int(count) for state, count in connection.execute(statement)}
-        return {state: found.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
+            numbers = {state: int(count) for state, count in connection.execute(statement)}
+        return {state: numbers.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
 
     def claim(self, owner: str, *, now: int, lease: int, attempts: int, running: int) -> str | None:
-        """Give `owner` the job whose turn it is, if there is one that no living worker holds.
+        """Give `owner` the job whose turn it is, of those that no living worker holds.
 
         Tokens take turns: first those with the fewest running jobs, of these the one whose last job
         began the longest ago, and of its jobs the oldest. A token with `running` running jobs
-        waits. A job whose workers died `attempts` times is given up.
+        waits. A job whose workers died `attempts` times fails.
 
         Returns
         -------
         str or None
             The job's id; None if no job may be run now.
         """
-        # Workers ask every second: only a job that is there is worth a writing transaction.
+        # Workers ask every second; without a free job they need no writing transaction.
         with self._database.reading() as connection:
             if connection.execute(select(jobs.c.id).where(_free(now)).limit(1)).first() is None:
                 return None
@@ -132,7 +132,7 @@ class JobStore:
             jobs.c.token_id, func.sum(holding), func.coalesce(func.max(jobs.c.started_at), -1)
         ).group_by(jobs.c.token_id)
         waiting = select(jobs.c.id, jobs.c.token_id, jobs.c.created_at).where(_free(now))
-        # No two workers choose at the same time, or both would take the same token's turn.
+        # If two workers chose at the same time, both would take the same token's turn.
         with self._database.writing(catalogue=True) as connection:
             turns = {token: (int(held), last) for token, held, last in connection.execute(tokens)}
             queue = sorted(
@@ -146,7 +146,7 @@ class JobStore:
         return None
 
     def cancel(self, job_id: str, *, now: int) -> None:
-        """End a job that has not ended; its worker, if it has one, finds that out by itself."""
+        """End a job that has not ended; its worker, if it has one, notices that by itself."""
         with self._database.writing() as connection:
             changed = connection.execute(
                 update(jobs)
@@ -157,12 +157,12 @@ class JobStore:
                 _clear(connection, job_id)
 
     def renew(self, job_id: str, owner: str, *, until: int) -> bool:
-        """Extend a lease; return False if the job is another's by now."""
+        """Extend a lease; return False if the owner has lost the job."""
         with self._database.writing() as connection:
             return _held(connection, job_id, owner, lease_until=until)
 
     def release(self, owner: str) -> int:
-        """Let others have the jobs of a worker that stops; return how many there were."""
+        """Release the jobs of a worker that stops, for other workers; return their number."""
         with self._database.writing() as connection:
             # A stop is no crash, so it does not count as an attempt.
             return connection.execute(
@@ -182,14 +182,14 @@ class JobStore:
         file_name: str,
         parts: Iterable[bytes],
     ) -> bool:
-        """Keep a result; return False if the job is another's by now.
+        """Store a result; return False if the owner has lost the job.
 
-        A transaction for each part, so that reports are taken in between. Until the last one there
-        is no result, and another attempt begins anew.
+        Each part has a transaction of its own, so that reports are stored in between. The last
+        transaction makes the result visible; another attempt would begin anew.
         """
 
         def held(connection: Connection, **columns: Any) -> bool:
-            # Also keeps everybody else from the job until the transaction ends.
+            # This also locks the job until the transaction ends.
             return _held(connection, job_id, owner, jobs.c.attempt == attempt, **columns)
 
         with self._database.writing() as connection:
@@ -216,7 +216,7 @@ class JobStore:
             )
 
     def fail(self, job_id: str, owner: str, *, now: int, code: str, detail: str) -> bool:
-        """Say why a job has no result; return False if the job is another's by now."""
+        """Store why a job has no result; return False if the owner has lost the job."""
         with self._database.writing() as connection:
             kept = _held(
                 connection,
@@ -235,7 +235,7 @@ class JobStore:
         """Yield a result piece by piece."""
         number = 0
         while True:
-            # A transaction for each, so that a slow reader holds none open.
+            # Each piece has a transaction of its own, so that a slow reader holds none open.
             with self._database.reading() as connection:
                 statement = select(job_results.c.data).where(
                     job_results.c.job_id == job_id, job_results.c.part == number
@@ -248,24 +248,24 @@ class JobStore:
 
     def forget(self, *, before: int) -> int:
         """Delete jobs that finished before a time, and their results; return how many."""
-        gone = self._drop(and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before))
-        if gone:
+        deleted = self._delete(and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before))
+        if deleted:
             self._database.erase(job_results)
-        else:  # what the last time was hindered
-            self._database.tidy()
-        return gone
+        else:  # an earlier call may have left something
+            self._database.vacuum()
+        return deleted
 
     def forget_version(self, version_id: int, kind: str) -> int:
         """Delete the jobs of one kind of a version, and their results; return how many."""
-        gone = self._drop(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
+        deleted = self._delete(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
         self._database.erase(job_results)
-        return gone
+        return deleted
 
-    def _drop(self, which: Any) -> int:
+    def _delete(self, which: Any) -> int:
         with self._database.writing() as connection:
-            # Held, or a worker could add a part of a result between the two deletions.
-            found = select(jobs.c.id).where(which).order_by(jobs.c.id).with_for_update()
-            ids = connection.execute(found).scalars().all()
+            # Locked, or a worker could add a part of a result between the two deletions.
+            locked = select(jobs.c.id).where(which).order_by(jobs.c.id).with_for_update()
+            ids = connection.execute(locked).scalars().all()
             for job_id in ids:
                 _clear(connection, job_id)
                 connection.execute(delete(jobs).where(jobs.c.id == job_id))
@@ -292,7 +292,7 @@ def _claim(
     )
     if changed.rowcount == 1:
         return True
-    given_up = connection.execute(
+    failed = connection.execute(
         update(jobs)
         .where(jobs.c.id == job_id, _free(now))
         .values(
@@ -302,7 +302,7 @@ def _claim(
             error_detail=f"its worker died {attempts} times",
         )
     )
-    if given_up.rowcount == 1:
+    if failed.rowcount == 1:
         _clear(connection, job_id)
     return False
 

@@ -25,7 +25,7 @@ def agree(site):
 
 
 def test_counts_grow_with_each_seal_and_never_by_mixing(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_server.store.tables.blobs.SEGMENT_REPORTS", 20)
+    monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", 20)
     published = site.publish(minimum_batch=5)
     total = 0
     for number in (5, 9, 30, 6, 41):
@@ -53,7 +53,7 @@ def test_counts_answer_what_a_scan_answers(site, monkeypatch):
         patched.setattr(site.services.segments, "blocks", never)
         assert [site.get(path).json for path in paths] == kept
     with site.services.database.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM folded_counts")
+        connection.exec_driver_sql("DELETE FROM aggregates")
     assert [site.get(path).json for path in paths] == kept
     assert site.counts(published)["sealed"] == 80
 
@@ -104,7 +104,7 @@ def test_segments_of_a_release_without_counts_are_counted_at_the_next_seal(site)
     site.fill(published, 20)
     site.services.sealing.seal(row(site))
     with site.services.database.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM folded_counts")
+        connection.exec_driver_sql("DELETE FROM aggregates")
     site.fill(published, 10)
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
     assert agree(site) == 30

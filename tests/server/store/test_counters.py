@@ -18,7 +18,7 @@ def counters(site):
 
 def rows(site):
     with site.services.database.reading() as connection:
-        found = connection.exec_driver_sql("SELECT day, outcome, count FROM tallies ORDER BY day")
+        found = connection.exec_driver_sql("SELECT day, outcome, count FROM counters ORDER BY day")
         return [tuple(row) for row in found]
 
 
@@ -79,7 +79,7 @@ def test_counts_that_are_being_written_are_not_missing(counters, monkeypatch):
 def test_counts_that_the_database_does_not_take_are_not_waited_for(counters, monkeypatch):
     counters.add(1, "2026-03-01", "duplicate")
     with monkeypatch.context() as patched:
-        patched.setattr("hushpoll_server.store.tables.counters.WAIT_SECONDS", 0.05)
+        patched.setattr("hushpoll_server.store.counts.WAIT_SECONDS", 0.05)
         with counters._writing, pytest.raises(Refused, match="latest counts") as refused:
             counters.totals(1)
     assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)

@@ -1,0 +1,408 @@
+"""Sealing: one transaction moves a version's inbox, shuffled, into segments and lists of ids.
+
+The ids of sealed reports are sorted and stored in chunks, so that sealing writes one row for many
+of them. A version has two sorted lists of chunks. A seal merges its ids into the young list, which
+it writes anew. It merges the young list into the old one when that costs less than to carry it on,
+and when the survey is over. A chunk holds the ids from its ``first`` up to the ``first`` of the
+list's next chunk, and a list begins at the empty string: one look into the table's index finds the
+only chunk of a list that an id can be in. The place of an id in a list follows from the ids alone,
+not from when the id was stored.
+
+Beside its ids a chunk holds their tags, the last two bytes of each. A chunk with another tag is
+left after reading an eighth of its size, so chunks can be large; larger chunks take less time to
+write. The database sets how many ids a chunk holds at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import ColumnElement, Connection, delete, func, literal, select
+
+from hushpoll_server.store import catalogue, counts, segments
+from hushpoll_server.store.backend import Inbox
+from hushpoll_server.store.counts import Aggregate, Aggregator, Sealed
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import ID_SIZE, OLD, TAG_SIZE, YOUNG, inbox, sealed_ids
+from hushpoll_server.store.schema import aggregates as aggregates_table
+from hushpoll_server.store.schema import releases as releases_table
+from hushpoll_server.store.schema import segments as segments_table
+from hushpoll_server.store.segments import Rows
+
+# Chunks that are rewritten at a time: a million ids at most.
+CHUNKS_AT_ONCE = 1 << 12
+
+Keys = npt.NDArray[np.bytes_]
+
+
+class SegmentStore:
+    """Statements that seal reports, and read what is sealed.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    shuffle : callable
+        Returns the rows of uint8[n, L] in a random order.
+    aggregator : callable
+        Counts records of a version.
+    now : callable
+        Seconds since 1970, UTC.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        shuffle: Callable[[Rows], Rows],
+        aggregator: Aggregator,
+        now: Callable[[], int],
+    ) -> None:
+        self._database = database
+        self._now = now
+        self._shuffle = shuffle
+        self._aggregator = aggregator
+
+    @property
+    def bulk_factor(self) -> int:
+        """At how many times ``seal_at`` to seal while reports arrive in bulk."""
+        return self._database.inbox.BULK_FACTOR
+
+    def seal(self, version_id: int, record_size: int, *, minimum: int, last: bool = False) -> int:
+        """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
+
+        The same transaction adds the moved reports to the version's aggregate. They are shuffled
+        together with segments that are less than half full and not released: a version with at
+        most ``segments.SEGMENT_REPORTS / 2`` reports has one segment, shuffled anew by every seal.
+
+        Parameters
+        ----------
+        version_id : int
+            Survey version.
+        record_size : int
+            Its L, in bytes.
+        minimum : int
+            With fewer reports nothing is moved: few reports that are sealed together could be told
+            apart by when they were sealed.
+        last : bool
+            No more reports will come. All reports are moved, all segments of the version shuffled
+            together, so that nothing tells which seal a report was in, and released. From then on
+            no process stores a report of the version.
+
+        Returns
+        -------
+        int
+            Reports moved.
+        """
+        with self._database.writing(sealing=version_id) as connection:
+            if last:
+                catalogue.end(connection, version_id)
+            moves = _waits(connection, version_id, 1 if last else max(1, minimum))
+            before = counts.read_sealed(connection, version_id)
+            if not moves and not (last and (before is None or not before.shuffled)):
+                return 0
+            rows, fresh, moved = None, None, 0
+            removed: list[Rows] = []
+            if moves:
+                known = 0 if before is None else before.aggregate.reports
+                if not last:
+                    removed = segments.remove_unfilled(
+                        connection, version_id, record_size, released=False
+                    )
+                moved, fresh, rows = self._move_inbox(
+                    connection, version_id, record_size, removed, known=known, last=last
+                )
+            else:
+                none = np.empty((0, ID_SIZE), np.uint8)
+                add_ids(connection, self._database.inbox, version_id, none, known=0, last=True)
+            total = self._total(connection, version_id, record_size, before, fresh, removed)
+            if total is None:
+                return 0
+            counts.write_sealed(connection, version_id, **total._asdict())
+            if last:
+                segments.shuffle_all(connection, version_id, record_size, rows)
+                counts.write_sealed(connection, version_id, shuffled=True)
+                counts.write_release(connection, version_id, at=self._now(), aggregate=total)
+            elif rows is not None:
+                segments.insert_rows(connection, version_id, rows, released=False)
+            if rows is not None and not self._database.inbox.EMPTIES_FIRST:
+                self._database.inbox.empty_inbox(connection, version_id)
+        self._database.vacuum()
+        return moved
+
+    def recount(self, version_id: int, record_size: int) -> tuple[Aggregate | None, Aggregate]:
+        """Return the stored counts, and the counts of the segments, of one state."""
+        with self._database.reading() as connection:
+            sealed = counts.read_sealed(connection, version_id)
+            blocks = segments.blocks(connection, version_id, record_size)
+            counted = self._aggregator(version_id, blocks)
+        return None if sealed is None else sealed.aggregate, counted
+
+    def rebuild_counts(self, version_id: int, record_size: int) -> None:
+        """Replace the counts of a version whose records exist by the counts of its segments."""
+        with self._database.writing(sealing=version_id) as connection:
+            self._count_segments(connection, version_id, record_size)
+
+    def delete_records(self, version_id: int, record_size: int, at: int) -> int:
+        """Delete all segments of a version; its aggregate and the ids of its reports stay.
+
+        Parameters
+        ----------
+        version_id, record_size
+            The version, which takes no more reports and whose inbox is empty.
+        at : int
+            Now, in seconds since 1970, UTC.
+
+        Returns
+        -------
+        int
+            Records deleted; 0 if there were none.
+        """
+        with self._database.writing(sealing=version_id) as connection:
+            sealed = counts.read_sealed(connection, version_id)
+            deleted = segments.count(connection, version_id)
+            if sealed is None:
+                self._count_segments(connection, version_id, record_size)
+            connection.execute(
+                delete(segments_table).where(segments_table.c.version_id == version_id)
+            )
+            if deleted or sealed is None or sealed.records_deleted_at is None:
+                counts.write_sealed(connection, version_id, records_deleted_at=at)
+        # Also where nothing was deleted now: the process that deleted may have been killed here.
+        self._database.erase(segments_table, aggregates_table, releases_table)
+        return deleted
+
+    def vacuum(self) -> None:
+        """Remove the traces of deleted rows; see ``Database.vacuum``."""
+        self._database.vacuum()
+
+    def count(self, version_id: int) -> int:
+        """Return the number of reports of one version, sealed or not."""
+        return sum(self.counts(version_id))
+
+    def counts(self, version_id: int) -> tuple[int, int]:
+        """Return the numbers of reports in the inbox and sealed, those of deleted records too."""
+        with self._database.reading() as connection:
+            self._database.session.hold_inbox(connection)
+            sealed = counts.read_sealed(connection, version_id)
+            number = (
+                segments.count(connection, version_id)
+                if sealed is None
+                else sealed.aggregate.reports
+            )
+            return _inbox_count(connection, version_id), number
+
+    def unshuffled(self) -> set[int]:
+        """Return the versions with segments that were not shuffled together since they ended."""
+        with self._database.reading() as connection:
+            shuffled = select(aggregates_table.c.version_id).where(aggregates_table.c.shuffled)
+            versions = select(segments_table.c.version_id).where(
+                segments_table.c.version_id.not_in(shuffled)
+            )
+            return set(connection.execute(versions.distinct()).scalars())
+
+    def blocks(
+        self, version_id: int, record_size: int, *, released_only: bool = False
+    ) -> Iterator[Rows]:
+        """Yield every sealed record of one version, or of its last release, in one state.
+
+        Small segments are joined, so that a caller that works on arrays gets large ones.
+
+        Yields
+        ------
+        ndarray of uint8, shape (m, record_size)
+            The order has no meaning.
+        """
+        with self._database.reading() as connection:
+            yield from segments.blocks(
+                connection, version_id, record_size, released_only=released_only
+            )
+
+    def _count_segments(self, connection: Connection, version_id: int, record_size: int) -> None:
+        blocks = segments.blocks(connection, version_id, record_size)
+        counted = self._aggregator(version_id, blocks)
+        counts.write_sealed(connection, version_id, **counted._asdict())
+
+    def _move_inbox(
+        self,
+        connection: Connection,
+        version_id: int,
+        record_size: int,
+        removed: list[Rows],
+        *,
+        known: int,
+        last: bool,
+    ) -> tuple[int, Aggregate, Rows]:
+        """Seal the ids of the reports that wait.
+
+        Returns
+        -------
+        tuple of int, Aggregate and ndarray of uint8
+            The number of these reports, their counts, and the rows to insert: their records,
+            shuffled together with those `removed` from segments unless all will be shuffled.
+        """
+        statements = self._database.inbox
+        ids, rows = _arrays(
+            *statements.read_inbox(connection, version_id, record_size), record_size
+        )
+
+        def count_and_shuffle() -> tuple[Aggregate, Rows]:
+            fresh = self._aggregator(version_id, [rows])
+            return fresh, rows if last else self._shuffle(np.concatenate([rows, *removed]))
+
+        # This needs a processor, while moving the ids mostly waits for the database.
+        with ThreadPoolExecutor(1, thread_name_prefix="hushpoll-count") as executor:
+            counting = executor.submit(count_and_shuffle)
+            if statements.EMPTIES_FIRST:
+                statements.empty_inbox(connection, version_id)
+            # All ids are inserted together and in their own order. A page keeps its rows where they
+            # were inserted, so ids inserted one by one would tell in which order they came.
+            add_ids(connection, statements, version_id, ids, known=known, last=last)
+            return len(rows), *counting.result()
+
+    def _total(
+        self,
+        connection: Connection,
+        version_id: int,
+        record_size: int,
+        before: Sealed | None,
+        fresh: Aggregate | None,
+        removed: list[Rows],
+    ) -> Aggregate | None:
+        """Return the counts `before` with `fresh` added; None if there is nothing to count.
+
+        The rows `removed` from segments were sealed before.
+        """
+        if before is not None:
+            total = before.aggregate if fresh is None else before.aggregate.plus(fresh)
+            if total is not None:
+                return total
+        elif not removed and not segments.count(connection, version_id):
+            return fresh
+        # There are segments without counts, or with counts of other attributes.
+        sealed = chain(removed, segments.blocks(connection, version_id, record_size))
+        total = self._aggregator(version_id, sealed)
+        return total if fresh is None else total.plus(fresh)
+
+
+def _arrays(ids: bytes, records: bytes, record_size: int) -> tuple[Rows, Rows]:
+    reports = len(ids) // ID_SIZE
+    if (ID_SIZE * reports, record_size * reports) != (len(ids), len(records)):
+        raise RuntimeError(
+            f"the inbox gave {len(ids)} bytes of ids and {len(records)} of records, "
+            f"which are no {reports} reports with {record_size} bytes each"
+        )
+    return (
+        np.frombuffer(ids, np.uint8).reshape(reports, ID_SIZE),
+        np.frombuffer(records, np.uint8).reshape(reports, record_size),
+    )
+
+
+def _waits(connection: Connection, version_id: int, least: int) -> bool:
+    """Return whether at least so many reports of a version wait, without counting all."""
+    # In the order of the index: otherwise PostgreSQL would note all that wait before it counts.
+    waiting = select(literal(1)).where(inbox.c.version_id == version_id)
+    some = waiting.order_by(inbox.c.report_id).limit(least).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) >= least
+
+
+def _inbox_count(connection: Connection, version_id: int) -> int:
+    statement = select(func.count()).select_from(inbox).where(inbox.c.version_id == version_id)
+    return int(connection.execute(statement).scalar_one())
+
+
+def add_ids(
+    connection: Connection, statements: Inbox, version_id: int, ids: Rows, *, known: int, last: bool
+) -> None:
+    """Add the ids of reports that are being sealed to those of the version.
+
+    Parameters
+    ----------
+    connection : Connection
+        Transaction that seals the version, and holds its lock alone.
+    statements : Inbox
+        Inserts the chunks.
+    version_id : int
+        The version.
+    ids : ndarray of uint8, shape (n, 16)
+        New ids, in any order.
+    known : int
+        How many sealed ids the version has, approximately.
+    last : bool
+        No more will come: merge all ids into one list, so that nothing tells when they came.
+
+    Raises
+    ------
+    RuntimeError
+        An id is in a list twice.
+    """
+    new = _ascending(np.ascontiguousarray(ids).view(f"S{ID_SIZE}").ravel())
+    columns = select(sealed_ids.c.ids).where(*_of(version_id, YOUNG)).order_by("first")
+    young = _keys(connection.execute(columns).scalars())
+    # If the young list is carried on until it has m ids, m/2 of them in the mean are written with
+    # every `len(new)` new ones. If it is merged then, the old ids are written with every m. Both
+    # cost the same at m^2 = 2 len(new) old.
+    old = max(0, known - len(young))
+    if last or (len(young) + len(new)) ** 2 > 2 * len(new) * old:
+        connection.execute(delete(sealed_ids).where(*_of(version_id, YOUNG)))
+        merged = _ascending(np.concatenate([young, new]))
+        _merge(connection, statements, version_id, OLD, merged)
+    else:
+        _merge(connection, statements, version_id, YOUNG, new)
+
+
+def _merge(connection: Connection, statements: Inbox, version_id: int, age: int, new: Keys) -> None:
+    """Merge ascending ids into a list, one range of it at a time."""
+    if not len(new):
+        return
+    first: bytes | None = b""
+    while first is not None:
+        here = [*_of(version_id, age), sealed_ids.c.first >= first]
+        columns = select(sealed_ids.c.first, sealed_ids.c.ids).where(*here).order_by("first")
+        rows = list(connection.execute(columns.limit(CHUNKS_AT_ONCE + 1)))
+        after, count = None, len(new)
+        if len(rows) > CHUNKS_AT_ONCE:
+            after = bytes(rows.pop().first)
+            count = int(np.searchsorted(new, np.bytes_(after)))
+            here.append(sealed_ids.c.first < after)
+        if rows:
+            connection.execute(delete(sealed_ids).where(*here))
+        merged = _ascending(np.concatenate([_keys(row.ids for row in rows), new[:count]]))
+        chunks = {
+            "version": version_id,
+            "age": age,
+            "first": first,
+            "ids": merged.tobytes(),
+            "tags": merged.view(np.uint8).reshape(-1, ID_SIZE)[:, -TAG_SIZE:].tobytes(),
+            "count": len(merged),
+            "most": statements.CHUNK_IDS,
+        }
+        statements.insert_chunks(connection, chunks)
+        first, new = after, new[count:]
+
+
+def _of(version_id: int, age: int) -> list[ColumnElement[bool]]:
+    return [sealed_ids.c.version_id == version_id, sealed_ids.c.age == age]
+
+
+def _keys(chunks: Iterable[bytes]) -> Keys:
+    # When such a string is read, numpy takes its trailing zeros off; it compares as if it did not.
+    # Strings of one size are in the order of their bytes.
+    return np.frombuffer(b"".join(chunks), f"S{ID_SIZE}")
+
+
+def _ascending(keys: Keys) -> Keys:
+    # Ids are random, so the first half of each nearly always decides, and numbers are compared
+    # faster than bytes. The keys are mostly one or two ascending runs, which a stable sort merges.
+    high = keys.view(">u8").reshape(-1, 2)[:, 0].astype(np.uint64)
+    order = np.argsort(high, kind="stable")
+    high = high[order]
+    if not np.any(high[1:] == high[:-1]):
+        return keys[order]
+    ordered = np.sort(keys, kind="stable")
+    if np.any(ordered[1:] == ordered[:-1]):
+        raise RuntimeError("an id is sealed twice, so its report would be counted twice")
+    return ordered

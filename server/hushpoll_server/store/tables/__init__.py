@@ -1,1 +1,0 @@
-"""The statements of the package, a module for each table or pair of tables."""
