@@ -163,7 +163,7 @@ def test_token_surveys(real_server, draft, analyst, answers):
         assert client.submit(answers).status == "accepted"
 
 
-def test_bulk_upload_rejects_one_by_one(survey, answers, analyst):
+def test_bulk_upload_rejects_single_reports(survey, answers, analyst):
     rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(5)]
     bad = Row(new_report_id(), rows[0].record[:-1] + b"\x09")
     body = pack_reports(survey.digest, [*rows[:2], bad, *rows[2:], rows[0]])
@@ -333,7 +333,7 @@ def test_a_failed_export_leaves_no_file(hushpoll, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_origins_are_named_shown_and_taken_away(real_server, survey, monkeypatch, capsys):
+def test_origins_are_set_shown_and_removed(real_server, survey, monkeypatch, capsys):
     monkeypatch.setenv("HUSHPOLL_URL", real_server.url)
     monkeypatch.setenv("HUSHPOLL_TOKEN", real_server.token)
 

@@ -100,7 +100,7 @@ def arguments(command: str, url: str) -> list[str]:
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("way", BODIES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_shows_what_a_hostile_server_writes_raw(
+def test_no_command_shows_texts_of_a_hostile_server_raw(
     call, tmp_path, draft, command, way, as_json
 ):
     published = Manifest.from_dict(draft).resolve()

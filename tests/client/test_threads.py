@@ -95,7 +95,7 @@ def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_end_of_the_interpreter_waits_for_what_can_be_sent(server, steps, tmp_path):
+def test_interpreters_end_waits_for_reports_that_can_be_sent(server, steps, tmp_path):
     server.play(steps.respond(201, ACCEPTED))
     path = tmp_path / "ledger.sqlite"
     ends(server.url, path, 50)
@@ -168,7 +168,7 @@ def threads():
     wait_until(lambda: set(threading.enumerate()) <= before)
 
 
-def test_the_thread_is_there_only_while_there_is_work(threads):
+def test_thread_lives_only_while_it_has_work(threads):
     calls = []
 
     def step() -> float | None:
@@ -199,7 +199,7 @@ def test_waking_cuts_a_pause_short_and_none_is_missed(threads):
     wait_until(lambda: not threads())
 
 
-def test_answers_of_one_moment_cost_one_look_at_the_file(threads, monkeypatch):
+def test_simultaneous_answers_cost_one_look_at_the_file(threads, monkeypatch):
     """Guards: a step beside every answer held up the host app, which waits for the same locks."""
     monkeypatch.setattr(hushpoll_client.threads, "SETTLE_SECONDS", 600.0)
     calls = []
@@ -243,7 +243,7 @@ def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, mon
     wait_until(lambda: calls == [1])
 
 
-def test_many_threads_wake_one(threads):
+def test_many_threads_wake_a_single_sender(threads):
     active, most, calls = [], [], []
 
     def step() -> float | None:
@@ -283,7 +283,7 @@ def test_stopping_ends_a_pause_and_waking_starts_again(threads):
     wait_until(lambda: len(calls) == 2)
 
 
-def test_stopping_finishes_what_can_be_done_at_once(threads):
+def test_stopping_thread_finishes_what_needs_no_wait(threads):
     left = list(range(20))
 
     def step() -> float | None:

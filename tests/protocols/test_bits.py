@@ -23,7 +23,7 @@ def test_secure_words_are_uniform_in_every_bit() -> None:
         check_count(sum(word >> bit & 1 for word in words), len(words), Fraction(1, 2))
 
 
-def test_secure_bits_hand_out_what_was_asked_for() -> None:
+def test_secure_bits_return_as_many_words_as_asked() -> None:
     bits = SecureBits()
     for count in (0, 1, 2, 65536):
         assert len(bits.words(count)) == count

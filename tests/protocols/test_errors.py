@@ -79,7 +79,7 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
     assert "pip install 'hushpoll[kernels]'" in str(error)
 
 
-def test_what_another_distribution_brings_is_named_with_it() -> None:
+def test_extra_of_another_distribution_names_it() -> None:
     assert "pip install 'hushpoll-server[train]'" in str(MissingExtra("train", "training"))
     assert str(MissingExtra("server", "serving")) == (
         "serving needs the distribution 'hushpoll-server', which is not installed; "

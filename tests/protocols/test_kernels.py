@@ -259,7 +259,7 @@ def test_a_failing_job_is_raised_and_the_first_in_order_wins():
         blocks.run(jobs)
 
 
-def test_jobs_are_taken_only_a_few_ahead(monkeypatch):
+def test_only_a_few_jobs_are_started_ahead(monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
     done = []
     lead = []
@@ -274,7 +274,7 @@ def test_jobs_are_taken_only_a_few_ahead(monkeypatch):
     assert max(lead) <= 4
 
 
-def test_generator_bits_hand_out_given_words_first():
+def test_generator_bits_hand_out_earlier_words_first():
     bits = GeneratorBits(np.random.default_rng(3), [7, 8, 9])
     more = draw(np.random.default_rng(3), 1, 3)[0].tolist()
     assert bits.word() == 7

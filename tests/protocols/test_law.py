@@ -103,6 +103,6 @@ def test_covariances_hold_for_every_size_of_subset(omega: int) -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_fakes_are_well_formed_and_support_what_they_push(name: str) -> None:
+def test_fakes_are_well_formed_and_support_their_value(name: str) -> None:
     for k in (2, 5, 9):
         check_fakes(create(name, k=k, epsilon="1"))

@@ -198,7 +198,7 @@ def test_their_thresholding_aggregator_gives_our_estimates() -> None:
 
 
 @pytest.mark.parametrize("name", ["BLH", "OLH"])
-def test_their_hashing_pipeline_estimates_what_ours_does(name: str) -> None:
+def test_their_hashing_pipeline_gives_our_estimates(name: str) -> None:
     # Their hash is not ours, so reports cannot be exchanged: both must be near the truth, and
     # our estimator on their support counts must be theirs.
     epsilon, n, truth = 2.0, 4000, np.array([0.5, 0.3, 0.2, 0, 0])

@@ -56,7 +56,7 @@ def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
     assert json.loads(server.seen[0].body) == {"folds": 3, "parameters": {"n_estimators": 5}}
 
 
-def test_a_report_of_several_groups_is_one_too(server, steps, analyst):
+def test_report_of_several_groups_is_fetched(server, steps, analyst):
     result = {"groups": [], "survey": {}}
     server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, result))
     assert analyst.fairness("s", 1, groups="race", reference="A") == result
@@ -69,7 +69,7 @@ def test_the_shape_is_tested_at_the_caller_s_level(server, steps, analyst):
     assert json.loads(server.seen[0].body) == {"alpha": 0.05}
 
 
-def test_why_a_job_failed_is_told(server, steps, analyst):
+def test_failed_job_raises_its_reason(server, steps, analyst):
     error = {"code": "missing-extra", "detail": "a fairness job needs the extra 'train'"}
     server.play(
         steps.respond(202, {"id": ID, "state": "queued"}),
@@ -79,7 +79,7 @@ def test_why_a_job_failed_is_told(server, steps, analyst):
         analyst.fairness("s", 1)
 
 
-def test_a_server_that_is_away_meanwhile_is_waited_for(server, steps, analyst):
+def test_absent_server_is_waited_for(server, steps, analyst):
     result = {"metrics": {}}
     server.play(
         steps.respond(202, {"id": ID, "state": "running"}),

@@ -200,7 +200,7 @@ def test_the_ledger_shows_what_was_spent(call, answered, server, published):
     assert "report" not in json.loads(out)["answers"][0]
 
 
-def test_the_export_is_all_there_is(call, answered, path, tmp_path):
+def test_export_of_the_ledger_has_all_rows(call, answered, path, tmp_path):
     (entry,) = Ledger.open(path).entries()
     code, out, _ = call("ledger", "export")
     document = json.loads(out)
@@ -228,7 +228,7 @@ def test_withdrawing_leaves_a_tombstone(call, answered, server, steps, link, pat
 
 
 @pytest.mark.parametrize("command", [("show",), ("export",), ("send",), ("withdraw", "x")])
-def test_without_a_ledger_there_is_nothing_to_show(call, path, command):
+def test_missing_ledger_is_named(call, path, command):
     code, _, err = call("ledger", *command)
     assert (code, "there is no ledger at" in err) == (1, True)
     assert not path.exists()

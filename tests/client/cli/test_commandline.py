@@ -101,7 +101,7 @@ def test_wrong_usage_is_2(capsys, arguments, words):
         ["survey", "publish", "{draft}"],
     ],
 )
-def test_what_needs_a_token_says_so_before_anything_is_asked(
+def test_survey_with_tokens_asks_for_one_before_any_question(
     capsys, monkeypatch, tmp_path, draft, arguments
 ):
     monkeypatch.delenv("HUSHPOLL_TOKEN", raising=False)

@@ -148,7 +148,7 @@ def test_hushpoll_answer_ends_with_an_error_that_names_the_deadline(
     assert "did not answer in full within the 1 s" in capsys.readouterr().err
 
 
-def test_what_an_analyst_asks_ends_at_its_deadline(dripping):
+def test_request_of_an_analyst_ends_at_its_deadline(dripping):
     config = ClientConfig(attempts=1, exchange_timeout=1)
     with (
         AnalystClient(dripping.url, "t0ken", config=config) as analyst,
@@ -190,7 +190,7 @@ def test_a_server_that_reads_no_body_does_not_hold_an_upload(transport_of, monke
             transport.post("surveys", body=bytes(8_000_000), media_type="a/b", retry=False)
 
 
-def test_a_given_session_keeps_to_deadlines_unless_its_adapter_is_the_callers_own():
+def test_callers_session_keeps_to_deadlines_unless_its_adapter_is_its_own():
     class Own(requests.adapters.HTTPAdapter):
         """An adapter with ideas of its own."""
 

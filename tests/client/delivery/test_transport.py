@@ -30,7 +30,7 @@ def test_a_connection_is_kept(server, steps, transport):
     assert len({seen.port for seen in server.seen}) == 1
 
 
-def test_a_given_session_is_used_and_left_open(server, steps, fake_time):
+def test_callers_session_is_used_and_left_open(server, steps, fake_time):
     server.play(steps.respond(200, b"[]"))
     with new_session() as session:
         transport = Transport(Endpoint.parse(server.url), config=ClientConfig(), session=session)
@@ -78,7 +78,7 @@ def test_a_server_that_is_silent_is_a_retryable_fault(server, fake_time):
     assert len(fake_time.slept) == 1
 
 
-def test_nobody_listening_is_a_retryable_fault(fake_time):
+def test_refused_connection_is_a_retryable_fault(fake_time):
     transport = Transport(
         Endpoint.parse("http://127.0.0.1:9"),
         config=ClientConfig(attempts=1),

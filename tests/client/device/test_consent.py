@@ -107,7 +107,7 @@ def test_withdrawing_wipes_all_but_a_tombstone(client, server, path, published, 
     assert len(server.seen) == before
 
 
-def test_what_was_withdrawn_is_not_given_again_and_still_counts(path, draft, published, answers):
+def test_withdrawn_answer_is_not_given_again_and_still_counts(path, draft, published, answers):
     def client(survey, **options):
         client = SurveyClient(
             "http://127.0.0.1:9", SURVEY, published=survey, storage=path, config=CONFIG, **options
@@ -184,7 +184,7 @@ def test_limits_hold_for_a_kept_survey(client, server, path, answers):
         lambda client: client.losses,
     ],
 )
-def test_without_storage_what_needs_it_says_so(server, call):
+def test_methods_without_storage_name_it(server, call):
     with pytest.raises(InvalidParameter, match="storage="):
         call(SurveyClient(server.url, SURVEY))
 

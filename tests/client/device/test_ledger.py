@@ -69,7 +69,7 @@ def test_the_file_is_for_its_owner_alone(path, published, answers):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_is_spent_adds_up_exactly_in_any_decimal_context(path, draft, answers):
+def test_epsilon_spent_adds_up_exactly_in_any_decimal_context(path, draft, answers):
     with localcontext() as context:
         context.prec = 3
         for number, epsilon in enumerate(["1.000000000001", "2.5", "0.000000000001"], 1):
@@ -218,7 +218,7 @@ def test_wrong_limits_are_a_callers_mistake(path, published, options):
 
 
 @pytest.mark.parametrize("options", [{"max_epsilon_total": 1}, {"on_loss": print}])
-def test_what_needs_a_file_says_so(options):
+def test_options_that_need_a_file_say_so(options):
     with pytest.raises(InvalidParameter) as caught:
         SurveyClient(NOWHERE, SURVEY, **options)
     assert caught.value.field == "storage"

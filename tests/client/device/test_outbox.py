@@ -57,7 +57,9 @@ def step(client) -> float | None:
     return FILES[client].delivery.step()
 
 
-def test_what_waits_is_sent_as_it_was_stored(make, server, steps, published, answers, path):
+def test_waiting_reports_are_sent_as_they_were_stored(
+    make, server, steps, published, answers, path
+):
     server.play(steps.respond(201, ACCEPTED))
     client = make(published)
     report = client.randomize(answers)
@@ -72,7 +74,7 @@ def test_what_waits_is_sent_as_it_was_stored(make, server, steps, published, ans
     assert len(server.seen) == 1
 
 
-def test_another_process_sends_what_this_one_could_not(
+def test_another_process_sends_reports_that_the_first_could_not(
     make, server, steps, draft, published, answers
 ):
     server.play(steps.respond(201, ACCEPTED))
@@ -209,7 +211,7 @@ def test_a_server_cannot_invent_reasons(make, server, steps, published, answers)
         (302, b"", None),
     ],
 )
-def test_what_stands_between_does_not_end_a_report(
+def test_answers_of_proxies_do_not_end_a_report(
     make, server, steps, published, answers, between, fake_time
 ):
     status, body, media = between
@@ -314,7 +316,7 @@ def test_a_claim_is_on_the_disk_before_anything_is_sent(
     assert modes == ["wal", 1, "wal", 1]
 
 
-def test_the_token_is_kept_until_the_report_is_taken(make, server, steps, draft, answers, path):
+def test_token_is_kept_until_the_report_is_acknowledged(make, server, steps, draft, answers, path):
     survey = Manifest.from_dict(draft | {"submission": "token"}).resolve()
     make(survey, token="t0ken").randomize(answers)
     server.play(steps.respond(201, ACCEPTED))
@@ -381,7 +383,7 @@ def held(path) -> bytes:
     return b"".join(file.read_bytes() for file in files)
 
 
-def test_a_report_that_was_taken_is_deleted_from_the_device(
+def test_acknowledged_report_is_deleted_from_the_device(
     make, server, steps, published, answers, path
 ):
     server.play(steps.problem("unavailable"), steps.respond(201, ACCEPTED))
@@ -429,7 +431,7 @@ def test_a_refused_report_is_kept_to_be_sent_again(make, server, steps, publishe
     assert [seen.body for seen in server.seen] == [report.to_json().encode()] * 2
 
 
-def test_a_file_of_format_1_is_converted_and_forgets_what_was_taken(
+def test_file_of_format_1_is_converted_and_forgets_acknowledged_reports(
     make, server, steps, draft, answers, path
 ):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -492,7 +494,7 @@ PRAGMA user_version=1;
 """
 
 
-def test_submit_hands_back_what_could_not_be_sent(make, server, steps, published, answers):
+def test_submit_hands_back_a_report_that_it_could_not_send(make, server, steps, published, answers):
     server.play(steps.problem("unavailable"))
     client = make(published)
     with pytest.raises(ReportNotSent, match="7 times") as caught:
@@ -506,7 +508,7 @@ def test_submit_hands_back_what_could_not_be_sent(make, server, steps, published
     assert (caught.value.status, client.losses) == (410, {"survey-closed": 1})
 
 
-def test_the_folder_is_made(make, tmp_path, published, answers):
+def test_missing_folder_is_created(make, tmp_path, published, answers):
     deep = tmp_path / "a" / "b" / "ledger.sqlite"
     make(published, storage=str(deep)).randomize(answers)
     assert deep.parent.stat().st_mode & 0o777 == 0o700

@@ -64,7 +64,7 @@ def test_a_report_that_is_not_canonical_is_refused(published, answers, changes, 
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"report"', "null", b"\xff"])
-def test_what_is_no_report_is_refused(text):
+def test_text_that_is_no_report_is_refused(text):
     with pytest.raises(InvalidParameter):
         Report.from_json(text)
 

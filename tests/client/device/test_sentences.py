@@ -212,7 +212,7 @@ QUESTIONS = [vector for vector in VECTORS["questions"] if vector["k"] <= 5]
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_every_sentence_about_a_question_is_what_the_law_gives(name: str) -> None:
+def test_every_sentence_about_a_question_follows_from_the_law(name: str) -> None:
     chosen = [vector for vector in QUESTIONS if vector["protocol"] == name]
     assert {vector["epsilon"] for vector in chosen} >= {"0.1", "1", "4", "60"}
     assert len({vector["k"] for vector in chosen}) >= 3
@@ -223,7 +223,7 @@ def test_every_sentence_about_a_question_is_what_the_law_gives(name: str) -> Non
 
 
 @pytest.mark.parametrize("place", range(len(VECTORS["previews"])))
-def test_every_line_of_a_preview_is_what_the_law_gives(place: int) -> None:
+def test_every_line_of_a_preview_follows_from_the_law(place: int) -> None:
     vector = VECTORS["previews"][place]
     survey = Published.from_json(vector["published"])
     assert str(build_preview(survey, None)) == vector["preview"]
@@ -313,7 +313,7 @@ def joint_change(questions: tuple[tuple[str, int, str], ...]) -> tuple[Fraction,
     return _change(joint, size)
 
 
-def test_table_of_the_explanation_is_what_is_said() -> None:
+def test_table_of_the_explanation_has_the_previews_figures() -> None:
     root = Path(__file__).resolve().parents[3]
     page = (root / "docs" / "explanation" / "what-a-record-reveals.md").read_text("utf-8")
     rows = re.findall(r"^\| ([0-9.]+) \| ([0-9.,]+) \| (.*) \| (.*) \| (.*) \|$", page, re.M)
@@ -333,7 +333,7 @@ def survey(*questions: tuple[str, int], epsilon: str) -> Published:
     return Manifest.from_dict(draft).resolve()
 
 
-def test_a_belief_of_nine_in_ten_is_not_told_the_figure_of_a_uniform_prior() -> None:
+def test_belief_of_nine_in_ten_is_not_shown_the_figure_of_a_uniform_prior() -> None:
     # GRR at k = 2 and epsilon 1. It was said that no answer becomes more likely than 73.2 %.
     single = survey(("GRR", 2), epsilon="1")
     _, most = change("GRR", 2, "1")
@@ -355,7 +355,7 @@ def test_two_questions_that_always_agree_are_counted_together() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "4", "60"])
-def test_nothing_denies_that_the_true_answer_may_be_what_is_sent(epsilon: str) -> None:
+def test_no_sentence_denies_that_the_true_answer_may_be_sent(epsilon: str) -> None:
     text = str(build_preview(survey(("GRR", 2), epsilon=epsilon), None))
     for untrue in ("not your answer", "can only guess", "as you answered"):
         assert untrue not in text

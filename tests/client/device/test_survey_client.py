@@ -92,7 +92,7 @@ def test_a_changed_survey_is_refused_with_the_difference_shown(
         assert part in message
 
 
-def test_the_first_survey_seen_is_the_pin_where_none_was_given(server, published, draft, steps):
+def test_first_survey_seen_is_the_pin_without_a_digest(server, published, draft, steps):
     server.play(
         steps.respond(200, published.canonical),
         steps.respond(200, other(draft, title="Other title").canonical),

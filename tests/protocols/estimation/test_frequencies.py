@@ -16,7 +16,7 @@ from hushpoll_protocols.estimation.weights import WeightLaw
 P, Q = Fraction(3, 4), Fraction(1, 4)
 
 
-def test_frequencies_are_the_unbiased_ones():
+def test_frequencies_are_unbiased():
     estimates = estimate_proportion([0, 25, 50, 75, 100], 100, p=P, q=Q)
     assert estimates.frequency.tolist() == [-0.5, 0.0, 0.5, 1.0, 1.5]
     # pi(1 - pi)/n = 3/1600 at pi = 1/4, 1/400 at pi = 1/2.
@@ -92,7 +92,7 @@ def test_floats_that_would_cancel_are_not_used():
 
 
 @pytest.mark.parametrize("name", ["GRR", "SS"])
-def test_estimate_is_the_raw_one_where_all_supports_have_one_size(name):
+def test_estimate_is_raw_where_all_supports_have_one_size(name):
     oracle = create(name, k=5, epsilon="1")
     counts = [0, 7, 50, 99, 100]
     weighted, raw = (estimate(oracle, counts, 100, estimator=e) for e in ("weighted", "raw"))
@@ -102,7 +102,7 @@ def test_estimate_is_the_raw_one_where_all_supports_have_one_size(name):
 
 @pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
 @pytest.mark.parametrize(("k", "at_most"), [(2, 0.56), (5, 0.92), (74, 0.9999)])
-def test_variance_at_epsilon_one_is_that_share_of_the_raw_one(name, k, at_most):
+def test_variance_at_epsilon_one_is_the_stated_share_of_the_raw_variance(name, k, at_most):
     oracle = create(name, k=k, epsilon="1")
     counts = [round(1e6 * float(oracle.q + (oracle.p - oracle.q) / k))] * k
     weighted, raw = (estimate(oracle, counts, 10**6, estimator=e) for e in ("weighted", "raw"))
@@ -113,7 +113,7 @@ def test_variance_at_epsilon_one_is_that_share_of_the_raw_one(name, k, at_most):
 @pytest.mark.parametrize("name", ["BLH", "OLH", "RAPPOR", "OUE", "THE"])
 @pytest.mark.parametrize("k", [2, 5, 74])
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "4", "10"])
-def test_variance_is_never_above_the_raw_one_at_any_frequency(name, k, epsilon):
+def test_variance_is_never_above_the_raw_variance(name, k, epsilon):
     oracle = create(name, k=k, epsilon=epsilon)
     c0, c1, c2 = WeightLaw.of(oracle).variance_coefficients()
     for f in np.linspace(0, 1, 21):

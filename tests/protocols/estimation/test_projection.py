@@ -115,7 +115,7 @@ def test_estimates_of_a_tiny_epsilon_do_not_lose_the_sum(function, offset):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("wrong", [[], [[0.5, 0.5]], 1.0, [0.5, math.nan], [math.inf, 0.5]])
-def test_only_a_finite_vector_is_taken(function, wrong):
+def test_only_a_finite_vector_is_projected(function, wrong):
     with pytest.raises(InvalidParameter) as caught:
         function(wrong)
     assert caught.value.field == "frequency"

@@ -63,7 +63,7 @@ def rare_misses(mean, *, correct):
     return float(chance @ (lower > f)), float(chance @ (upper < f))
 
 
-def test_correction_repairs_the_lower_limit_of_what_is_rare():
+def test_correction_repairs_the_lower_limit_of_rare_categories():
     means = np.linspace(0.002, 5, 600)
     plain = np.array([rare_misses(mean, correct=False) for mean in means])
     corrected = np.array([rare_misses(mean, correct=True) for mean in means])

@@ -59,7 +59,7 @@ def test_no_information_gives_equal_shares(name: str) -> None:
     assert shrunk(counts, 500, p=oracle.p, q=oracle.q) == pytest.approx(1 / 30, rel=1e-3)
 
 
-def test_counts_in_clear_stay_what_they_are_but_for_the_missing_ones() -> None:
+def test_clear_counts_stay_but_for_absent_categories() -> None:
     counts = np.array([700, 200, 90, 10, 0, 0])
     frequencies = shrunk(counts, 1000, p=1, q=0)
     assert frequencies == pytest.approx(counts / 1000, abs=0.02)

@@ -87,7 +87,7 @@ def test_a_report_of_several_groups_has_a_table_each():
     assert text.count("are expected to miss") == 1
 
 
-def test_what_a_server_says_moves_no_cursor_and_is_no_markup():
+def test_servers_texts_move_no_cursor_and_are_no_markup():
     about = {**REPORT["protected"], "privileged": ["\x1b[2JMale"]}
     metrics = {"[red]SPD[/red]": FOUND, "DI\n\x07": WITHHELD}
     text = fairness_text({**REPORT, "protected": about, "metrics": metrics})
@@ -97,6 +97,6 @@ def test_what_a_server_says_moves_no_cursor_and_is_no_markup():
 
 
 @pytest.mark.parametrize("found", [{}, {**REPORT, "metrics": {"SPD": {}}}, {**REPORT, "n": "many"}])
-def test_what_is_no_report_is_no_report(found):
+def test_json_that_is_no_report_is_refused(found):
     with pytest.raises((KeyError, TypeError, ValueError)):
         fairness_text(found)

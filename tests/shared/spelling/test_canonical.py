@@ -88,7 +88,7 @@ def test_control_characters_are_escaped_in_their_one_way() -> None:
 
 
 @given(JSON)
-def test_what_is_written_reads_back_and_writes_the_same(value: object) -> None:
+def test_written_json_reads_back_and_is_written_alike(value: object) -> None:
     written = canonical_json(value)
     read = parse_json(written)
     assert canonical_json(read) == written
@@ -116,7 +116,7 @@ def test_floats_read_back_exactly(value: float) -> None:
         object(),
     ],
 )
-def test_what_has_no_canonical_form_is_refused(value: object) -> None:
+def test_value_without_a_canonical_form_is_refused(value: object) -> None:
     with pytest.raises(InvalidParameter) as caught:
         canonical_json(value)
     assert caught.value.field == "json"

@@ -46,7 +46,7 @@ def test_other_timestamps_are_refused(value: object) -> None:
     assert caught.value.field == "closes"
 
 
-def test_a_fixed_clock_moves_only_when_told() -> None:
+def test_fixed_clock_moves_only_by_advance() -> None:
     clock: Clock = FixedClock("2026-01-31T09:00:00Z")
     assert clock.now() == clock.now() == datetime(2026, 1, 31, 9, tzinfo=UTC)
     assert isinstance(clock, FixedClock)

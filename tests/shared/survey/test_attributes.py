@@ -45,7 +45,7 @@ def test_an_answer_may_be_typed_in_another_normal_form() -> None:
     assert attribute.code("Que\u0301bec") == attribute.code("Qu\u00e9bec") == 0
 
 
-def test_what_is_perturbed() -> None:
+def test_only_sensitive_attributes_and_targets_with_a_protocol_are_perturbed() -> None:
     domain = ("a", "b")
     assert Attribute("x", "sensitive", domain).perturbed
     assert not Attribute("x", "plain", domain).perturbed
@@ -129,7 +129,7 @@ def test_bad_attributes_are_refused_by_name(changes: dict[Any, Any], field: str,
 
 
 @pytest.mark.parametrize("value", [None, "age", ["age"], 3])
-def test_what_is_no_mapping_is_refused_by_position(value: object) -> None:
+def test_attribute_that_is_no_mapping_is_refused_by_position(value: object) -> None:
     assert "mapping" in refused(value, "attributes[3]")
 
 

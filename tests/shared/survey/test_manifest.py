@@ -44,7 +44,7 @@ def test_the_json_form_reads_back(manifest: Manifest) -> None:
     assert Manifest.from_dict(json.loads(json.dumps(manifest.to_dict()))) == manifest
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_absent_field_has_its_default() -> None:
     attributes = [{"name": "a", "role": "sensitive", "protocol": "OUE", "categories": ["x", "y"]}]
     manifest = Manifest.from_dict(
         {"name": "s", "version": 1, "title": "S", "epsilon": 1, "attributes": attributes}
@@ -223,7 +223,7 @@ def test_text_is_brought_into_normal_form(document: Document) -> None:
     assert Manifest.from_dict(document).resolve().digest == composed
 
 
-def test_a_protected_group_in_another_normal_form_is_found(document: Document) -> None:
+def test_protected_group_in_another_normal_form_is_normalized(document: Document) -> None:
     document["protected"] = {
         "attribute": "country",
         "privileged": ["Que\u0301bec"],
@@ -263,7 +263,7 @@ def test_files_of_another_ending_are_refused(tmp_path: Path) -> None:
     assert caught.value.field == "path"
 
 
-def test_a_file_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
+def test_missing_file_is_the_systems_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load_manifest(tmp_path / "none.json")
 

@@ -139,7 +139,7 @@ def test_the_order_of_attributes_changes_the_digest(
     assert Manifest.from_dict(document).resolve().digest != published.digest
 
 
-def test_what_is_perturbed_and_what_is_clear(published: Published) -> None:
+def test_perturbed_and_clear_attributes_are_told_apart(published: Published) -> None:
     assert [attribute.name for attribute in published.perturbed] == [
         "gender",
         "age",
@@ -394,7 +394,7 @@ def test_a_parameter_that_is_not_optimal_is_no_lie(published: Published) -> None
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", "null", "{}", '{"a":1,"a":2}', b"\xff", [], None])
-def test_what_is_no_manifest_is_refused(value: Any) -> None:
+def test_value_that_is_no_manifest_is_refused(value: Any) -> None:
     assert refused(value).field in {"manifest", "json", "format"}
 
 

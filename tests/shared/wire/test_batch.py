@@ -36,7 +36,7 @@ def test_column_is_the_scalar_slice(published: Published, answers: dict[str, Any
             )
 
 
-def test_codes_of_clear_attributes_are_those_given(
+def test_codes_of_clear_attributes_are_the_encoded_ones(
     published: Published, answers: dict[str, Any]
 ) -> None:
     records = scalar_records(published, answers, 3)

@@ -148,7 +148,7 @@ def test_detail_and_remedy_are_two_sentences(detail: str) -> None:
         ({"type": 3, "title": None, "detail": ["x"], "field": {}}, 403, False),
     ],
 )
-def test_what_is_no_problem_of_ours_is_judged_by_its_status(
+def test_unknown_problem_is_judged_by_its_status(
     document: object, status: int, retryable: bool
 ) -> None:
     error = exception_from(document, status)

@@ -32,7 +32,7 @@ def test_base64url_reads_back(data: bytes) -> None:
 
 
 @given(st.text("ABab01-_+/= \n", max_size=9))
-def test_every_text_that_is_read_is_the_one_spelling(text: str) -> None:
+def test_accepted_text_is_the_canonical_spelling(text: str) -> None:
     try:
         data = b64decode(text, field="record")
     except InvalidParameter:
@@ -166,7 +166,7 @@ def test_a_bulk_body_of_another_form_is_refused(body: bytes, says: str) -> None:
     assert caught.value.field == "body"
 
 
-def test_what_looking_up_a_digest_raises_passes_through() -> None:
+def test_error_of_looking_up_a_digest_passes_through() -> None:
     class Unknown(HushpollError):
         pass
 
