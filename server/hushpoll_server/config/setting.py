@@ -71,11 +71,12 @@ class Setting:
     def refused(self, value: Any, *, most: Any = None, outside: bool = False) -> InvalidParameter:
         """Return the refusal of a value: outside its interval up to `most`, or of a wrong type."""
         interval = f"[{self._least}, {self._most if most is None else most}]"
-        detail, remedy = f"which is not {self._wanted}", f"give {self._wanted}"
+        text = "a text and " if isinstance(value, str) and not self._textual else ""
+        detail, remedy = f"which is {text}not {self._wanted}", f"give {self._wanted}"
         if outside:
             detail, remedy = f"outside {interval}", f"{remedy} inside it"
         elif self._least is not None:
-            remedy += f" in {interval}, without quotation marks"
+            remedy += f" in {interval}"
         shown = MASK if self.secret else repr(value)
         return InvalidParameter(f"{self.key} is {shown}, {detail}; {remedy}", field=self.key)
 

@@ -58,7 +58,7 @@ def test_the_pool_follows_the_threads_unless_it_is_given():
         ("treads = 4", "unknown configuration key 'treads' in .*toml; did you mean 'threads'"),
         ("zzz = 4", "unknown configuration key 'zzz' .*known keys are database_url, pool_size"),
         ("[threads]\nof = 4", r"THREADS is {'of': 4}, which is not a whole .*file .*toml"),
-        ("threads = '4'", r"'4', which is not a whole number; give a whole number in \[1, 500\]"),
+        ("threads = '4'", r"is a text and not a whole number; give a whole number in \[1, 500\]"),
         ("threads = 4.0", "THREADS is 4.0, which is not a whole number"),
         ("threads = true", "THREADS is True, which is not a whole number"),
         ("threads = 501", r"THREADS is 501, outside \[1, 500\]; give a whole number inside it"),
