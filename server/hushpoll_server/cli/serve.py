@@ -45,7 +45,7 @@ def serve(configuration: Configuration) -> None:
         check_url(settings.rate_limit_url)
     raise_descriptor_limit()
     token_file = settings.admin_token_file
-    # The first start happens once, so what can be refused is refused before its token is made.
+    # The first start happens once, so all refusals come before its token is made.
     with (
         metrics_folder() if settings.metrics_token else nullcontext(),
         acquire(settings.database_url) as lock,

@@ -90,7 +90,7 @@ def load(
     flags : mapping of str to str
         Texts of the command line, by the names of settings; ``<secret>_file`` for a secret's file.
     environment : mapping of str to str
-        The process's environment; what does not begin with ``HUSHPOLL_`` is ignored.
+        The process's environment; variables without the prefix ``HUSHPOLL_`` are ignored.
     file : Path or None
         TOML file of settings. Paths in it are taken from the working directory.
 

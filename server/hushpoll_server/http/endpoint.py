@@ -186,7 +186,7 @@ def invalid_answer(error: ValidationError) -> Response:
     """Render what pydantic refuses as ``invalid-request``, naming the field."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "body"
-    # Reports are not read by models, so what is shown here is never an answer.
+    # Reports are not read by models, so this never shows a respondent's answer.
     value = "missing" if first["type"] == "missing" else show(first["input"])
     return problem_answer(
         Refused("invalid-request", f"{field} is {value}: {first['msg']}; correct it", field=field)

@@ -120,7 +120,7 @@ class IngestApplication:
                 connection.end()
 
     async def stop(self) -> None:
-        """Store what was submitted, and end every thread."""
+        """Store submitted reports, and end every thread."""
         await self.commit.stop()
         self._routes.work.stop()
         await self._forwarding.close()

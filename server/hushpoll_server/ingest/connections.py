@@ -261,7 +261,7 @@ class Connection(asyncio.Protocol):
         self._connections.waits_for_reader(self)
 
     def close(self) -> None:
-        """Close once what was written is sent."""
+        """Close once all written bytes are sent."""
         self.refuse(b"")
 
     def abort(self) -> None:

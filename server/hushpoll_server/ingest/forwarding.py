@@ -164,7 +164,7 @@ def _url(request: Request) -> httpx.URL:
     query: bytes = request.scope.get("query_string", b"")
     parts = raw.lower().replace(b"%2e", b".").split(b"/")
     if b"." in parts or b".." in parts or b"" in parts[1:-1]:
-        # The web process would resolve it to another path than the one that was limited.
+        # The web process would resolve it to another path than the limited one.
         raise Refused("not-found", "nothing is at this address")
     try:
         return httpx.URL(scheme="http", host="web", raw_path=raw + (b"?" + query if query else b""))

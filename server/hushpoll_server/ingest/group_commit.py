@@ -103,7 +103,7 @@ class GroupCommit:
 
     @property
     def state(self) -> CommitState:
-        """What it is doing now; for any thread."""
+        """The present state; for any thread."""
         died = self._thread is not None and not self._thread.is_alive() and not self._stopping
         return CommitState(
             waiting=self._waiting,

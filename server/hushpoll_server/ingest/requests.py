@@ -160,7 +160,7 @@ class Request:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def drain(self) -> None:
-        """Read what is left of the body and throw it away, within its limits."""
+        """Read the rest of the body and throw it away, within its limits."""
         try:
             while not self.complete and self.received <= DRAINED_BYTES:
                 await self._next()
@@ -224,7 +224,7 @@ class Bodies:
         self._held = 0
 
     def hold(self, request: Request) -> None:
-        """Count what has arrived of a request's body.
+        """Count the bytes of a request's body that have arrived.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""The processes of ``hushpoll serve``: the parent, and what it starts."""
+"""The processes of ``hushpoll serve``: the parent, and the children that it starts."""

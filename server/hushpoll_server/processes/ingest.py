@@ -21,7 +21,7 @@ from hushpoll_server.store.lock import adopt
 
 log = get_logger(__name__)
 
-# Of SIGTERM: for requests in flight. What is stored after that is not acknowledged.
+# From SIGTERM on, for requests in flight. Reports that are stored later are not acknowledged.
 GRACE_SECONDS: Final = 7
 # Descriptors for other things than clients' connections: the database, the web process, logs.
 RESERVED: Final = 256

@@ -1,4 +1,4 @@
-"""The parent process of ``hushpoll serve``: it starts children, and restarts one that ends.
+"""The parent process of ``hushpoll serve``: it starts children, and restarts a child that ends.
 
 It prepares the database, holds its lock and the listening sockets, and answers nothing itself.
 """

@@ -61,7 +61,7 @@ class Ingest:
         InvalidParameter
             The document has another form.
         MalformedRecord
-            The record is not one that a device could have sent.
+            No device could have sent such a record.
         Refused
             ``unknown-survey`` or ``unknown-digest``.
         """

@@ -39,7 +39,7 @@ class CrossTableQuery(ConfidenceQuery):
 
 
 class DeletionAnswer(Answer):
-    """What was deleted."""
+    """The number of deleted records, and when."""
 
     survey: str = Name
     version: int

@@ -1,1 +1,1 @@
-"""What is done without being asked: sealing, retention, and the samples for metrics."""
+"""Work by the clock: sealing, retention, and the samples for metrics."""

@@ -57,7 +57,7 @@ class Retention:
                 f"{row.name} version {row.version} is {state.value}; its records can be deleted "
                 "once it is closed and its grace period is over",
             )
-        # What is left in the inbox is counted like the rest, and goes with it. From then on no
+        # Reports in the inbox are counted like the others and deleted with them. From then on no
         # process takes a report of the version.
         self._sealing.seal(row, last=True)
         deleted = self._segments.delete_records(row.id, row.record_size, self._surveys.now())

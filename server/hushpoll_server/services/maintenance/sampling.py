@@ -22,10 +22,10 @@ STOP_SECONDS = 2.0
 class SealLag:
     """How long the oldest report of an inbox can have waited, without any time being stored.
 
-    Only what this process has seen counts: an inbox that was not empty at its first look is taken
-    to have filled just then. A seal empties a whole inbox, so when a version's number of sealed
-    reports has grown, what waits now came after the look before. All of this is an upper bound,
-    too large by at most the time between two looks.
+    Times begin with this process: an inbox that was not empty at its first look counts as filled
+    just then. A seal empties a whole inbox. So when a version's number of sealed reports has grown,
+    the reports that wait now came after the look before. The result is an upper bound, too large by
+    at most the time between two looks.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class SealLag:
             sealed = sealed > self._sealed.get(version_id, sealed)
             since[version_id] = before if sealed else self._since.get(version_id, before)
         self._since = since
-        # What has no inbox now may have been sealed away and fill again.
+        # The inbox of a version that is missing here was sealed, and may fill again.
         self._sealed = {version_id: sealed for version_id, (_, sealed) in counts.items()}
         return now - min(since.values(), default=now)
 
@@ -98,7 +98,7 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; one that hangs in the database is left behind."""
+        """End the thread, unless it hangs in the database."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join(STOP_SECONDS)

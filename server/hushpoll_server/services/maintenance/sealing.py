@@ -1,4 +1,4 @@
-"""Sealing: when an inbox is sealed, what is released then, and the thread that looks for both.
+"""Sealing of inboxes and releases of sealed reports: the policy, the work and its thread.
 
 An inbox is sealed
 
@@ -52,7 +52,7 @@ SEALED_BYTES: Final = 64 * 2**20
 TURN_SECONDS: Final = 1.0
 SWEEP_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 3.0
-# After so long, what is due and not done counts as failing.
+# A version that has been due for so long counts as failing.
 OVERDUE_SECONDS: Final = 60
 
 
@@ -131,10 +131,10 @@ class SealingPolicy:
 
 
 class VersionByVersion:
-    """Maintains survey versions one after the other; one that fails holds up no other.
+    """Maintains survey versions one after the other; a failure of one holds up no other.
 
-    What failed is tried again whenever it is due. A failure is logged once, by the type of its
-    error, and again when it is another or has passed.
+    A failure is logged once, by the type of its error, and again when the type changes or the
+    failure has passed. The version is tried again whenever it is due.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class VersionByVersion:
 
 
 class Sealing:
-    """Seals inboxes, and releases what is sealed.
+    """Seals inboxes, and releases sealed reports.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class Sealing:
         self._on_request = settings.sealing == "server"
 
     def turn(self, now: float | None = None) -> None:
-        """Seal what is due or over, make releases, and vacuum, once.
+        """Seal inboxes that are due, make releases that are due, and vacuum, once.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Sealing:
             self.seal_ended()
 
     def sweep(self, now: int) -> None:
-        """Seal the rest of versions that have ended, and release what is due at a period's end.
+        """Seal the rest of versions that have ended, and make releases whose period has ended.
 
         Any process may do this at any time: nothing is done twice.
 
@@ -308,7 +308,7 @@ class Sealing:
 
     def seal_ended(self) -> None:
         """Seal the rest of every version that takes no more reports, and shuffle its segments."""
-        # Of a version without any report, too: nothing else says that all of it is released.
+        # A version without any report is sealed too: this marks that all of it is released.
         ended = {*self._reports.waiting(), *self._reports.over(), *self._segments.unshuffled()}
         self._versions.each("end", ended, self._seal_ended)
 
@@ -338,7 +338,7 @@ class Maintenance:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; what it does within a transaction is undone if it takes too long."""
+        """End the thread; a transaction that takes too long is undone."""
         self._stopping.set()
         self._thread.join(STOP_SECONDS)
 

@@ -152,7 +152,7 @@ class _Writer(Protocol):
 
 
 class _Pieces:
-    """A file object that hands out what was written to it."""
+    """A file object that gives the bytes written to it to its reader."""
 
     closed = False
 
@@ -168,7 +168,7 @@ class _Pieces:
         """Do nothing."""
 
     def close(self) -> None:
-        """Do nothing: what was written is taken after the writer has closed it."""
+        """Do nothing: the last bytes are taken after the writer has closed it."""
 
     def take(self) -> bytes:
         taken = b"".join(self._written)

@@ -1,1 +1,1 @@
-"""Published surveys, who may do what with them, and when their periods end."""
+"""Published surveys, the tokens and origins that may use them, and the ends of their periods."""

@@ -126,7 +126,7 @@ class SurveyService:
             ``version-exists``: this name has this version with another content;
             ``hardly-protected``: an epsilon is so large that `allow_weak` is needed.
         """
-        # Here, since a process that only takes reports has no use for what this imports.
+        # Imported here: an ingest process has no use for the planner behind it.
         from hushpoll_server.services.surveys.warnings import publishing_warnings
 
         try:
@@ -304,7 +304,7 @@ class SurveyService:
         return self._store.by_id(row.id)
 
     def look_again(self, row: VersionRow) -> None:
-        """Forget what is remembered of a version whose row has changed."""
+        """Forget the row of a version, which has changed."""
         self._rows.pop(row.digest, None)
 
     def cutoff(self) -> Cutoff:
