@@ -48,6 +48,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_KILLS": "how often the tests kill a server",
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",
     "HUSHPOLL_VENV": "the virtual environment of the scripts",
+    "HUSHPOLL_LOWEST_VENV": "that of scripts/test-lowest",
 }
 
 
