@@ -52,7 +52,7 @@ def child(number: int, inherited: SurveyClient) -> None:
         ok = own.answer({"a": "x"}).status == "kept"
         ok &= own.answer({"a": "y"}).status == "known"
         ok &= inherited.answer({"a": "y"}).status == "known"
-        # Its own report, by whoever sends it: in the parent's outbox others keep arriving.
+        # The child waits for its own report alone: the parent keeps adding others to the outbox.
         ok &= own.send(own.report).status in {"accepted", "duplicate"}
         # Lets its own thread finish: what is cut off in mid-air has to be sent again.
         own.close()

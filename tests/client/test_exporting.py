@@ -81,7 +81,7 @@ def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tm
     assert (code, "still takes reports" in err) == (1, True)
     assert hushpoll("survey", "close", name)[0] == 0
     code, out, err = hushpoll("survey", "delete-records", name, "1")
-    assert (code != 0, out) == (True, "")  # nobody has confirmed
+    assert (code != 0, out) == (True, "")  # the deletion was not confirmed
     code, out, _ = hushpoll("survey", "delete-records", name, "1", "--yes")
     assert code == 0
     assert out.startswith(f"40 records of {name} version 1 deleted at ")

@@ -61,9 +61,9 @@ const submit = (page, survey, answers = ANSWERS, options = {}) =>
 const kept = (page) =>
   page.evaluate(async () => {
     const { indexedDbStorage } = await import("/client/hushpoll_client_js/src/storage.js");
-    let found;
-    await indexedDbStorage().update((entries) => void (found = entries));
-    return found;
+    let all;
+    await indexedDbStorage().update((entries) => void (all = entries));
+    return all;
   });
 
 test("every vector gives the same bytes in the page", async () => {
@@ -191,7 +191,7 @@ test("many respondents in the page: the server's estimates hold the truth", asyn
   assert.equal(accepted, respondents);
   const { n, attributes } = await server.ask("surveys/many/versions/1/estimates");
   assert.equal(n, respondents);
-  const categoriesOf = (name) => attributes.find((one) => one.name === name).categories;
+  const categoriesOf = (name) => attributes.find((attribute) => attribute.name === name).categories;
   assert.equal(categoriesOf("town")[1].frequency, 0.5);
   for (const [name, truth] of [["smoker", [0.75, 0.25, 0]], ["trade", [0.25, 0.25, 0.25, 0.25]]]) {
     categoriesOf(name).forEach(({ frequency, standard_error }, at) => {

@@ -73,7 +73,7 @@ export function respondent(server, options = {}) {
 }
 
 export async function entries(storage) {
-  let found;
-  await storage.update((all) => void (found = all));
-  return found;
+  let all;
+  await storage.update((entries) => void (all = entries));
+  return all;
 }

@@ -114,7 +114,7 @@ const inSight = (locator) =>
 async function offences(page) {
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((one) => one.html).join(" ")}`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
 }
 
 test("a survey is answered on a phone, and the server's estimate has it", async () => {
@@ -131,11 +131,11 @@ test("a survey is answered on a phone, and the server's estimate has it", async 
   const notices = await page.locator("#review-notices").innerText();
   assert.match(notices, /^Protection is weak[^]*soon after they arrive[^]*as few as 1 new reports/);
   assert.match(await page.locator("#review-cost").innerText(), /at most 6\./);
-  assert.equal(requests.filter((one) => one.method() === "POST").length, 0);
+  assert.equal(requests.filter((request) => request.method() === "POST").length, 0);
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
   assert.equal(await server.count("phone"), 1);
-  const posts = requests.filter((one) => one.method() === "POST");
+  const posts = requests.filter((request) => request.method() === "POST");
   assert.equal(posts.length, 1);
   assert.deepEqual(Object.keys(posts[0].postDataJSON()).sort(), ["digest", "id", "record"]);
   assert.deepEqual(said, []);
@@ -159,7 +159,7 @@ for (const [epsilon, words] of [
     assert.deepEqual(notice, notices);
     assert.deepEqual(
       await page.locator("[data-treatment=perturbed] .treatment").allInnerTexts(),
-      perturbed.map((one) => `Randomised on this device. ${one.protection.words}`),
+      perturbed.map((line) => `Randomised on this device. ${line.protection.words}`),
     );
     await fill(page);
     await toReview(page);
@@ -171,20 +171,20 @@ for (const [epsilon, words] of [
       READING,
       THIS_SURVEY_ALONE,
     ]);
-    assert.deepEqual(await page.locator("#review-perturbed p").allInnerTexts(), perturbed.flatMap((one) => [
-      one.protection.words,
-      one.truth,
-      one.protection.limit,
-      one.guess,
-      `${one.protocol}, epsilon ${one.epsilon}`,
+    assert.deepEqual(await page.locator("#review-perturbed p").allInnerTexts(), perturbed.flatMap((line) => [
+      line.protection.words,
+      line.truth,
+      line.protection.limit,
+      line.guess,
+      `${line.protocol}, epsilon ${line.epsilon}`,
     ]));
-    const rows = await page.locator(".beliefs tbody tr").evaluateAll((found) =>
-      found.map((row) => {
+    const rows = await page.locator(".beliefs tbody tr").evaluateAll((rows) =>
+      rows.map((row) => {
         const [before, after] = ["before", "after"].map((name) => Number(row.querySelector(`.bar .${name}`).getAttribute("width")));
         return [row.cells[0].innerText, before, after, row.cells[2].innerText.replaceAll("\u00a0", " ")];
       }),
     );
-    assert.deepEqual(rows, [protection, ...perturbed.map((one) => one.protection)].flatMap(({ changes }) =>
+    assert.deepEqual(rows, [protection, ...perturbed.map((line) => line.protection)].flatMap(({ changes }) =>
       changes.map(({ before, prior, high, range }) => [before, prior, high, range]),
     ));
     for (const untrue of [/not your answer/, /can only guess/, /Nothing is sent as you answered/]) {
@@ -194,13 +194,13 @@ for (const [epsilon, words] of [
   });
 }
 
-test("nothing is asked of anybody else, and the answers are nowhere but in the report", async () => {
+test("no other server is asked, and the answers are in the report alone", async () => {
   const { page, context, requests } = await open("nobody");
   await fill(page);
   await toReview(page);
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
-  assert.deepEqual([...new Set(requests.map((one) => new URL(one.url()).origin))], [server.origin]);
+  assert.deepEqual([...new Set(requests.map((request) => new URL(request.url()).origin))], [server.origin]);
   for (const request of requests) assert.doesNotMatch(request.url() + (request.postData() ?? ""), /office|Oslo|=44\b/);
   const kept = JSON.stringify([
     await stored(page),
@@ -216,13 +216,13 @@ test("nothing is asked of anybody else, and the answers are nowhere but in the r
 test("all that the page loads is at most 100 kB", async () => {
   const { page, requests, url } = await open("size");
   const sizes = await Promise.all(
-    [...new Set(requests.map((one) => one.url()))].map(async (address) => {
+    [...new Set(requests.map((request) => request.url()))].map(async (address) => {
       const answer = await fetch(address, { headers: { "Accept-Encoding": "gzip" } });
       return [(await answer.arrayBuffer()).byteLength, Number(answer.headers.get("Content-Length"))];
     }),
   );
-  assert.ok(requests.some((one) => one.url() === url) && sizes.length > 30, `${sizes.length} requests`);
-  const [decoded, sent] = [0, 1].map((at) => sizes.reduce((sum, one) => sum + one[at], 0));
+  assert.ok(requests.some((request) => request.url() === url) && sizes.length > 30, `${sizes.length} requests`);
+  const [decoded, sent] = [0, 1].map((at) => sizes.reduce((sum, size) => sum + size[at], 0));
   console.log(`${sizes.length} files: ${sent} bytes sent, ${decoded} bytes unpacked`);
   assert.ok(sent <= MOST_BYTES, `${sent} bytes`);
   await page.close();
@@ -309,7 +309,7 @@ test("a digest in the link is what the survey must have", async () => {
   await page.goto("about:blank");
   await goTo(`${url}#sha256=${digest.toUpperCase()}`);
   assert.equal(await page.locator("#go-on").isEnabled(), true);
-  assert.ok(requests.every((one) => !one.url().includes("sha256")));
+  assert.ok(requests.every((request) => !request.url().includes("sha256")));
 });
 
 test("a page that asks something else than its manifest is refused", async () => {
@@ -337,7 +337,7 @@ test("a token travels in the fragment, leaves the address bar, and is spent once
   await answer(page, `${url}#token=${tokens[0]}`);
   await heading(page, "Thank you. Your answers have arrived.");
   assert.equal(page.url(), url);
-  assert.ok(requests.every((one) => !one.url().includes(tokens[0])));
+  assert.ok(requests.every((request) => !request.url().includes(tokens[0])));
   assert.equal(await server.count("tokens"), 1);
   await context.close();
   const other = await (await browser.newContext()).newPage();
@@ -396,8 +396,8 @@ test("without JavaScript nothing can leave the page", async () => {
   assert.equal(await page.locator("#go-on").isEnabled(), false);
   assert.equal(page.url(), url);
   // The address but for the port, which may hold any digits.
-  assert.ok(requests.every((one) => one.method() === "GET" && !new URL(one.url()).pathname.includes("44")));
-  assert.ok(requests.every((one) => new URL(one.url()).search === ""));
+  assert.ok(requests.every((request) => request.method() === "GET" && !new URL(request.url()).pathname.includes("44")));
+  assert.ok(requests.every((request) => new URL(request.url()).search === ""));
 });
 
 test("a manifest's text is text", async () => {
@@ -423,7 +423,7 @@ test("the receipt can be saved, and says what was spent", async () => {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save this receipt" }).click()]);
   assert.equal(download.suggestedFilename(), "receipt-1-receipt.json");
   const facts = JSON.parse(readFileSync(await download.path(), "utf8"));
-  const { id } = requests.find((one) => one.method() === "POST").postDataJSON();
+  const { id } = requests.find((request) => request.method() === "POST").postDataJSON();
   assert.deepEqual(facts, {
     report: id,
     survey: "receipt",
@@ -440,7 +440,7 @@ test("after the server has taken a report, the browser keeps no more than a seco
   const { page, requests, digest } = await open("forgets");
   await submit(page);
   await heading(page, "Thank you. Your answers have arrived.");
-  const { id, record } = requests.find((one) => one.method() === "POST").postDataJSON();
+  const { id, record } = requests.find((request) => request.method() === "POST").postDataJSON();
   const rows = await stored(page);
   assert.deepEqual(rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))), [
     { digest, survey: "forgets", version: 1, epsilon: "6", api: `${server.origin}/api/v1`, state: "accepted", id },
@@ -481,7 +481,7 @@ test("the receipt says what is kept, where and for how long, clear answers inclu
   assert.match(words, /as you gave them the answers to “Which town do you live in\?”/);
   assert.match(words, /cannot be taken back/);
   assert.doesNotMatch(words, /never stored/);
-  assert.ok(words.includes(requests.find((one) => one.method() === "POST").postDataJSON().id));
+  assert.ok(words.includes(requests.find((request) => request.method() === "POST").postDataJSON().id));
 });
 
 test("a receipt of a survey without clear attributes names none", async () => {
@@ -504,7 +504,7 @@ test("a second person on the device is told that it has answered, without a date
   assert.match(words, /a browser profile of your own/);
   assert.doesNotMatch(words.replaceAll(server.origin, ""), /Thank you|\b20\d\d\b|\d:\d\d/);
   assert.deepEqual(await offences(page), []);
-  assert.equal(requests.filter((one) => one.method() === "POST").length, 1);
+  assert.equal(requests.filter((request) => request.method() === "POST").length, 1);
 });
 
 for (const until of ["the form", "the review"]) {

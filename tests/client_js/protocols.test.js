@@ -87,7 +87,7 @@ test("e^x lies strictly within its enclosure, which is as narrow as asked for", 
 test("a floor that 256 bits cannot decide is decided with more", () => {
   // e^(10^-90) - 1 is just over 10^-90: its inverse needs some 600 bits.
   const tiny = 10n ** 90n;
-  assert.equal(floorInExp((e, one) => [one, e - one || 1n], [1n, tiny]), tiny - 1n);
+  assert.equal(floorInExp((e, scale) => [scale, e - scale || 1n], [1n, tiny]), tiny - 1n);
 });
 
 test("parameters outside their intervals are refused, naming them", () => {
@@ -111,7 +111,7 @@ test("a larger epsilon discloses more, and never less than a blind guess", () =>
   for (const name of Object.keys(PROTOCOLS)) {
     const chances = ["0.000001", "0.5", "1", "4", "20"].map((epsilon) => disclosure(oracleOf(name, epsilon)));
     for (const key of ["bestGuess", "largestPosterior"]) {
-      const values = chances.map((one) => Number(one[key]));
+      const values = chances.map((chance) => Number(chance[key]));
       assert.ok(values[0] >= 0.2);
       assert.deepEqual(values, values.toSorted());
     }

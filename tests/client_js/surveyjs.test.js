@@ -166,7 +166,7 @@ describe("completing", () => {
     const client = recording({ send: async () => ++sent && { status: "accepted" } });
     client.randomize = async () => ({ digest: "kept", known: true });
     const receipts = [];
-    await attach(survey, client, { unsent: ["remark"], onReceipt: (one) => receipts.push(one) });
+    await attach(survey, client, { unsent: ["remark"], onReceipt: (receipt) => receipts.push(receipt) });
     const said = [];
     survey.notify = (message) => said.push(message);
     survey.data = { job: "farm" };
@@ -182,7 +182,7 @@ describe("completing", () => {
     let settle;
     const client = recording({ send: () => new Promise((resolve) => (settle = resolve)) });
     const receipts = [];
-    await attach(survey, client, { unsent: ["remark"], patience: 0.01, onReceipt: (one) => receipts.push(one) });
+    await attach(survey, client, { unsent: ["remark"], patience: 0.01, onReceipt: (receipt) => receipts.push(receipt) });
     survey.data = { job: "farm" };
     assert.equal(await completed(survey), "completed");
     assert.deepEqual(receipts, []);

@@ -139,8 +139,8 @@ const GROUPS = {
   },
   "wire.refused_reports": ({ json, field }) => {
     // A body that is no object has no field; Python calls it `report`, the reader of objects `manifest`.
-    const { field: found } = refusal(InvalidParameter, () => parseReport(json));
-    same(found === "manifest" ? "report" : found, field);
+    const { field: named } = refusal(InvalidParameter, () => parseReport(json));
+    same(named === "manifest" ? "report" : named, field);
   },
   "wire.problems": ({ type, status, retryable }) => {
     same(errorFrom(status, { type }).retryable, retryable);

@@ -10,8 +10,8 @@ const documents = Object.fromEntries(
 );
 
 test("every file of vectors is run", () => {
-  const found = readdirSync(folder).filter((name) => name.endsWith(".json"));
-  assert.deepEqual(found.sort(), FILES.map((name) => `${name}.json`));
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  assert.deepEqual(names.sort(), FILES.map((name) => `${name}.json`));
   for (const name of NOT_FOR_DEVICES) {
     const [file, group] = name.split(".");
     assert.ok(documents[file][group].length);

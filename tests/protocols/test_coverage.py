@@ -150,7 +150,8 @@ def test_raw_estimate_is_the_same_function_by_oracle_and_by_p_and_q(name: str) -
 
 
 def test_a_rare_category_of_a_large_domain_is_covered_where_wald_fails() -> None:
-    # Nearly always nobody names the category; Wald's interval is then a point, next to the truth.
+    # Nearly always no record names the category. Wald's interval is then a point, next to the
+    # truth.
     oracle = create("GRR", k=65536, epsilon="16")
     n, frequency = 20_000, np.array([1e-6])
     assert _covered(oracle, n, frequency, *_wald(oracle, n))[0] < 0.03

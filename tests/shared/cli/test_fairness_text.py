@@ -1,4 +1,4 @@
-"""A report in words, from the JSON of whoever made it, even of a server that means harm."""
+"""A report in words, from JSON that may come from a hostile server."""
 
 import pytest
 
