@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from hushpoll_client.device.outcomes import ConsentMissing
 from hushpoll_protocols import parse_epsilon
-from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused
+from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused, show
 from hushpoll_shared.spelling.decimals import parse_weight
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import LARGEST_BATCH, check_integer
@@ -221,7 +221,6 @@ class Limits:
 
 # The server decides how much differs, so the error message is cut.
 _SHOWN = 20
-_WIDTH = 80
 
 
 def check_pin(
@@ -280,9 +279,9 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         for key in [*old, *(key for key in new if key not in old)]:
             inner = f"{path}.{key}" if path else str(key)
             if key not in new:
-                yield f"{inner}: {_shown(old[key])} was removed"
+                yield f"{inner}: {show(old[key])} was removed"
             elif key not in old:
-                yield f"{inner}: {_shown(new[key])} was added"
+                yield f"{inner}: {show(new[key])} was added"
             else:
                 yield from _differences(old[key], new[key], inner)
     elif _is_named(old) and _is_named(new):
@@ -292,7 +291,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         if len(before) == len(old) and len(after) == len(new) and names:
             yield from _differences_by_name(before, after, path)
     elif old != new:
-        yield f"{path}: {_shown(old)} became {_shown(new)}"
+        yield f"{path}: {show(old)} became {show(new)}"
 
 
 def _differences_by_name(
@@ -315,11 +314,6 @@ def _is_named(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(entry, Mapping) and isinstance(entry.get("name"), str) for entry in value
     )
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
 class Pins:
