@@ -84,7 +84,7 @@ class JobCalls(Calls):
     def start_job(
         self, kind: str, name: str, version: int, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Ask a worker of the server for something that takes long.
+        """Ask a worker of the server for a job, and do not wait for it.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class JobCalls(Calls):
         return self._post({}, "jobs", _job_id(job_id), "cancel")
 
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
-        """Fetch the file that a job made, piece by piece; return its bytes."""
+        """Fetch the file of a job's result, piece by piece; return its number of bytes."""
         return self._transport.download("jobs", _job_id(job_id), "result", write=write)
 
     def fairness(

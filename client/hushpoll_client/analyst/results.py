@@ -23,7 +23,7 @@ class BulkReceipt:
     Attributes
     ----------
     accepted, duplicate : int
-        Reports that were new, and that were there before.
+        Reports that were new, and those that the server had already.
     rejected : tuple of mapping
         Per refused report: ``index`` in the batch, ``code`` of the problem table, ``field``.
     """
@@ -44,8 +44,8 @@ class ResultCalls(Calls):
         name : str
             The survey.
         body : bytes
-            What `hushpoll_shared.wire.reports.pack_reports` or
-            `hushpoll_shared.wire.batch.pack_rows` made.
+            From `hushpoll_shared.wire.reports.pack_reports` or
+            `hushpoll_shared.wire.batch.pack_rows`.
         """
         answer = object_of(
             self._transport.post(
@@ -69,7 +69,7 @@ class ResultCalls(Calls):
         return object_of(self._transport.get(*version_path(name, version), "estimates"))
 
     def counts(self, name: str, version: int) -> dict[str, Any]:
-        """Fetch how many reports a version has taken, known already, and refused by reason."""
+        """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
         return object_of(self._transport.get(*version_path(name, version), "counts"))
 
     def cross_table(self, name: str, version: int, a: str, b: str) -> dict[str, Any]:

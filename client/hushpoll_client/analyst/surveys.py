@@ -71,8 +71,8 @@ class SurveyCalls(Calls):
         name, version
             Which.
         grace_seconds : int or None
-            For how long reports of offline devices are still taken, at least 0; the server's
-            setting by default.
+            For how long the server still accepts reports of offline devices, at least 0; by
+            default its setting.
         """
         body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
         return self._post(body, *version_path(name, version), "close")
@@ -90,12 +90,12 @@ class SurveyCalls(Calls):
         name : str
             The survey.
         origins : sequence of str
-            As browsers send them, such as ``https://survey.example.org``; none: no page may.
+            As browsers send them, such as ``https://survey.example.org``; with none, no page may.
 
         Returns
         -------
         list of str
-            What holds now.
+            The origins that may answer now.
         """
         answer = self._transport.put(
             *survey_path(name),
@@ -125,7 +125,7 @@ class TokenCalls(Calls):
         scopes : sequence of str
             Out of ``submit``, ``publish``, ``read``, ``train``, ``admin``.
         label : str
-            What it is for, at most 200 characters.
+            The token's purpose, at most 200 characters.
         expires_in : int or None
             Seconds in [1, 315360000]; None never expires.
 

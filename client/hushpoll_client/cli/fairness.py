@@ -17,6 +17,7 @@ from hushpoll_client.cli.options import (
     version_of,
     version_option,
 )
+from hushpoll_shared.cli.fairness_options import cross_fitting_options
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit_answer, waiting
@@ -25,44 +26,17 @@ from hushpoll_shared.cli.terminal import emit_answer, waiting
 @click.command()
 @click.argument("name")
 @version_option
-@click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of the learner, as JSON or one by one; later ones win.",
-)
-@click.option("--folds", type=click.IntRange(2, 100), help="Parts to cross-fit.  [default: 5]")
+@cross_fitting_options
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
-    help="Of the folds and of the learner.  [default: 0]",
+    default=0,
+    show_default=True,
+    help="Of the folds and of the learner.",
 )
 @click.option("--learner", metavar="NAME", help="The training algorithm.  [default: the server's]")
 @click.option(
     "--encoding", metavar="NAME", help="How records become features.  [default: the server's]"
-)
-@click.option(
-    "--protected-input",
-    type=click.Choice(["dropped", "each-value"]),
-    help="What the model gets of the protected attribute, never its record: nothing, or each of "
-    "its values in turn.  [default: dropped]",
-)
-@click.option(
-    "--groups",
-    metavar="ATTRIBUTE",
-    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
-)
-@click.option("--reference", metavar="CATEGORY", help="A category of --groups.")
-@click.option(
-    "--confidence", type=click.FloatRange(0.01, 0.999), help="Of the intervals.  [default: 0.95]"
-)
-@click.option(
-    "--expect",
-    multiple=True,
-    metavar="NAME=SHARE",
-    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
-    "or base (positive labels): what such a survey can find is said for these.  [default: those "
-    "that the records give]",
 )
 @timeout_option("Seconds to wait for the worker.")
 @out_option("Write the report as JSON into this file as well.")
@@ -83,7 +57,7 @@ def survey(
     Group metrics, such as DI and SPD, and the group rates behind them, with intervals; nobody's
     protected attribute is needed in clear. A running hushpoll worker of the server cross-fits the
     models, so that each record is predicted by a model that never saw it. Where the records cannot
-    tell, the answer says so. It takes the scopes train and read.
+    tell, the answer says so. The token needs the scopes train and read.
     """
     if settings["reference"] is not None and settings["groups"] is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")

@@ -59,7 +59,7 @@ def start(
 ) -> None:
     """Start a job for the survey NAME and wait for it.
 
-    It takes a running hushpoll worker. The token needs the scope publish for seal, read for export
+    A hushpoll worker must be running. The token needs the scope publish for seal, read for export
     and shape, train for train and fairness; looking at a job needs read. What hushpoll fairness
     survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
     """
@@ -98,8 +98,8 @@ def show(client: AnalystClient, job_id: str, as_json: bool) -> None:
 def cancel(client: AnalystClient, job_id: str, as_json: bool) -> None:
     """End the job ID, whether it waits or runs.
 
-    It takes the token that started the job, or one of the scope admin. A job that has ended stays
-    as it is.
+    The token must be the one that started the job, or have the scope admin. A job that has ended
+    stays as it is.
     """
     emit_answer(client.cancel_job(job_id), _words, as_json=as_json)
 
@@ -109,7 +109,7 @@ def cancel(client: AnalystClient, job_id: str, as_json: bool) -> None:
 @_out_option
 @analyst_command
 def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) -> None:
-    """Fetch what the job ID made, into --out or a new file job-ID in this folder.
+    """Fetch the result of the job ID into --out, or into a new file job-ID in this folder.
 
     Without --out no file is overwritten.
     """

@@ -1,4 +1,4 @@
-"""``hushpoll ledger``: shows, exports, sends and withdraws what this device has answered."""
+"""``hushpoll ledger``: show, export, send and withdraw the answers of this device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hushpoll estimate`` and ``hushpoll export``: what an analyst gets out of a survey."""
+"""``hushpoll estimate`` and ``hushpoll export``: a survey's estimates, and its records."""
 
 from __future__ import annotations
 

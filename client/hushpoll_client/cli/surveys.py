@@ -98,7 +98,7 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     "--grace",
     type=click.IntRange(min=0),
     metavar="SECONDS",
-    help="For how long reports of offline devices are still taken.",
+    help="For how long the server still accepts reports of offline devices.",
 )
 @analyst_command
 def close(

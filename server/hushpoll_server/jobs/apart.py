@@ -26,7 +26,6 @@ from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
-from hushpoll_shared.wire.problems import PROBLEMS
 
 log = logs.get_logger(__name__)
 
@@ -35,15 +34,6 @@ BLOCK_BYTES: Final = 2**20
 STDIN: Final = 0
 LOOK_SECONDS: Final = 0.5
 INTERNAL: Final = "internal"
-
-
-class JobError(HushpollError):
-    """Why a job has no result: a code, and words that an analyst may read."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
 
 
 class JobCancelled(Exception):
@@ -92,20 +82,18 @@ class JobWatch:
             yield block
 
 
-def reason_of(error: Exception) -> JobError:
+def reason_of(error: Exception) -> Refused:
     """Return what an analyst reads about an exception; one that is not ours is logged."""
     match error:
-        case JobError():
-            return error
         case Refused():
-            return JobError(error.code, error.detail)
+            return error
         case MissingExtra():
-            return JobError("missing-extra", str(error))
+            return Refused("missing-extra", str(error))
         case HushpollError():
-            return JobError("invalid-request", str(error))
+            return Refused("invalid-request", str(error))
     log.error("job-raised", error=type(error).__name__, where=logs.where(error))
     # Its message can quote a record.
-    return JobError(INTERNAL, "the worker failed; its log has the job's id")
+    return Refused(INTERNAL, "the worker failed; its log has the job's id")
 
 
 @contextmanager
@@ -116,10 +104,10 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
 
     Raises
     ------
-    JobCancelled, Refused
+    JobCancelled
         As ``JobWatch.check``.
-    JobError
-        The process says why there is no result, or was ended.
+    Refused
+        Likewise; and with the reason of the process for having no result, or for its end.
     """
     order = {
         # The process ends with the job, so no metrics are ever read from it.
@@ -160,13 +148,13 @@ def _wait(process: subprocess.Popen[bytes], watch: JobWatch) -> None:
 def _result(output: IO[bytes], code: int) -> Result:
     head = output.readline()
     if code != 0 or not head:
-        raise JobError(
+        raise Refused(
             INTERNAL,
             f"its process ended with code {code}; it may need more memory than there is",
         )
     about = json.loads(head)
     if "code" in about:
-        raise JobError(about["code"], about["detail"])
+        raise Refused(about["code"], about["detail"])
     blocks = iter(lambda: output.read(BLOCK_BYTES), b"")
     return Result(about["file_name"], about["media_type"], blocks)
 
@@ -200,8 +188,8 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
             parts.stop()
     except Exception as error:
         reason = reason_of(error)
-        code = reason.code if reason.code in PROBLEMS else INTERNAL
-        output.write(json.dumps({"code": code, "detail": reason.detail}).encode() + b"\n")
+        about = {"code": reason.code, "detail": reason.detail}
+        output.write(json.dumps(about).encode() + b"\n")
         return
     head = {"file_name": result.file_name, "media_type": result.media_type}
     output.write(json.dumps(head).encode() + b"\n")

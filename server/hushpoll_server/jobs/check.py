@@ -1,4 +1,4 @@
-"""Counts that are kept, against the segments they were counted from."""
+"""A check that the counts that sealing keeps are those of the segments; a repair of others."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
     Parameters
     ----------
     settings : Settings
-        Whose database.
+        With the database to check.
     repair : bool
-        Forget counts that differ, and count again.
+        Whether to replace counts that differ.
 
     Yields
     ------
     line : str
-        What was found, for one version.
+        What the check says of one version.
     same : bool
-        Whether the counts that are kept are those of the segments.
+        Whether the kept counts are those of the segments.
     """
     parts = Services(settings)
     try:
@@ -54,8 +54,8 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
         parts.stop()
 
 
-def _difference(held: Aggregate | None, found: Aggregate, *, what: str) -> str:
+def _difference(kept: Aggregate | None, counted: Aggregate, *, what: str) -> str:
     """Say how kept counts differ from those of the segments; nothing if they do not."""
-    if held == found or (held is None and (what or not found.reports)):
+    if kept == counted or (kept is None and (what or not counted.reports)):
         return ""
-    return "not counted yet" if held is None else f"counts{what} of {held.reports} differ"
+    return "not counted yet" if kept is None else f"counts{what} of {kept.reports} differ"

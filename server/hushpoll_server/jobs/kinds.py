@@ -1,7 +1,7 @@
 """The table of job kinds: which parameters a kind takes, what is refused, and what a worker does.
 
-A kind is a name in ``hushpoll_shared.wire.job_kinds``, its parameters in ``jobs.parameters``, and a
-function here that returns the result's file.
+A kind is a name in ``hushpoll_shared.wire.job_kinds``, its parameters as a request gives them and
+OpenAPI documents them, and a function that returns the result's file.
 """
 
 from __future__ import annotations
@@ -13,20 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from hushpoll_analysis.poisoning.report_shape import report_shape
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.parameters import (
-    ExportParameters,
-    FairnessParameters,
-    Parameters,
-    SealParameters,
-    ShapeParameters,
-    TrainParameters,
-)
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -37,6 +31,103 @@ if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
+
+
+Word = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Parameters(BaseModel):
+    """Parameters of a job: unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SealParameters(Parameters):
+    """Sealing has no parameters."""
+
+
+class ExportParameters(Parameters):
+    """The form of a file of records."""
+
+    format: Literal["records", "parquet", "csv"] = Field(
+        "records", description="`records`: the file that carries its own manifest."
+    )
+    content: Literal["records", "indicators", "debiased"] = Field(
+        "records",
+        description="What a table's columns are: what was reported; a 0/1 column for each "
+        "category; or the debiased indicators, whose means are the estimates `raw`.",
+    )
+    raw: bool = Field(
+        False,
+        description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
+        "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
+    )
+
+
+class TrainParameters(Parameters):
+    """How a model is fitted."""
+
+    learner: Word | None = Field(
+        None, description="The training algorithm, as hushpoll train --learner names it."
+    )
+    seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
+    parameters: dict[str, int | float] = Field(
+        default_factory=dict,
+        max_length=64,
+        description="Of the learner, as hushpoll train --params names them.",
+    )
+    encoding: Word | None = Field(
+        None,
+        description="How records become features, as hushpoll train --encoding names it.",
+    )
+
+
+class ExpectedShares(Parameters):
+    """Shares of the population that are known beforehand: declared, or from an earlier survey."""
+
+    unprivileged: float = Field(
+        0.5, gt=0, lt=1, description="Of the people in either group, those in the unprivileged one."
+    )
+    positive: float = Field(
+        0.3, gt=0, lt=1, description="Of the unprivileged group, those predicted positive."
+    )
+    base: float = Field(0.3, gt=0, lt=1, description="Those with a positive label.")
+
+
+class FairnessParameters(TrainParameters):
+    """How fairness is estimated from the records alone."""
+
+    folds: int = Field(
+        5, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
+    )
+    protected_input: Literal["dropped", "each-value"] = Field(
+        "dropped",
+        description="What the models get of the protected attribute, never its record: nothing, or "
+        "each of its values in turn.",
+    )
+    groups: str | None = Field(
+        None,
+        description="An attribute whose categories are compared with `reference`; by default the "
+        "two groups of the manifest are.",
+    )
+    reference: str | None = Field(None, description="A category of `groups`.")
+    confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
+    expected: ExpectedShares | None = Field(
+        None,
+        description="What a survey of this size can find is said for these shares; by default for "
+        "those that the records give.",
+    )
+
+
+class ShapeParameters(Parameters):
+    """When the test says that reports do not look like those of devices."""
+
+    alpha: float = Field(
+        ALPHA,
+        ge=1e-9,
+        le=0.5,
+        description="Chance, at most, that a survey without a fake is flagged.",
+    )
 
 
 @dataclass(frozen=True)
@@ -57,9 +148,9 @@ class Result:
 
 
 def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
-    """Ask a worker to seal what waits, if it is at least a minimum batch or the survey is over.
+    """Ask a worker to seal reports that wait: a minimum batch, or all after the survey's end.
 
-    Nothing is released by it, and of what is not released it tells no numbers.
+    Sealing releases nothing, and the result has no numbers of reports that are not released.
     """
     over = parts.surveys.state(row) is State.CLOSED
     moved = parts.sealing.seal(row, last=over)
@@ -70,7 +161,7 @@ def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Re
 
 
 def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
-    """Ask a worker for a file of the version's records, for one too large to wait for."""
+    """Ask a worker for a file of the version's records that is too large to wait for."""
     file = parts.exports.export(row, **parameters)
     return Result(file.name, file.media_type, file.blocks)
 
@@ -78,8 +169,8 @@ def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> R
 def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Ask a worker to fit a model to the version's records.
 
-    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. Fetching
-    it takes the scope `read`.
+    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. To fetch
+    it, a token needs the scope `read`.
     """
     from hushpoll_training.models.saved import save_model
     from hushpoll_training.reports.card import model_card
@@ -102,10 +193,10 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
 def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
     """Ask a worker for group metrics with intervals, estimated from the records alone.
 
-    Models are cross-fitted, so that none saw what it is audited on. Refused for a survey without a
-    protected attribute or a target; where an interval has no bound, the result has null and says
-    that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. Fetching it
-    takes the scope `read`.
+    Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
+    protected attribute or a target is refused. Where an interval has no bound, the result has null
+    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. To
+    fetch it, a token needs the scope `read`.
     """
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
@@ -119,9 +210,9 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     """Ask a worker whether the reports look like those that devices make.
 
     Parts of a record's form have a law that no answer changes, such as the number of bits that OUE
-    sets, and fakes that were made without care miss it. The result is JSON: per attribute a p-value
-    and what deviates most, and `flagged`. GRR, SS and answers in clear leave nothing to test. A
-    careful fake is not found: what those can do stands beside each estimate as `poisoning`.
+    sets, and careless fakes miss it. The result is JSON: per attribute a p-value and what deviates
+    most, and `flagged`. GRR, SS and answers in clear leave nothing to test. The test does not find
+    careful fakes; `poisoning` beside each estimate says what they can do.
     """
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:

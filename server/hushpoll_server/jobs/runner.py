@@ -17,6 +17,7 @@ from types import FrameType
 from typing import IO, Final
 
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.errors import Refused
 from hushpoll_server.jobs import apart
 from hushpoll_server.jobs.kinds import KINDS, Result
 from hushpoll_server.logs import get_logger
@@ -116,7 +117,7 @@ class Runner:
     def _result(self, job: JobRow, watch: apart.JobWatch) -> AbstractContextManager[Result]:
         kind = KINDS.get(job.kind)
         if kind is None:  # asked for of another release
-            raise apart.JobError(
+            raise Refused(
                 "malformed-request",
                 f"this worker knows no jobs of the kind {job.kind!r}, but {', '.join(KINDS)}; "
                 "start the job again",

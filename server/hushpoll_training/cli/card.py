@@ -1,4 +1,4 @@
-"""``hushpoll card``: the card of a saved model, made again from the record of its run."""
+"""``hushpoll card``: writes the card of a saved model again, from the record of its run."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from hushpoll_training.experiments.journal import write_file
 @click.argument("name", type=click.Choice(list(LOADERS)))
 @click.option(
     "--from",
-    "given",
+    "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The raw file, where you have it; by default it is downloaded.",
 )
@@ -33,7 +33,7 @@ from hushpoll_training.experiments.journal import write_file
 @json_option
 @reports_errors
 def data(
-    name: str, given: Path | None, url: str | None, out: Path, unchecked: bool, as_json: bool
+    name: str, file: Path | None, url: str | None, out: Path, unchecked: bool, as_json: bool
 ) -> None:
     """Get a data set of the paper, cleaned as the paper did.
 
@@ -41,37 +41,37 @@ def data(
     FILE.categories.json (what the codes mean) and FILE.manifest.json (a survey that would ask for
     them). Rows that are not the paper's are refused, since its results would not be theirs.
     """
-    if given is not None and url is not None:
+    if file is not None and url is not None:
         raise click.UsageError("--from is a file and --url downloads one; give one of them")
-    found = load(name, given, url=url)
-    recipe = found.recipe
-    if not found.is_the_papers and not unchecked:
+    dataset = load(name, file, url=url)
+    recipe = dataset.recipe
+    if not dataset.is_the_papers and not unchecked:
         raise HushpollError(
-            f"the {found.rows:,} rows are not the {recipe.rows:,} of the paper: the source has "
+            f"the {dataset.rows:,} rows are not the {recipe.rows:,} of the paper: the source has "
             "changed, or this is another file; give the right one with --from, or take them with "
             "--unchecked"
         )
     files = {
-        out: found.csv(),
-        out.with_suffix(".answers.csv"): found.answers_csv(),
-        out.with_suffix(".categories.json"): _json(found.categories),
-        out.with_suffix(".manifest.json"): _json(found.manifest()),
+        out: dataset.csv(),
+        out.with_suffix(".answers.csv"): dataset.answers_csv(),
+        out.with_suffix(".categories.json"): _json(dataset.categories),
+        out.with_suffix(".manifest.json"): _json(dataset.manifest()),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         write_file(path, content)
     document = {
         "name": recipe.name,
-        "rows": found.rows,
-        "papers": found.is_the_papers,
+        "rows": dataset.rows,
+        "papers": dataset.is_the_papers,
         "target": recipe.target,
         "protected": recipe.protected,
         "sensitive": list(recipe.sensitive),
         "files": [str(path) for path in files],
     }
-    whose = "the paper's" if found.is_the_papers else "NOT the paper's"
+    whose = "the paper's" if dataset.is_the_papers else "NOT the paper's"
     names = "\n".join(f"  {path}" for path in files)
-    emit(document, f"{found.rows:,} rows, {whose}, are in\n{names}", as_json=as_json)
+    emit(document, f"{dataset.rows:,} rows, {whose}, are in\n{names}", as_json=as_json)
 
 
 def _json(document: Any) -> bytes:

@@ -11,6 +11,7 @@ import click
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
@@ -67,12 +68,7 @@ def experiment() -> None:
 )
 @click.option("--epsilons", "--epsilon", metavar="NUMBER,...", help="Totals of one person.")
 @click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")
-@click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of the learner, as JSON or one by one; later ones win.",
-)
+@params_option
 @click.option("--test-size", type=float, help=f"Share of rows to test on.  [default: {TEST_SIZE}]")
 @click.option("--ignore", metavar="COLUMN,...", help="Columns not to read.")
 @click.option(
@@ -123,19 +119,19 @@ def run(
     """
     if dask is not None and jobs is not None:
         raise click.UsageError("--jobs is for this machine; leave it out with --dask")
-    given = {} if config is None else shipped.find(config)
+    settings = {} if config is None else shipped.find(config)
     if flags["manifest"] is not None:
         # Flags win over the file: what the manifest says, the file need not.
-        given = {name: value for name, value in given.items() if name not in OF_MANIFEST}
-    given |= {name: value for name, value in flags.items() if value is not None}
+        settings = {name: value for name, value in settings.items() if name not in OF_MANIFEST}
+    settings |= {name: value for name, value in flags.items() if value is not None}
     if params:
-        own = given.get("params") or {}
-        given["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
-    checked = Experiment.from_dict(given)
+        own = settings.get("params") or {}
+        settings["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
+    checked = Experiment.from_dict(settings)
     shown: list[Remaining] = []
 
-    def count(_task: Task, found: dict[str, Any]) -> None:
-        shown[0].advance(failed="error" in found)
+    def count(_task: Task, result: dict[str, Any]) -> None:
+        shown[0].advance(failed="error" in result)
 
     try:
         finished = run_experiment(
@@ -147,21 +143,21 @@ def run(
             on_cell=count,
         )
     finally:
-        for one in shown:
-            one.close()
+        for display in shown:
+            display.close()
     document = {
         "cells": finished.cells,
         "resumed": finished.resumed,
         "failed": [{**task._asdict(), "error": error} for task, error in finished.failed.items()],
         "results": str(out / CSV),
     }
-    emit(document, lambda: _told(finished, out), as_json=as_json)
+    emit(document, lambda: _words(finished, out), as_json=as_json)
     if finished.failed:
         _complain(finished, out)
         sys.exit(FAILED)
 
 
-def _told(finished: Finished, out: Path) -> str:
+def _words(finished: Finished, out: Path) -> str:
     done = finished.cells - len(finished.failed)
     text = f"{done} of {finished.cells} cells are in {out / CSV} and {out / PARQUET}"
     return (
@@ -244,10 +240,10 @@ def configs(name: str | None, as_json: bool) -> None:
             raise InvalidParameter("--json lists configurations; leave out the name", field="name")
         click.echo(shipped.text(name), nl=False)
         return
-    titles = {one: shipped.title(one) for one in shipped.names()}
+    titles = {key: shipped.title(key) for key in shipped.names()}
     width = max(map(len, titles))
     emit(
-        [{"name": one, "title": title} for one, title in titles.items()],
-        "\n".join(f"{one:<{width}}  {title}" for one, title in titles.items()),
+        [{"name": key, "title": title} for key, title in titles.items()],
+        "\n".join(f"{key:<{width}}  {title}" for key, title in titles.items()),
         as_json=as_json,
     )

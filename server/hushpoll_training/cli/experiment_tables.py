@@ -58,11 +58,11 @@ def compare_command(
     The standard error is sd * sqrt(1/n + 1/m), with the reference's sd over its m seeds and our n.
     Every mean outside is listed. Ends with exit code 1 if too many are, or cells are missing.
     """
-    found = compare(
+    comparison = compare(
         summarise_results(read_results(results)), read_summaries(reference), limit=within
     )
-    emit(_document(found), lambda: _text(found), as_json=as_json)
-    if found.share < share or (found.missing and not partial):
+    emit(_document(comparison), lambda: _text(comparison), as_json=as_json)
+    if comparison.share < share or (comparison.missing and not partial):
         sys.exit(FAILED)
 
 
@@ -107,27 +107,27 @@ def table_command(
     for path, text in files.items():
         write_file(path, text.encode())
     names = ", ".join(map(str, files))
-    emit({"files": [str(one) for one in files]}, f"Written: {names}.", as_json=as_json)
+    emit({"files": [str(path) for path in files]}, f"Written: {names}.", as_json=as_json)
 
 
-def _document(found: Comparison) -> dict[str, Any]:
+def _document(comparison: Comparison) -> dict[str, Any]:
     header = ("protocol", "split", "epsilon", "metric", "ours", "reference", "distance")
     return {
-        "compared": len(found.rows),
-        "within": len(found.rows) - len(found.misses),
-        "share": found.share,
-        "standard_errors": found.limit,
-        "spread": found.spread,
-        "misses": [dict(zip(header, row, strict=True)) for row in tables.misses(found)],
-        "missing": [str(one) for one in found.missing],
+        "compared": len(comparison.rows),
+        "within": len(comparison.rows) - len(comparison.misses),
+        "share": comparison.share,
+        "standard_errors": comparison.limit,
+        "spread": comparison.spread,
+        "misses": [dict(zip(header, row, strict=True)) for row in tables.misses(comparison)],
+        "missing": [str(cell) for cell in comparison.missing],
     }
 
 
-def _text(found: Comparison) -> str:
-    lines = [tables.agreement(found)]
-    if found.misses:
+def _text(comparison: Comparison) -> str:
+    lines = [tables.agreement(comparison)]
+    if comparison.misses:
         lines += ["Farther away (ours, reference, standard errors):"]
-        lines += [f"  {'  '.join(row)}" for row in tables.misses(found)]
-    if found.missing:
-        lines += [f"Not run: {', '.join(map(str, found.missing))}"]
+        lines += [f"  {'  '.join(row)}" for row in tables.misses(comparison)]
+    if comparison.missing:
+        lines += [f"Not run: {', '.join(map(str, comparison.missing))}"]
     return "\n".join(lines)

@@ -9,13 +9,15 @@ from typing import Any
 import click
 
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.auditing.rates import LARGEST_CONFIDENCE
 from hushpoll_analysis.records.records import Records
+from hushpoll_shared.cli.fairness_options import (
+    audit_options,
+    confidence_option,
+    cross_fitting_options,
+)
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.audits.audit_inputs import PROTECTED_INPUTS
-from hushpoll_training.audits.crossfit import FOLDS
 from hushpoll_training.audits.external import external_predictions
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
@@ -26,7 +28,6 @@ from hushpoll_training.cli.options import (
     FILE,
     encoding_option,
     learner_option,
-    params_option,
     seed_option,
     shown,
     threads_option,
@@ -41,55 +42,13 @@ from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
 
-_protected_input_option = click.option(
-    "--protected-input",
-    type=click.Choice(PROTECTED_INPUTS),
-    default="dropped",
-    show_default=True,
-    help="What the model gets of the protected attribute, never its record: nothing, or each of "
-    "its values in turn.",
-)
-_confidence_option = click.option(
-    "--confidence",
-    type=click.FloatRange(0, LARGEST_CONFIDENCE, min_open=True),
-    default=0.95,
-    show_default=True,
-    help="Of the intervals.",
-)
-_expect_option = click.option(
-    "--expect",
-    multiple=True,
-    metavar="NAME=SHARE",
-    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
-    "or base (positive labels): what such a survey can find is said for these.  [default: those "
-    "that the records give]",
-)
-
 
 @click.command()
 @click.argument("file", type=FILE)
-@params_option
-@click.option(
-    "--folds",
-    type=click.IntRange(min=2),
-    default=FOLDS,
-    show_default=True,
-    help="Parts to cross-fit.",
-)
+@cross_fitting_options
 @seed_option("Of the folds and of the learner.")
 @encoding_option
 @learner_option
-@_protected_input_option
-@click.option(
-    "--groups",
-    metavar="ATTRIBUTE",
-    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
-)
-@click.option(
-    "--reference", metavar="CATEGORY", help="A category of --groups.  [default: the privileged]"
-)
-@_confidence_option
-@_expect_option
 @threads_option
 @json_option
 @reports_errors
@@ -138,9 +97,7 @@ def records(
 @click.option(
     "--unseen", is_flag=True, help="Declare that MODEL was fitted to none of these records."
 )
-@_protected_input_option
-@_confidence_option
-@_expect_option
+@audit_options
 @threads_option
 @json_option
 @reports_errors
@@ -217,7 +174,7 @@ def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
     help="Rows that a rate needs.",
 )
 @seed_option("Of the bootstrap.")
-@_confidence_option
+@confidence_option
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -49,12 +49,6 @@ learner_option = click.option(
     show_default=True,
     help="The training algorithm.",
 )
-params_option = click.option(
-    "--params",
-    multiple=True,
-    metavar="FILE|NAME=VALUE",
-    help="Parameters of the learner, as JSON or one by one; later ones win.",
-)
 encoding_option = click.option(
     "--encoding",
     type=click.Choice(list(ENCODINGS)),

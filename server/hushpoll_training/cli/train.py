@@ -12,6 +12,7 @@ import click
 
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_analysis.records.records import Records
+from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.survey.published import Published
@@ -23,7 +24,6 @@ from hushpoll_training.cli.options import (
     encoding_option,
     ignore_option,
     learner_option,
-    params_option,
     read_clear_data,
     refuse,
     seed_option,

@@ -34,7 +34,7 @@ from hushpoll_training.encodings.priors import (
 )
 
 CELLS = 1 << 24
-"""Most values that are dense at a time: the features of a million records never are all at once."""
+"""Most values that are dense at a time, which bounds the memory for millions of records."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Features:
     @property
     def names(self) -> tuple[str, ...]:
         """The name of each column."""
-        return tuple(name for one in self.attributes for name in self._names(one))
+        return tuple(name for attribute in self.attributes for name in self._names(attribute))
 
     def columns_of(self, attribute: str) -> slice:
         """Return the place of an attribute's columns."""
@@ -211,10 +211,10 @@ class Features:
             Saying what the document has or lacks.
         """
         priors = _priors_from_json(document, published) if encoding.needs_prior else {}
-        found = cls(published, encoding, feature_attributes(published), priors)
-        if document["features"] != list(found.names):
+        features = cls(published, encoding, feature_attributes(published), priors)
+        if document["features"] != list(features.names):
             raise InvalidParameter("has features that are not its manifest's", field="model")
-        return found
+        return features
 
     def _names(self, attribute: str) -> tuple[str, ...]:
         return self.encoding.column_names(self.published.attribute(attribute))
@@ -239,7 +239,7 @@ class Features:
 
 def feature_attributes(published: Published) -> tuple[str, ...]:
     """Return the names of the attributes that are features: all but the target."""
-    return tuple(one.name for one in published.attributes if one.role != "target")
+    return tuple(attribute.name for attribute in published.attributes if attribute.role != "target")
 
 
 def _priors_from_json(

@@ -57,7 +57,7 @@ def posterior(
     indicators : uint8[n, k]
         Support of each record.
     oracle : FrequencyOracle
-        The protocol that made the records.
+        The protocol of the records.
     prior : tuple of float, k
         In [0, 1], summing to 1; a category of prior 0 has posterior 0.
     """

@@ -114,8 +114,8 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=None, reset=False)
-        found = self.features_.from_records(Records(self.published, rows))
-        return found if self.sparse_output else found.toarray()
+        table = self.features_.from_records(Records(self.published, rows))
+        return table if self.sparse_output else table.toarray()
 
     def transform_clear(self, codes: Codes) -> Any:
         """Encode answers in clear, codes in [0, k) per attribute, into the same columns: one-hot.
@@ -133,8 +133,8 @@ class RecordEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{', '.join(self.features_.attributes)}",
                     field="codes",
                 )
-        found = self.features_.from_codes(codes)
-        return found if self.sparse_output else found.toarray()
+        table = self.features_.from_codes(codes)
+        return table if self.sparse_output else table.toarray()
 
     def labels(
         self, records: npt.NDArray[np.uint8]

@@ -1,9 +1,9 @@
 """LightGBM on encoded records, as scikit-learn's classifiers are used.
 
-It is fitted to any numeric matrix, dense or CSR: what is about local differential privacy is the
-correction of scores where the labels themselves were collected with GRR. A report is then the truth
-with probability `label_p` and the other answer with `label_q`, and the model's chances are turned
-into chances of the truth (see :mod:`hushpoll_training.data.target`).
+It is fitted to any numeric matrix, dense or CSR. Where the labels themselves were collected with
+GRR, it corrects the scores: a report is the truth with probability `label_p` and the other answer
+with `label_q`, and the model's chances of a positive report become chances of a positive truth (see
+:mod:`hushpoll_training.data.target`).
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ scale_pos_weight, max_bin : int or float
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the positive class where its chance is above one half, else the other one."""
         positive = self.predict_proba(X)[:, 1] > THRESHOLD
-        found: npt.NDArray[Any] = self.classes_[positive.astype(np.int64)]
-        return found
+        classes: npt.NDArray[Any] = self.classes_[positive.astype(np.int64)]
+        return classes
 
     def to_model(self, encoder: RecordEncoder) -> Model:
         """Return the model that :func:`hushpoll_training.save_model` saves, never by pickle.
@@ -167,7 +167,7 @@ scale_pos_weight, max_bin : int or float
         Parameters
         ----------
         encoder : RecordEncoder
-            Fitted; what made the features that this classifier was fitted to.
+            The fitted encoder whose features this classifier was fitted to.
 
         Raises
         ------
@@ -207,7 +207,7 @@ scale_pos_weight, max_bin : int or float
 
 
 def _for_lightgbm(X: Any) -> Any:
-    # it takes the older of SciPy's two kinds, with 32-bit indices
+    # LightGBM accepts only the older of SciPy's two kinds, with 32-bit indices.
     if issparse(X):
         return csr_matrix((X.data, X.indices.astype(np.int32), X.indptr), shape=X.shape)
     return X
@@ -221,19 +221,19 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(SEEDS, dtype=np.int64))
 
 
-def _weights(given: Any, n: int) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = check_array(
-        given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+def _weights(values: Any, n: int) -> npt.NDArray[np.float64]:
+    weight: npt.NDArray[np.float64] = check_array(
+        values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
-    if found.shape != (n,):
+    if weight.shape != (n,):
         raise ValueError(
-            f"sample_weight has the shape {found.shape}; give one weight per row, ({n},)"
+            f"sample_weight has the shape {weight.shape}; give one weight per row, ({n},)"
         )
-    if (found < 0).any() or not found.any():
+    if (weight < 0).any() or not weight.any():
         raise ValueError(
             "sample_weight must not be negative, and not all zero; leave rows out to ignore them"
         )
-    return found
+    return weight
 
 
 def _check_label_law(p: float, q: float) -> None:

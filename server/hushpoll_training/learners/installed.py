@@ -9,7 +9,7 @@ try:
 except ImportError as error:
     raise MissingExtra("train", "training") from error
 except OSError as error:
-    # The smallest systems lack what LightGBM's threads are made of; its wheel does not bring it.
+    # The smallest systems lack the library of LightGBM's threads, which its wheel does not bring.
     if "libgomp" not in str(error):
         raise
     raise MissingExtra("train", "training", library=("libgomp.so.1", "libgomp1")) from error

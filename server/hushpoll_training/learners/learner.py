@@ -32,7 +32,7 @@ SEEDS = 2**31
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """How to fit, whatever the learner: nothing here changes what is learned but the seed.
+    """How to fit with any learner; of these options only the seed changes what is learned.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Design:
 class PrivacyClaim:
     """What a learner itself promises about the rows that it is fitted to.
 
-    This is besides the local differential privacy of perturbed records, which no learner changes.
+    The local differential privacy of perturbed records holds besides; no learner changes it.
 
     Attributes
     ----------
@@ -291,11 +291,7 @@ class Learner(ABC):
             If the learner cannot.
         """
         del client, parts, sizes, names, options
-        raise InvalidParameter(
-            f"the learner {self.name} does not train on a cluster; leave out the cluster, or use "
-            "another learner",
-            field="learner",
-        )
+        raise self._cannot("does not train on a cluster; leave out the cluster")
 
     def reference_classifier(self, options: FitOptions) -> Any:
         """Return the library's own scikit-learn classifier, unfitted, for the reference engine.
@@ -306,15 +302,16 @@ class Learner(ABC):
             If the learner has none.
         """
         del options
-        raise InvalidParameter(
-            f"the learner {self.name} has no classifier for the reference engine; use the engine "
-            "hushpoll, or another learner",
-            field="learner",
-        )
+        raise self._cannot("has no classifier for the reference engine; use the engine hushpoll")
 
     def versions(self) -> dict[str, str]:
         """Return the versions that results depend on, by distribution, and Python's."""
         return versions(*self.distributions)
+
+    def _cannot(self, reason: str) -> InvalidParameter:
+        return InvalidParameter(
+            f"the learner {self.name} {reason}, or use another learner", field="learner"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return what records of runs and cards say about the learner."""

@@ -45,7 +45,7 @@ def fit_parts(
     )
     tables = _joined([part[0] for part in parts], [(size, columns) for size in sizes])
     labels = _joined([part[1] for part in parts], [(size,) for size in sizes])
-    # LightGBM is told the client and asks Dask for the current one all the same. It prints.
+    # LightGBM gets the client, and asks Dask for the current one all the same. It also prints.
     with client.as_current(), warnings.catch_warnings(), redirect_stdout(StringIO()):
         # A warning about its own default: threads are those of the workers.
         warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored", UserWarning)

@@ -108,8 +108,8 @@ class _Lines:
             raise self.unsound(f"is not {expected!r}")
 
     def value(self, name: str) -> str:
-        found, equals, value = self.next().partition("=")
-        if found != name or not equals:
+        key, equals, value = self.next().partition("=")
+        if key != name or not equals:
             raise self.unsound(f"is not {name}")
         return value
 
@@ -125,17 +125,17 @@ def _check_tree(lines: _Lines, columns: int) -> None:
     lines.expect("num_cat=0")
     splits = leaves - 1
     for name in _PER_SPLIT:
-        found = _list(lines, name, splits)
-        if name == "split_feature" and not all(0 <= one < columns for one in found):
+        values = _list(lines, name, splits)
+        if name == "split_feature" and not all(0 <= column < columns for column in values):
             raise lines.unsound(f"names a column outside [0, {columns - 1}]")
-        if name == "decision_type" and not _NUMERICAL.issuperset(found):
+        if name == "decision_type" and not _NUMERICAL.issuperset(values):
             raise lines.unsound("has a decision that is not on a number")
     left, right = (_list(lines, name, splits) for name in _CHILDREN)
     _check_children(left, right, lines)
     for name in _PER_LEAF:
         # A tree that is a leaf alone has no weight, and its count may be missing too.
-        found = _list(lines, name, leaves, empty=not splits and name != "leaf_value")
-        if name == "leaf_value" and not all(abs(one) <= LARGEST_VALUE for one in found):
+        values = _list(lines, name, leaves, empty=not splits and name != "leaf_value")
+        if name == "leaf_value" and not all(abs(value) <= LARGEST_VALUE for value in values):
             raise lines.unsound(f"has a value beyond {LARGEST_VALUE:g}")
     for name in _PER_SPLIT_TOO:
         _list(lines, name, splits)
@@ -149,8 +149,7 @@ def _check_children(left: Sequence[float], right: Sequence[float], lines: _Lines
     """Refuse children that do not make one tree: split 0 is the root, ~child is a leaf.
 
     LightGBM numbers splits in the order in which it makes them, so a child comes after its parent;
-    if besides each split but the root and each leaf is a child once, nothing else than one tree is
-    left.
+    if besides each split but the root and each leaf is a child once, they make one tree.
     """
     splits = len(left)
     children = sorted([*left, *right])
@@ -192,16 +191,16 @@ def _list(lines: _Lines, name: str, length: int, *, empty: bool = False) -> list
 def _integers(texts: Sequence[str], lines: _Lines) -> list[int]:
     if not all(map(_INTEGER.fullmatch, texts)):
         raise lines.unsound("holds what is no whole number")
-    found = [int(text) for text in texts]
-    if any(abs(one) >= 2**31 for one in found):
+    numbers = [int(text) for text in texts]
+    if any(abs(number) >= 2**31 for number in numbers):
         raise lines.unsound("holds a whole number beyond 31 bits")
-    return found
+    return numbers
 
 
 def _numbers(texts: Sequence[str], lines: _Lines) -> list[float]:
     if not all(map(_NUMBER.fullmatch, texts)):
         raise lines.unsound("holds what is no number")
-    found = [float(text) for text in texts]
-    if any(abs(one) == float("inf") for one in found):
+    numbers = [float(text) for text in texts]
+    if any(abs(number) == float("inf") for number in numbers):
         raise lines.unsound("holds a number that is too large")
-    return found
+    return numbers

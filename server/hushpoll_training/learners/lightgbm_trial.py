@@ -1,8 +1,7 @@
 """A process that reads a saved LightGBM model first, since reading an altered one may end it.
 
 ``python -m hushpoll_training.learners.lightgbm_trial`` reads the text of a model on standard
-input and ends with 0 if LightGBM took it. LightGBM is not made for altered files, and may end the
-process that reads one.
+input and ends with 0 if LightGBM could read it and score with it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SECONDS: Final = 600.0
 
 
 class TrialFailed(ValueError):
-    """LightGBM did not take the text; the message says what became of it."""
+    """LightGBM did not read the text, or ended while it did; the message says which."""
 
 
 def try_text(text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a choice of parameters is scored on: folds of the training rows, never the test rows.
+"""Folds of the training rows, on which a choice of parameters is scored; never the test rows.
 
 The paper's code tunes on the rows that its results are tested on, which makes those results better
 than they are. Here the test rows are cut away first, by the same seed as an experiment's, and the
@@ -28,7 +28,7 @@ from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE, perturbation, split_rows
 
 SCORES: Final = UTILITY
-"""What can be made as large as possible."""
+"""The metrics that a search can maximise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The search: Optuna's TPE over a space, kept on the disk after every trial, resumable.
+"""The search: Optuna's TPE over a space. Every trial is kept on the disk, so a search can resume.
 
 Each trial draws from a sampler of its own, seeded by how many are finished: a search that was
 stopped and goes on suggests what it would have suggested, where one generator for all would begin
@@ -30,7 +30,7 @@ _SETTINGS: Final = "settings"
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """How a search ended.
+    """The result of a search.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Tuned:
     score : float
         Its mean over the folds.
     trials, pruned : int
-        Finished ones in all, and those of them that were given up.
+        Finished trials, and those of them that were given up.
     resumed : int
-        Finished by an earlier run.
+        Trials that an earlier run has finished.
     """
 
     parameters: Mapping[str, int | float]
@@ -104,7 +104,7 @@ def tune(
     study = _open(optuna, storage, described)
     finished = (TrialState.COMPLETE, TrialState.PRUNED)
     for stale in study.get_trials(states=(TrialState.RUNNING,)):
-        # Left by a process that was killed.
+        # A process that was killed left this trial.
         study.tell(stale.number, state=TrialState.FAIL)
     resumed = done = len(study.get_trials(states=finished))
     if on_trial is not None:

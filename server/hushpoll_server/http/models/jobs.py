@@ -1,4 +1,4 @@
-"""Requests and answers about background jobs; ``jobs.parameters`` has those of each kind."""
+"""Requests and answers about background jobs; ``jobs.kinds`` has those of each kind."""
 
 from __future__ import annotations
 

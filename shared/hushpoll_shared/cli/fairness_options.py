@@ -1,0 +1,61 @@
+"""Options of commands that audit fairness, on this machine or on a server (extra ``cli``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+confidence_option = click.option(
+    "--confidence",
+    type=click.FloatRange(0, 0.999, min_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+params_option = click.option(
+    "--params",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="Parameters of the learner, as JSON or one by one; later ones win.",
+)
+_PROTECTED_INPUT = click.option(
+    "--protected-input",
+    type=click.Choice(["dropped", "each-value"]),
+    default="dropped",
+    show_default=True,
+    help="What the model gets of the protected attribute, never its record: nothing, or each of "
+    "its values in turn.",
+)
+_EXPECT = click.option(
+    "--expect",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="A share declared or found earlier, of unprivileged, positive (predicted in that group) "
+    "or base (positive labels): what such a survey can find is said for these.  [default: those "
+    "that the records give]",
+)
+_FOLDS = click.option(
+    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts to cross-fit."
+)
+_GROUPS = click.option(
+    "--groups",
+    metavar="ATTRIBUTE",
+    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
+)
+_REFERENCE = click.option(
+    "--reference", metavar="CATEGORY", help="A category of --groups.  [default: the privileged]"
+)
+
+
+def audit_options(command: _Command) -> _Command:
+    """Add ``--protected-input``, ``--confidence`` and ``--expect``."""
+    return _PROTECTED_INPUT(confidence_option(_EXPECT(command)))
+
+
+def cross_fitting_options(command: _Command) -> _Command:
+    """Add ``--params``, ``--folds``, ``--groups``, ``--reference`` and the `audit_options`."""
+    return params_option(_FOLDS(_GROUPS(_REFERENCE(audit_options(command)))))
