@@ -36,7 +36,7 @@ That you have answered, the epsilon spent and the number of your report are kept
 so that this survey is not answered twice; the report itself until the server has taken it.
 To stop a report that waits, and wipe all but the epsilon: hushpoll ledger withdraw {survey}"""
 
-_SEND_SECONDS: Final = 10.0
+SEND_SECONDS: Final = 10.0
 # Longer lists of answers are not printed; the respondent types the answer.
 _LISTED: Final = 12
 
@@ -112,7 +112,7 @@ def answer(
                 "--ledger FILE",
                 highlight=False,
             )
-        client.flush(_SEND_SECONDS)
+        client.flush(SEND_SECONDS)
         entry = _entry(client)
         if entry is None or entry.id is None:
             raise BudgetExhausted(

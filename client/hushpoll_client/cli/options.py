@@ -20,7 +20,7 @@ from hushpoll_shared.cli.terminal import json_option, reports_errors
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 # A person waits at the terminal: one more attempt, then the message.
-_INTERACTIVE = ClientConfig(
+INTERACTIVE = ClientConfig(
     attempts=2,
     connect_timeout=3.0,
     read_timeout=120.0,
@@ -135,7 +135,7 @@ def authorized(token: str | None) -> str:
 
 def analyst(url: str, token: str | None) -> AnalystClient:
     """Return a client that gives up soon."""
-    return AnalystClient(url, token, config=_INTERACTIVE)
+    return AnalystClient(url, token, config=INTERACTIVE)
 
 
 def _url(*, required: bool) -> Callable[[_Command], _Command]:

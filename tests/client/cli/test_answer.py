@@ -119,7 +119,7 @@ def test_a_wrong_answer_is_asked_again(call, server, steps, link, published):
 def test_offline_the_report_is_kept_and_sent_later(
     call, server, steps, link, published, path, monkeypatch
 ):
-    monkeypatch.setattr("hushpoll_client.cli.answer._SEND_SECONDS", 0.5)
+    monkeypatch.setattr("hushpoll_client.cli.answer.SEND_SECONDS", 0.5)
     server.play(steps.respond(200, published.canonical), steps.drop)
     code, out, _ = call("answer", link, "--json", typed=TYPED)
     assert (code, json.loads(out)["status"]) == (0, "waiting")

@@ -124,7 +124,7 @@ def test_no_network_is_4(capsys, monkeypatch):
     from hushpoll_client.cli import options
     from hushpoll_client.config import ClientConfig
 
-    monkeypatch.setattr(options, "_INTERACTIVE", ClientConfig(attempts=1))
+    monkeypatch.setattr(options, "INTERACTIVE", ClientConfig(attempts=1))
     code, out, err = call(capsys, "survey", "list", "--url", "http://127.0.0.1:9")
     assert (code, out) == (4, "")
     assert "cannot be reached" in err
