@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -18,30 +17,19 @@ from typing import Any
 from sqlalchemy import text
 
 from chunks import unpack
-from hushpoll_protocols import SecureBits
 from hushpoll_server.store.database import Database
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
 from postgres import PostgreSQL
-from served import Load, Process, admin_token, publish, send
+from sample_survey import VERSION, make_draft
+from served import Load, Process
+from waiting import wait_until
 
 # Folded every few moments, so that kills fall into folds as well.
 OPTIONS = ("--seal-at", "2", "--log-level", "error")
 THREADS = 6
 LEAST_REPORTS = 5
 LATEST_SECONDS = 0.6
-JSON = {"Content-Type": "application/json"}
-DRAFT: dict[str, Any] = {
-    "name": "work",
-    "version": 1,
-    "title": "Killed",
-    "epsilon": "4",
-    "protocol": "OLH",
-    "minimum_batch": 5,
-    "release": "immediate",
-    "attributes": [{"name": "age", "role": "sensitive", "range": [1, 90]}],
-}
 
 
 class Trial:
@@ -67,14 +55,13 @@ class Trial:
         self._postgres = postgres
         self._chooser = random.Random(seed)
         self._server = self._start()
-        self._token = admin_token(directory)[0]
-        self._published = publish(self._server, self._token, DRAFT)
+        self._published = self._server.publish(make_draft(minimum_batch=5))
         self.acknowledged: dict[bytes, wire.Report] = {}
         self.unanswered: dict[bytes, wire.Report] = {}
 
     def kill(self, number: int) -> None:
         """Kill once, at a random moment under load, and look at what is stored."""
-        load = Load(self._server, self._published, new_report, threads=THREADS)
+        load = Load(self._server, self._published, threads=THREADS)
         load.wait_for(LEAST_REPORTS)
         time.sleep(self._chooser.uniform(0, LATEST_SECONDS))
         restart = self._postgres is None or number % 2 == 1
@@ -119,12 +106,8 @@ class Trial:
         assert first <= {200, 201}, first
         again = {self._sent(report) for report in everything.values()}
         assert again == {200}, again
-        bearer = {"Authorization": f"Bearer {self._token}"}
-        version = "/api/v1/surveys/work/versions/1"
-        body = json.dumps({"grace_seconds": 0}).encode()
-        status, _ = self._server.request(f"{version}/close", body, **JSON, **bearer)
-        assert status == 200
-        status, body = self._server.request(f"{version}/records", **bearer)
+        self._server.post(f"{VERSION}/close", {"grace_seconds": 0})
+        status, body = self._server.request(f"{VERSION}/records", **self._server.admin)
         assert status == 200
         _, records = read_records(body)
         sent = Counter(report.record for report in everything.values())
@@ -134,26 +117,18 @@ class Trial:
 
     def end(self) -> None:
         """Kill every process of the server."""
-        if self._server.process.poll() is None:
-            self._server.kill()
-            self._server.wait()
+        self._server.kill()
 
     def _start(self) -> Process:
         return Process(self._directory, *OPTIONS, database_url=self._url)
 
     def _sent(self, report: wire.Report) -> int:
         # The server may meet, once per connection that it kept, a database that was killed.
-        deadline = time.monotonic() + 60
-        while (status := send(self._server, self._published, report)[0]) == 503:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        return status
+        def status() -> int:
+            answered: int = self._server.send(self._published, report)[0]
+            return 0 if answered == 503 else answered
 
-
-def new_report(published: Published) -> wire.Report:
-    """A report of a random answer."""
-    codes = {"age": random.randrange(90)}
-    return wire.Report(wire.new_report_id(), published.layout.encode(codes, SecureBits()))
+        return wait_until(status, pause=0.1)
 
 
 def killed(times: int, directory: Path, *, postgres: PostgreSQL | None, seed: int) -> str:

@@ -17,6 +17,7 @@ import zstandard
 
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS
 
 MIB = 2**20
 JSON = "application/json"
@@ -66,9 +67,6 @@ class Target:
         return http_request(
             "POST", REPORTS, body, f"Content-Type: {BATCH}", authorization, *headers
         )
-
-
-REPORTS = "/api/v1/surveys/work/reports"
 
 
 def http_request(

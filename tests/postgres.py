@@ -62,6 +62,10 @@ class PostgreSQL:
         """The SQLAlchemy URL of a database."""
         return self._server.get_uri(database).replace("postgres:@/", "postgres@/")
 
+    def programs(self) -> Path:
+        """The folder of its programs, pg_dump among them."""
+        return Path(psutil.Process(self._server.get_postmaster_info().pid).exe()).parent
+
     def run(self, statement: Any, *, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run a statement outside a transaction and return its rows."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:

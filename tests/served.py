@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
@@ -20,9 +19,11 @@ from contextlib import suppress
 import psutil
 
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS, SURVEYS, bearer, bytes_of, make_report
+from waiting import wait_until
 
 SERVE = [sys.executable, "-c", "from hushpoll_server.cli.serve import serve; serve()"]
+JSON = {"Content-Type": "application/json"}
 
 
 # Status and length of an answer, up to the end of its head.
@@ -33,18 +34,35 @@ ANSWER = re.compile(
 
 
 class Process:
-    """``hushpoll serve`` in a session of its own, so that a kill reaches every process of it."""
+    """``hushpoll serve`` in a session of its own, so that a kill reaches every process of it.
 
-    def __init__(self, directory, *options, database_url=None):
+    Its standard error is added to the file ``stderr.txt`` of `directory`.
+    """
+
+    def __init__(
+        self, directory, *options, database_url=None, command=None, environment=None, limit=()
+    ):
         database_url = database_url or f"sqlite:///{directory}/hushpoll.sqlite"
-        self.errors = (directory / "stderr.txt").open("ab")
-        self.process = subprocess.Popen(
-            [*SERVE, "--database-url", database_url, "--port", "0", *options],
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            start_new_session=True,
-        )
+        command = command or [*limit, *SERVE, "--database-url", database_url, "--port", "0"]
+        self._errors = directory / "stderr.txt"
+        with self._errors.open("ab") as errors:
+            self.process = subprocess.Popen(
+                [*command, *options],
+                cwd=directory,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
         self.url = self._wait_for_url()
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        self.address = host, int(port)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
 
     def _wait_for_url(self):
         with selectors.DefaultSelector() as ready:
@@ -55,68 +73,110 @@ class Process:
         assert match, line
         return match[1]
 
+    @property
+    def log(self):
+        return self._errors.read_text()
+
+    def admin_tokens(self):
+        """The tokens that servers of this directory have printed: one, at the first start."""
+        return re.findall(r"^admin token: (hp_\S+)$", self.log, re.MULTILINE)
+
+    @property
+    def admin(self):
+        """The header of the administrator."""
+        (token,) = self.admin_tokens()
+        return bearer(token)
+
     def ingest(self):
         """Its ingest processes."""
-        found = []
-        for one in psutil.Process(self.process.pid).children():
+        processes = []
+        for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):  # it has ended meanwhile
-                if "hushpoll_server.processes.ingest" in " ".join(one.cmdline()):
-                    found.append(one)
-        return found
+                if "hushpoll_server.processes.ingest" in " ".join(child.cmdline()):
+                    processes.append(child)
+        return processes
 
-    def kill(self, how=signal.SIGKILL):
-        os.killpg(self.process.pid, how)
+    def web(self):
+        """Its web process."""
+        (process,) = set(psutil.Process(self.process.pid).children()) - set(self.ingest())
+        return process
 
-    def wait(self, timeout=60):
-        code = self.process.wait(timeout)
+    def kill(self):
+        """End every process of it by SIGKILL, unless it has ended."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.wait()
+
+    def stop(self):
+        """End it by SIGTERM, as an operator does; it must end in order."""
+        self.process.terminate()
+        assert self.wait() == 0
+
+    def wait(self):
+        code = self.process.wait(60)
         self.process.stdout.close()
-        self.errors.close()
         return code
+
+    def connect(self):
+        return socket.create_connection(self.address, timeout=60)
 
     def request(self, path, data=None, **headers):
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read()
 
+    def get(self, path, status=200):
+        """What an administrator reads there."""
+        found, body = self.request(path, **self.admin)
+        assert found == status, body
+        return json.loads(body)
 
-def admin_token(tmp_path):
-    return re.findall(r"^admin token: (hp_\S+)$", (tmp_path / "stderr.txt").read_text(), re.M)
+    def post(self, path, document):
+        """What an administrator is answered there."""
+        status, body = self.request(path, json.dumps(document).encode(), **JSON, **self.admin)
+        assert status in (200, 201, 202), body
+        return json.loads(body)
+
+    def publish(self, draft):
+        return Published.from_json(self.post(SURVEYS, draft)["manifest"])
+
+    def counts(self):
+        return self.get("/api/v1/surveys/work/versions/1/counts")
+
+    def send(self, published, report=None):
+        """The status and body of the answer to a report, by default a new one."""
+        return self.request(REPORTS, bytes_of(published, report), **JSON)
 
 
-def publish(server, token, draft):
-    status, body = server.request(
-        "/api/v1/surveys",
-        json.dumps(draft).encode(),
-        **{"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+def refused_start(database_url, *options):
+    """Run ``hushpoll serve``, which ends by itself, and return its one line of complaint."""
+    done = subprocess.run(
+        [*SERVE, "--database-url", database_url, *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
-    assert status == 201, body
-    return Published.from_json(json.loads(body)["manifest"])
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
 
 
-def send(server, published, report):
-    body = json.dumps(wire.encode_report_json(published.digest, report)).encode()
-    return server.request(
-        "/api/v1/surveys/work/reports", body, **{"Content-Type": "application/json"}
-    )
-
-
-def send_all(url, bodies):
+def send_all(server, bodies):
     """Send reports over one connection; return the status of each answer.
 
     A full-grown client would take longer than the server, and the test is about the server.
     """
-    host = url.removeprefix("http://")
     head = (
-        f"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: {host}\r\n"
+        f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\n"
         "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     )
-    name, port = host.split(":")
     statuses = []
-    with socket.create_connection((name, int(port)), timeout=60) as connection:
+    with server.connect() as connection:
         for body in bodies:
             connection.sendall((head % len(body)).encode() + body)
             answer = b""
@@ -131,27 +191,26 @@ def send_all(url, bodies):
 class Load:
     """Threads that submit new reports, some of them again, until the server is gone."""
 
-    def __init__(self, server, published, make_report, *, threads):
+    def __init__(self, server, published, *, threads):
         self.acknowledged = {}
         self.unanswered = {}
         self.odd = []
         self._stop = threading.Event()
         self._server = server
         self._published = published
-        self._make_report = make_report
         self._threads = [threading.Thread(target=self._run) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
 
     def _run(self):
         while not self._stop.is_set():
-            report = self._make_report(self._published)
+            report = make_report(self._published)
             try:
-                status, body = send(self._server, self._published, report)
+                status, body = self._server.send(self._published, report)
                 if status == 201:
                     self.acknowledged[report.id] = report
                     if report.id[0] % 2:
-                        status, body = send(self._server, self._published, report)
+                        status, body = self._server.send(self._published, report)
                         if status == 200:
                             continue
                 if status == 503:
@@ -165,14 +224,11 @@ class Load:
                     return
 
     def wait_for(self, count):
-        deadline = time.monotonic() + 60
-        while len(self.acknowledged) < count:
-            assert self.odd == []
-            assert time.monotonic() < deadline, len(self.acknowledged)
-            time.sleep(0.005)
+        wait_until(lambda: len(self.acknowledged) >= count or self.odd)
+        assert self.odd == []
 
     def stop(self):
         self._stop.set()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(60)
         assert self.odd == []

@@ -1,17 +1,32 @@
-"""Waiting for a condition that another thread or process brings about."""
+"""Waiting for conditions and for threads; a minute ends a hang."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
 
 # Ends a hang; no test depends on how fast a condition comes.
 LONGEST_SECONDS = 60.0
 
 
-def wait_until(condition: Callable[[], object], *, pause: float = 0.01) -> None:
-    """Return once a condition holds; fail if it does not within a minute."""
+def wait_until(condition: Callable[[], Found], *, pause: float = 0.01) -> Found:
+    """Return what a condition gives once that is true; fail if it is not within a minute."""
     deadline = time.monotonic() + LONGEST_SECONDS
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, "the condition did not hold within a minute"
         time.sleep(pause)
+    return found
+
+
+def run_together(*actions: Callable[[], object], longest: float = LONGEST_SECONDS) -> None:
+    """Run each action on a thread of its own, and return when all have ended."""
+    threads = [threading.Thread(target=action) for action in actions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(longest)
+        assert not thread.is_alive(), "a thread did not end"

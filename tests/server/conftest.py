@@ -1,18 +1,17 @@
 """A server on a temporary database, with a clock that stands still.
 
-Whatever asks for ``site``, ``make_site`` or ``database_url`` runs twice: on an SQLite file and on a
-real PostgreSQL. What is about one of them alone says so with
-``pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)``.
+A test that asks for ``site``, ``make_site`` or ``database_url`` runs twice: on an SQLite file and
+on a real PostgreSQL. A test of one of them has the mark ``sqlite`` or ``postgresql``.
 """
 
 from __future__ import annotations
 
-import copy
 import logging
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,9 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from asgi_client import AsgiClient, LoopThread
-from hushpoll_protocols import SecureBits
 from hushpoll_server import create_asgi
 from hushpoll_server.asgi import Whole
+from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.services import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
@@ -30,44 +29,21 @@ from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
 from postgres import SHARED, TEMPLATE, PostgreSQL
+from sample_survey import VERSION, bearer, body_of, make_draft, make_report
+from served import Process
+from waiting import wait_until
 
+DATABASES = ["sqlite", "postgresql"]
 NOON = "2026-03-01T12:00:00Z"
 
-DRAFT: dict[str, Any] = {
-    "name": "work",
-    "version": 1,
-    "title": "Work and health",
-    "epsilon": "4",
-    "protocol": "GRR",
-    "minimum_batch": 3,
-    "release": "immediate",
-    "attributes": [
-        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
-        {
-            "name": "age",
-            "role": "sensitive",
-            "protocol": "OUE",
-            "categories": [f"{low}s" for low in range(10, 80, 10)],
-            "missing": "none of yours",
-        },
-        {"name": "country", "role": "sensitive", "protocol": "SS", "range": [1, 5]},
-        {"name": "education", "role": "plain", "categories": ["low", "middle", "high"]},
-        {"name": "income", "role": "target", "categories": ["poor", "rich"], "positive": "rich"},
-    ],
-    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
-}
-ANSWERS = {
-    "gender": "Male",
-    "age": "30s",
-    "country": "4",
-    "education": "high",
-    "income": "rich",
-}
 
-
-def draft(**changes: Any) -> dict[str, Any]:
-    """A valid manifest with changes at its top level."""
-    return {**copy.deepcopy(DRAFT), **changes}
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests with the mark ``sqlite`` or ``postgresql`` on that database alone."""
+    for fixture in ("database_url", "new_database_url"):
+        if fixture in metafunc.fixturenames:
+            marks = {mark.name for mark in metafunc.definition.iter_markers()}
+            databases = [name for name in DATABASES if name in marks] or DATABASES
+            metafunc.parametrize(fixture, databases, indirect=True)
 
 
 @dataclass
@@ -85,7 +61,7 @@ class Site:
         self.app = self.whole.flask
         self.services = self.whole.services
         token = self.services.access.first_admin() or self.services.access.issue(["admin"]).token
-        self.admin = {"Authorization": f"Bearer {token}"}
+        self.admin = bearer(token)
 
     def client(self) -> AsgiClient:
         """A client of the whole, devices' routes and all others."""
@@ -109,22 +85,34 @@ class Site:
 
     def publish(self, *, allow_weak: bool = False, **changes: Any) -> Published:
         query = "?allow_weak=true" if allow_weak else ""
-        answer = self.post(f"/api/v1/surveys{query}", json=draft(**changes))
+        answer = self.post(f"/api/v1/surveys{query}", json=make_draft(**changes))
         assert answer.status_code == 201, answer.json
         return Published.from_json(answer.json["manifest"])
 
-    def send(self, name: str, body: Any, token: str | None = None) -> TestResponse:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    def send(
+        self, published: Published, report: wire.Report | None = None, token: str | None = None
+    ) -> TestResponse:
+        """Send a report, by default a new one."""
+        return self.send_body(body_of(published, report), token, name=published.name)
+
+    def send_body(self, body: Any, token: str | None = None, *, name: str = "work") -> TestResponse:
+        headers = {} if token is None else bearer(token)
         return self.post(f"/api/v1/surveys/{name}/reports", json=body, headers=headers)
 
-    def send_batch(self, name: str, body: bytes, **options: Any) -> TestResponse:
-        path = f"/api/v1/surveys/{name}/reports"
-        return self.post(path, data=body, content_type=wire.REPORTS_MEDIA_TYPE, **options)
+    def send_bytes(self, body: bytes, *, name: str = "work", **options: Any) -> TestResponse:
+        options.setdefault("content_type", wire.REPORTS_MEDIA_TYPE)
+        return self.post(f"/api/v1/surveys/{name}/reports", data=body, **options)
 
-    def fill(self, published: Published, count: int) -> list[wire.Report]:
-        """Take `count` reports as one batch."""
-        reports = [new_report(published) for _ in range(count)]
-        answer = self.send_batch(published.name, wire.pack_reports(published.digest, reports))
+    def send_batch(
+        self, published: Published, reports: Sequence[wire.Report], **options: Any
+    ) -> TestResponse:
+        body = wire.pack_reports(published.digest, reports)
+        return self.send_bytes(body, name=published.name, **options)
+
+    def fill(self, published: Published, count: int, **answers: str | None) -> list[wire.Report]:
+        """Have `count` new reports stored, sent as one batch."""
+        reports = [make_report(published, **answers) for _ in range(count)]
+        answer = self.send_batch(published, reports)
         assert answer.json == {"accepted": count, "duplicate": 0, "rejected": []}
         return reports
 
@@ -133,6 +121,82 @@ class Site:
         answer = self.get(path)
         assert answer.status_code == 200
         return answer.json
+
+    def row(self, name: str = "work") -> Any:
+        """What the store has of the newest version of a survey."""
+        return self.services.surveys.latest(name)
+
+    def seal(self, name: str = "work", **options: Any) -> int:
+        return self.services.sealing.seal(self.row(name), **options)
+
+    def sealed_rows(self, name: str = "work") -> list[bytes]:
+        """The records of a survey, in the order in which they stand in its segments."""
+        row = self.row(name)
+        blocks = self.services.segments.blocks(row.id, row.record_size)
+        return [bytes(record) for block in blocks for record in block]
+
+    def close(self, grace_seconds: int = 0, *, name: str = "work") -> dict[str, Any]:
+        path = f"/api/v1/surveys/{name}/versions/1/close"
+        answer = self.post(path, json={"grace_seconds": grace_seconds})
+        assert answer.status_code == 200, answer.json
+        return answer.json
+
+    def delete_records(self) -> TestResponse:
+        return self.client().delete(f"{VERSION}/records", headers=self.admin)
+
+    def tokens(self, count: int = 1, *, name: str = "work") -> list[str]:
+        """New tokens of respondents."""
+        answer = self.post(f"/api/v1/surveys/{name}/tokens", json={"count": count})
+        assert answer.status_code == 201, answer.json
+        return answer.json["tokens"]
+
+    def analyst(self, *scopes: str) -> dict[str, str]:
+        """The header of a new analyst."""
+        return bearer(self.services.access.issue(scopes).token)
+
+    def ask_for_job(
+        self, kind: str, body: Any = None, *, name: str = "work", **options: Any
+    ) -> TestResponse:
+        path = f"/api/v1/surveys/{name}/versions/1/jobs/{kind}"
+        return self.post(path, json=body or {}, **options)
+
+    def add_job(self, kind: str, body: Any = None, **options: Any) -> str:
+        answer = self.ask_for_job(kind, body, **options)
+        assert answer.status_code == 202, answer.json
+        assert answer.headers["Location"] == f"/api/v1/jobs/{answer.json['id']}"
+        return answer.json["id"]
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        return self.get(f"/api/v1/jobs/{job_id}").json
+
+    def job_result(self, job_id: str) -> TestResponse:
+        return self.get(f"/api/v1/jobs/{job_id}/result")
+
+    def run_jobs(self) -> None:
+        """Do, in this process, what a worker would do."""
+        Runner(self.services).run_waiting()
+
+    def run_job(self, kind: str, body: Any = None, **options: Any) -> Any:
+        """Have a job done, and return the document that is its result; of an export, bytes."""
+        job = self.add_job(kind, body, **options)
+        self.run_jobs()
+        result = self.job_result(job)
+        assert result.status_code == 200, result.json
+        return result.json if result.is_json else result.data
+
+    def vacuum(self) -> None:
+        """Remove the traces of deleted rows; an autovacuum can be in the way for a while."""
+        wait_until(self.services.database.vacuum)
+
+    def scalars(self, statement: str) -> list[Any]:
+        """The values of a column that a statement selects from the database."""
+        with self.services.database.reading() as connection:
+            return list(connection.exec_driver_sql(statement).scalars())
+
+    def execute(self, statement: str) -> None:
+        """Change the database behind the server's back."""
+        with self.services.database.writing() as connection:
+            connection.exec_driver_sql(statement)
 
     def problem(self, answer: TestResponse) -> tuple[int, str, str | None]:
         """Status, code and field of a problem, which must carry the rest as well."""
@@ -144,12 +208,6 @@ class Site:
         assert body["detail"]
         assert body["remedy"]
         return answer.status_code, body["code"], body.get("field")
-
-
-def new_report(published: Published, **changes: str | None) -> wire.Report:
-    """A report of one respondent, with changed answers."""
-    codes = published.layout.code_answers({**ANSWERS, **changes})
-    return wire.Report(wire.new_report_id(), published.layout.encode(codes, SecureBits()))
 
 
 @pytest.fixture(scope="session")
@@ -172,7 +230,7 @@ def postgres() -> Iterator[PostgreSQL]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def database_url(request, tmp_path, migrated):
     """URL of a migrated, empty database of the test's own."""
     if request.param == "sqlite":
@@ -182,7 +240,7 @@ def database_url(request, tmp_path, migrated):
     return request.getfixturevalue("postgres").emptied(SHARED, TEMPLATE)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def new_database_url(request, tmp_path):
     """URL of a database that nothing has used yet."""
     if request.param == "sqlite":
@@ -220,14 +278,18 @@ def site(make_site):
     return make_site()
 
 
-@pytest.fixture(scope="session")
-def make_draft():
-    return draft
+@pytest.fixture
+def serve(tmp_path):
+    """Start ``hushpoll serve``; what runs at the end of the test is killed."""
+    processes: list[Process] = []
 
+    def start(*options: str, directory: Path = tmp_path, **more: Any) -> Process:
+        processes.append(Process(directory, *options, **more))
+        return processes[-1]
 
-@pytest.fixture(scope="session")
-def make_report():
-    return new_report
+    yield start
+    for process in processes:
+        process.kill()
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 
 from hushpoll_shared.wire import reports as wire
+from sample_survey import body_of, make_report
+from waiting import run_together
 
 THREADS = 6
 ROUNDS = 12
@@ -18,10 +19,10 @@ class Traffic:
     What it was told is counted by outcome; reports that were never answered with one are pending.
     """
 
-    def __init__(self, site, open_survey, token_survey, tokens, make_report, seed):
+    def __init__(self, site, open_survey, token_survey, tokens, seed):
         self.sent = 0
         self.told = Counter()
-        self._site, self._make_report = site, make_report
+        self._site = site
         self._open, self._by_token, self._tokens = open_survey, token_survey, tokens
         self._chooser = random.Random(seed)
         self._mine = []
@@ -39,11 +40,11 @@ class Traffic:
         )
 
     def _one(self, published, report, token=None):
-        self._send(published, wire.encode_report_json(published.digest, report), token)
+        self._send(published, body_of(published, report), token)
 
     def _send(self, published, body, token=None):
         self.sent += 1
-        answer = self._site.send(published.name, body, token)
+        answer = self._site.send_body(body, token, name=published.name)
         if answer.status_code in (200, 201):
             self.told[answer.json["status"]] += 1
         elif answer.status_code == 503:
@@ -52,7 +53,7 @@ class Traffic:
             self.told[answer.json["code"]] += 1
 
     def _new(self):
-        report = self._make_report(self._open)
+        report = make_report(self._open)
         self._mine.append(report)
         self._one(self._open, report)
 
@@ -63,38 +64,37 @@ class Traffic:
     def _other_bytes(self):
         if self._mine:
             there = self._chooser.choice(self._mine)
-            other = self._make_report(self._open).record
+            other = make_report(self._open).record
             self._one(self._open, wire.Report(there.id, other))
 
     def _malformed(self):
-        report = self._make_report(self._open)
+        report = make_report(self._open)
         self._one(self._open, wire.Report(report.id, b"\xff" * len(report.record)))
 
     def _formless(self):
-        body = wire.encode_report_json(self._open.digest, self._make_report(self._open))
+        body = wire.encode_report_json(self._open.digest, make_report(self._open))
         self._send(self._open, body | {"id": body["id"][:-1] + "!"})
 
     def _token(self):
         # Each token is tried by several clients.
         token = self._chooser.choice([None, "A" * 43, *self._tokens])
-        self._one(self._by_token, self._make_report(self._by_token), token)
+        self._one(self._by_token, make_report(self._by_token), token)
 
     def _cut_batch(self):
-        reports = [self._make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
+        reports = [make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
         self.sent += len(reports)
         cut = wire.pack_reports(self._open.digest, reports)[:-1]
-        answer = self._site.send_batch(self._open.name, cut)
+        answer = self._site.send_bytes(cut)
         self.told[answer.json["code"]] += len(reports)
 
     def _batch(self):
-        reports = [self._make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
+        reports = [make_report(self._open) for _ in range(self._chooser.randint(1, 30))]
         sent = [*reports, reports[0], *self._mine[:2]]
         sent.append(wire.Report(wire.new_report_id(), b"\xff" * len(reports[0].record)))
         self._mine += reports[:3]
         self._chooser.shuffle(sent)
         self.sent += len(sent)
-        body = wire.pack_reports(self._open.digest, sent)
-        answer = self._site.send_batch(self._open.name, body)
+        answer = self._site.send_batch(self._open, sent)
         if answer.status_code == 503:
             self.told["pending"] += len(sent)
             return
@@ -103,11 +103,11 @@ class Traffic:
         self.told.update(one["code"] for one in answer.json["rejected"])
 
 
-def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch):
+def test_every_report_sent_is_accounted_for(make_site, monkeypatch):
     site = make_site(SEAL_AT=4)
     open_survey = site.publish()
     token_survey = site.publish(name="by-token", submission="token")
-    tokens = site.post("/api/v1/surveys/by-token/tokens", json={"count": 5}).json["tokens"]
+    tokens = site.tokens(5, name="by-token")
     take, calls = site.services.reports.insert, []
 
     def sometimes(uploads):
@@ -118,15 +118,8 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
         return take(uploads)
 
     monkeypatch.setattr(site.whole.commit, "_commit", sometimes)
-    clients = [
-        Traffic(site, open_survey, token_survey, tokens, make_report, seed)
-        for seed in range(THREADS)
-    ]
-    threads = [threading.Thread(target=client.run) for client in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    clients = [Traffic(site, open_survey, token_survey, tokens, seed) for seed in range(THREADS)]
+    run_together(*(client.run for client in clients))
     told = sum((client.told for client in clients), Counter())
     sent = sum(client.sent for client in clients)
     assert sent == sum(told.values())
@@ -147,14 +140,14 @@ def test_every_report_sent_is_accounted_for(make_site, make_report, monkeypatch)
     assert sum(counted.values()) + pending == sent
 
 
-def test_a_batch_that_is_refused_as_a_whole_counts_as_its_reports(site, make_report):
+def test_a_batch_that_is_refused_as_a_whole_counts_as_its_reports(site):
     """Guards: it counted as one."""
     published = site.publish()
     known = site.fill(published, 5)
-    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
+    site.close()
     batch = known + [make_report(published) for _ in range(40)]
     for reports, code in ((known, None), (batch, "survey-closed"), ([], "survey-closed")):
-        answer = site.send_batch("work", wire.pack_reports(published.digest, reports))
+        answer = site.send_batch(published, reports)
         assert answer.json.get("code") == code
     counts = site.counts(published)
     assert (counts["accepted"], counts["duplicate"], counts["rejected"]) == (

@@ -7,7 +7,6 @@ status that an authorised request gets, with the arguments given here.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +17,9 @@ from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
 from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS, VERSION, bearer
 
 METRICS_TOKEN = "m" * 24
-VERSION = "/api/v1/surveys/work/versions/1"
 NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
 
@@ -52,7 +51,7 @@ ROUTES = [
     Route("page.asset", "GET", "/page/0/nothing.js", None, 404),
     # reports: see below for single ones and for token surveys
     Route(
-        "reports.submit", "POST", "/api/v1/surveys/work/reports", "submit", 422,
+        "reports.submit", "POST", REPORTS, "submit", 422,
         {"data": b"HUSH", "content_type": wire.REPORTS_MEDIA_TYPE},
     ),
     # publishers
@@ -91,19 +90,14 @@ ROUTES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def database_url(tmp_path, migrated):
-    """SQLite alone: who may do what is decided above any database."""
-    path = tmp_path / "hushpoll.sqlite"
-    shutil.copy(migrated, path)
-    return f"sqlite:///{path}"
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
 def site(make_site):
     site = make_site(METRICS_TOKEN=METRICS_TOKEN)
     site.fill(site.publish(), 5)
-    site.services.sealing.seal(site.services.surveys.latest("work"))
+    site.seal()
     site.publish(name="panel", submission="token")
     return site
 
@@ -123,7 +117,7 @@ def tokens_of(site):
     access.rotate(overlapped.id, overlap_seconds=3600)
     access.revoke(access.rotate(replaced.id, overlap_seconds=3600).issued.id)
     site.clock.advance(1)
-    respondent = site.post("/api/v1/surveys/panel/tokens", json={"count": 1}).json["tokens"][0]
+    respondent = site.tokens(1, name="panel")[0]
     return {
         "nobody": None,
         "nonsense": "nonsense",
@@ -162,13 +156,13 @@ def expected(route, role):
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=[f"{one.method} {one.endpoint}" for one in ROUTES])
-def test_each_role_gets_what_it_may(site, route):
+def test_each_route_answers_each_role_as_the_table_says(site, route):
     tokens = tokens_of(site)
     assert set(tokens) == {"nobody"} | WORTHLESS | set(HOLDS)
     client = site.client()
     found = {}
     for role, token in tokens.items():
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        headers = {} if token is None else bearer(token)
         answer = client.open(route.path, method=route.method, headers=headers, **route.options)
         found[role] = answer.status_code
         if answer.status_code == 401:
@@ -225,13 +219,11 @@ def test_head_and_options_give_no_more_than_get(site, method):
         assert answer.data == b""
 
 
-def test_a_single_report_needs_no_token_and_is_hurt_by_none(site, make_report):
+def test_a_single_report_needs_no_token_and_is_hurt_by_none(site):
     """In an open survey; in a token survey nothing but an unspent token of it will do."""
-    published = site.services.surveys.published(site.services.surveys.latest("work"))
+    published = site.services.surveys.published(site.row())
     panel = site.services.surveys.published(site.services.surveys.latest("panel"))
     for role, token in tokens_of(site).items():
-        body = wire.encode_report_json(published.digest, make_report(published))
-        assert site.send("work", body, token).status_code == 201, role
-        body = wire.encode_report_json(panel.digest, make_report(panel))
-        status = site.send("panel", body, token).status_code
+        assert site.send(published, token=token).status_code == 201, role
+        status = site.send(panel, token=token).status_code
         assert status == (201 if role == "respondent" else 401), role

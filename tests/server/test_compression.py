@@ -13,10 +13,10 @@ import zstandard
 from hushpoll_server.compression import CODINGS, ZSTD_WINDOW, TooLarge, expand
 from hushpoll_server.errors import Refused
 from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS, body_of, make_draft, make_report
 
 MIB = 2**20
 LIMIT = 10 * MIB
-BATCH = "/api/v1/surveys/work/reports"
 
 
 def zstd(data, **options):
@@ -45,7 +45,7 @@ def whole(coding, body, limit, cut=200_000):
 
 @EACH
 @pytest.mark.parametrize("size", [0, 1, 1000, 3 * MIB])
-def test_what_was_compressed_comes_back(coding, compress, size):
+def test_compressed_data_expands_to_the_original(coding, compress, size):
     data = bytes(range(256)) * (size // 256) + bytes(size % 256)
     assert whole(coding, compress(data), LIMIT) == data
 
@@ -133,7 +133,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused():
         lambda body: b"not compressed at all",
     ],
 )
-def test_what_is_no_whole_stream_is_refused(coding, compress, damage):
+def test_truncated_or_damaged_stream_is_refused(coding, compress, damage):
     with pytest.raises(Refused, match=coding) as refused:
         whole(coding, damage(compress(b"reports" * 100)), LIMIT)
     assert (refused.value.code, refused.value.field) == ("invalid-request", "body")
@@ -166,7 +166,7 @@ def test_zlib_and_raw_deflate_are_not_gzip():
 
 def send(site, body, coding, media_type=wire.REPORTS_MEDIA_TYPE, headers=None):
     return site.client().post(
-        BATCH,
+        REPORTS,
         data=body,
         content_type=media_type,
         headers={**(site.admin if headers is None else headers), "Content-Encoding": coding},
@@ -174,7 +174,7 @@ def send(site, body, coding, media_type=wire.REPORTS_MEDIA_TYPE, headers=None):
 
 
 @EACH
-def test_a_compressed_batch_is_taken(site, make_report, coding, compress):
+def test_a_compressed_batch_is_taken(site, coding, compress):
     published = site.publish()
     reports = [make_report(published) for _ in range(50)]
     body = compress(wire.pack_reports(published.digest, reports))
@@ -184,21 +184,18 @@ def test_a_compressed_batch_is_taken(site, make_report, coding, compress):
     assert site.counts(published)["accepted"] == 50
 
 
-ON_ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@ON_ONE
+@pytest.mark.sqlite
 @EACH
-def test_a_compressed_report_is_taken(site, make_report, coding, compress):
+def test_a_compressed_report_is_taken(site, coding, compress):
     published = site.publish()
-    document = wire.encode_report_json(published.digest, make_report(published))
+    document = body_of(published)
     body = compress(site.app.json.dumps(document).encode())
     for expected in (201, 200):
         answer = send(site, body, coding, "application/json", {})
         assert answer.status_code == expected
 
 
-@ON_ONE
+@pytest.mark.sqlite
 @EACH
 @pytest.mark.parametrize("media_type", [wire.REPORTS_MEDIA_TYPE, "application/json"])
 def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, media_type):
@@ -212,27 +209,27 @@ def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, med
     assert site.counts(published)["accepted"] == 0
 
 
-@ON_ONE
+@pytest.mark.sqlite
 @pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "gzip;q=1", "x-gzip", "\x00"])
 def test_another_coding_is_refused_by_its_header(site, coding):
     site.publish()
     answer = site.client().post(
-        BATCH, data=b"x", content_type=wire.REPORTS_MEDIA_TYPE,
+        REPORTS, data=b"x", content_type=wire.REPORTS_MEDIA_TYPE,
         headers=site.admin, environ_overrides={"HTTP_CONTENT_ENCODING": coding},
     )  # fmt: skip
     assert site.problem(answer) == (415, "unsupported-media-type", "Content-Encoding")
     assert answer.headers["Accept-Encoding"] == ", ".join(CODINGS)
 
 
-@ON_ONE
-def test_identity_is_no_coding(site, make_report):
+@pytest.mark.sqlite
+def test_identity_is_no_coding(site):
     published = site.publish()
     body = wire.pack_reports(published.digest, [make_report(published)])
     assert send(site, body, "identity").json["accepted"] == 1
 
 
-@ON_ONE
-def test_a_manifest_may_be_compressed(site, make_draft):
+@pytest.mark.sqlite
+def test_a_manifest_may_be_compressed(site):
     body = gzip.compress(site.app.json.dumps(make_draft()).encode())
     answer = site.client().post(
         "/api/v1/surveys",

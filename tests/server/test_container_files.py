@@ -21,7 +21,6 @@ import yaml
 from hushpoll_client.cli.commands import COMMANDS, Row
 from hushpoll_server.config.configuration import load
 from hushpoll_server.config.settings import SETTINGS
-from served import Process
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -67,7 +66,7 @@ def test_the_base_is_slim_and_new_enough_and_the_same_in_both_stages():
     assert f">={major}.{minor}" == PROJECT["project"]["requires-python"]
 
 
-def test_what_is_copied_exists_and_is_everything_that_the_wheels_hold():
+def test_dockerfile_copies_everything_that_the_wheels_hold():
     sources = [word for rest in of(BUILD, "COPY") for word in rest.split()[:-1]]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     for source in sources:
@@ -104,7 +103,7 @@ def test_everything_is_installed_with_exact_versions():
     assert any(line.startswith(f"{built_by}==") for line in versions)
 
 
-def test_the_image_holds_the_environment_alone_and_runs_as_nobody_special():
+def test_image_holds_the_environment_alone_and_runs_without_privileges():
     assert of(FINAL, "COPY") == ["--from=build /opt/hushpoll /opt/hushpoll"]
     assert not any("pip" in rest for rest in of(FINAL, "RUN"))
     (packages,) = [rest for rest in of(FINAL, "RUN") if "apt-get" in rest]
@@ -132,24 +131,21 @@ def test_the_image_starts_the_server_on_the_port_that_it_exposes():
     assert of(FINAL, "WORKDIR") == of(FINAL, "VOLUME")  # where an SQLite database would be made
 
 
-def test_the_health_check_fails_where_no_server_answers(tmp_path):
+def test_the_health_check_fails_where_no_server_answers(serve):
     (rest,) = of(FINAL, "HEALTHCHECK")
     command = json.loads(rest.partition("CMD ")[2])
     assert command[0] == "python"
     port = f":{SETTINGS['port'].default}/"
     assert port in command[-1]
-    server = Process(tmp_path)
+    server = serve()
 
     def check():
-        here = command[-1].replace(port, f":{server.url.rpartition(':')[2]}/")
+        here = command[-1].replace(port, f":{server.address[1]}/")
         run = [sys.executable, *command[1:-1], here]
-        return subprocess.run(run, capture_output=True, timeout=30).returncode
+        return subprocess.run(run, capture_output=True, timeout=60).returncode
 
-    try:
-        assert check() == 0
-    finally:
-        server.kill()
-        server.wait()
+    assert check() == 0
+    server.kill()
     assert check() != 0
 
 
@@ -213,7 +209,7 @@ def test_volumes_and_secrets_are_declared():
     assert {str(Path(one["file"]).parent) for one in COMPOSE["secrets"].values()} == {"secrets"}
 
 
-def test_nothing_of_ours_can_do_more_than_it_needs():
+def test_containers_drop_capabilities_and_listen_on_loopback():
     for service in OURS.values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]

@@ -13,21 +13,21 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlsplit
 
 import psutil
 import pytest
 import requests
 import sqlalchemy as sa
 
+import sample_survey
 from hostile_clients import CLIENTS, REPORTS, Target, bearer, http_request, post, raw
-from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.store.database import parse_url
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from sample_survey import SURVEYS, bytes_of, make_draft, make_report
+from served import JSON, Process
 from waiting import wait_until
 
 QUICK = 1
@@ -37,20 +37,19 @@ QUICK = 1
 class Watched:
     """A server, and a connection to its database that is not the server's."""
 
-    running: Server
+    running: Process
     database: sa.Engine
 
     @property
-    def url(self):
-        return self.running.url
-
-    @property
     def token(self):
-        return self.running.token
+        return self.running.admin_tokens()[0]
 
     @property
     def log(self):
-        return (self.running._directory / "server.log").read_text()
+        return self.running.log
+
+    def connect(self):
+        return self.running.connect()
 
     @cached_property
     def names(self):
@@ -75,97 +74,67 @@ def server(request, tmp_path_factory) -> Iterator[Watched]:
         url = f"sqlite:///{folder}/hushpoll.sqlite"
     else:
         url = request.getfixturevalue("postgres").create("hushpoll_hostile")
-    options = ("--database-url", url, "--log-level", "debug")
-    with Server(folder, options=options) as running:
+    with Process(folder, "--log-level", "debug", database_url=url) as running:
         database = sa.create_engine(parse_url(url), poolclass=sa.NullPool)
         yield Watched(running, database)
 
 
-class Analyst:
-    """What is set up before the hostile ones come."""
-
-    def __init__(self, server):
-        self.url = server.url + "/api/v1"
-        self.headers = {"Authorization": f"Bearer {server.token}"}
-
-    def post(self, path, document, **headers):
-        answer = requests.post(
-            self.url + path, json=document, headers={**self.headers, **headers}, timeout=30
-        )
-        assert answer.status_code in (200, 201), answer.text
-        return answer.json()
-
-    def publish(self, draft):
-        return Published.from_json(self.post("/surveys", draft)["manifest"])
-
-    def token(self, *scopes, **more):
-        return self.post("/tokens", {"scopes": scopes, **more})
-
-
 @pytest.fixture(scope="module")
-def target(server, make_draft, make_report) -> Target:
-    draft, make = make_draft, make_report
-    analyst = Analyst(server)
-    published = analyst.publish(draft())
-    tokens = analyst.publish(draft(name="tokens", submission="token"))
-    analyst.publish(draft(name="thieves", submission="token"))
-    closed = analyst.publish(draft(name="closed"))
-    analyst.post("/surveys/closed/versions/1/close", {"grace_seconds": 0})
-    stored = make(published)
-    analyst.post("/surveys/work/reports", wire.encode_report_json(published.digest, stored))
-    (spent,) = analyst.post("/surveys/tokens/tokens", {"count": 1})["tokens"]
-    analyst.post(
-        "/surveys/tokens/reports",
-        wire.encode_report_json(tokens.digest, make(tokens)),
-        Authorization=f"Bearer {spent}",
+def target(server) -> Target:
+    """What is set up before the hostile clients come."""
+    running = server.running
+    published = running.publish(make_draft())
+    tokens = running.publish(make_draft(name="tokens", submission="token"))
+    running.publish(make_draft(name="thieves", submission="token"))
+    closed = running.publish(make_draft(name="closed"))
+    running.post("/api/v1/surveys/closed/versions/1/close", {"grace_seconds": 0})
+    stored = make_report(published)
+    assert running.send(published, stored)[0] == 201
+    (spent,) = running.post("/api/v1/surveys/tokens/tokens", {"count": 1})["tokens"]
+    status, _ = running.request(
+        "/api/v1/surveys/tokens/reports", bytes_of(tokens), **JSON, **sample_survey.bearer(spent)
     )
-    revoked, expired = analyst.token("submit"), analyst.token("submit", expires_in=1)
+    assert status == 201
+
+    def token(*scopes, **more):
+        return running.post("/api/v1/tokens", {"scopes": scopes, **more})
+
+    revoked, expired = token("submit"), token("submit", expires_in=1)
     requests.delete(
-        f"{analyst.url}/tokens/{revoked['id']}", headers=analyst.headers, timeout=30
+        f"{running.url}/api/v1/tokens/{revoked['id']}", headers=running.admin, timeout=60
     ).raise_for_status()
     time.sleep(1.1)
     return Target(
         published=published,
-        other=analyst.publish(draft(name="other")),
+        other=running.publish(make_draft(name="other")),
         token_survey=tokens,
         closed=closed,
-        scheduled=analyst.publish(draft(name="scheduled", opens="2100-01-01T00:00:00Z")),
+        scheduled=running.publish(make_draft(name="scheduled", opens="2100-01-01T00:00:00Z")),
         admin=server.token,
-        reader=analyst.token("read")["token"],
+        reader=token("read")["token"],
         expired=expired["token"],
         revoked=revoked["token"],
         spent=spent,
-        stolen=analyst.post("/surveys/thieves/tokens", {"count": 1})["tokens"][0],
+        stolen=running.post("/api/v1/surveys/thieves/tokens", {"count": 1})["tokens"][0],
         stored=stored,
-        make=make,
+        make=make_report,
     )
 
 
 def refusals(server):
-    """How often what was refused, over all surveys and days."""
-    analyst = Analyst(server)
-    found = {}
-    for one in requests.get(analyst.url + "/surveys", headers=analyst.headers, timeout=30).json()[
-        "surveys"
-    ]:
-        counts = requests.get(
-            f"{analyst.url}/surveys/{one['survey']}/versions/{one['version']}/counts",
-            headers=analyst.headers,
-            timeout=30,
-        ).json()
-        found |= {(one["survey"], reason): n for reason, n in counts["rejected"].items()}
-        found[one["survey"], "duplicate"] = counts["duplicate"]
-    return found
-
-
-def connect(server):
-    parts = urlsplit(server.url)
-    return socket.create_connection((parts.hostname, parts.port), timeout=60)
+    """How many reports were refused for which reason, over all surveys and days."""
+    counted = {}
+    for survey in server.running.get(SURVEYS)["surveys"]:
+        name = survey["survey"]
+        counts = server.running.get(f"{SURVEYS}/{name}/versions/{survey['version']}/counts")
+        counted |= {(name, reason): n for reason, n in counts["rejected"].items()}
+        counted[name, "duplicate"] = counts["duplicate"]
+    return counted
 
 
 def exchange(server, request):
     """Send bytes, end, and return all answers that come until the server closes."""
-    with connect(server) as connection:
+    with server.connect() as connection:
         try:
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
@@ -228,16 +197,19 @@ def test_a_hostile_client_gets_its_answer_and_changes_nothing(
     )
 
 
-def test_there_are_enough_of_them():
-    assert len({row[0] for row in CLIENTS}) == len(CLIENTS) >= 25
-
-
 def test_a_body_cut_off_by_its_client_stores_nothing(server, target):
     whole = post(target.body())
     rows = server.contents()
     for length in (len(whole) - 1, len(whole) - 100):
         for answer in exchange(server, whole[:length]):
             assert answer[0] in (400, 422)
+    # Between two reports, where a shorter batch would be whole.
+    batch = target.send_batch(target.batch(4))
+    size = (len(target.batch(4)) - wire.REPORTS_HEADER_SIZE) // 4
+    ((status, _, body),) = exchange(server, batch[: -2 * size])
+    assert (status, json.loads(body)["code"]) == (400, "malformed-request")
+    total = len(target.batch(4))
+    assert f"{total - 2 * size} of {total} bytes" in json.loads(body)["detail"]
     assert server.contents() == rows
 
 
@@ -297,7 +269,7 @@ def test_client_that_breaks_off_leaves_no_line_in_the_log(server, sent):
     before = server.log
     for resets in (True, False):
         for _ in range(5):
-            with connect(server) as connection:
+            with server.connect() as connection:
                 connection.sendall(sent)
                 if resets:
                     # Closing it then sends RST and no FIN.
@@ -307,7 +279,7 @@ def test_client_that_breaks_off_leaves_no_line_in_the_log(server, sent):
     wait_until(
         lambda: (
             not any(
-                one.laddr.port == urlsplit(server.url).port and one.status not in ended
+                one.laddr.port == server.running.address[1] and one.status not in ended
                 for one in psutil.net_connections("tcp")
                 if one.laddr
             )
@@ -328,113 +300,76 @@ def test_after_all_of_them_an_honest_report_is_taken(server, target):
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory) -> Iterator[Server]:
+def impatient(tmp_path_factory) -> Iterator[Process]:
     """A server that waits for a request for a second, not for 20."""
-    with Server(
-        tmp_path_factory.mktemp("impatient"), options=("--request-seconds", str(QUICK))
-    ) as running:
+    options = ("--request-seconds", "1")
+    with Process(tmp_path_factory.mktemp("impatient"), *options) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def patient(tmp_path_factory) -> Iterator[Server]:
+def patient(tmp_path_factory) -> Iterator[Process]:
     """A server that waits, with few threads and short queues for analysts and pages."""
     options = ("--threads", "4", "--queue-requests", "4", "--rate-limit-submit", "0")
     options += ("--request-seconds", "300")  # what is begun is not late on a busy machine
-    with Server(tmp_path_factory.mktemp("patient"), options=options) as running:
+    with Process(tmp_path_factory.mktemp("patient"), *options) as running:
         yield running
 
 
-def report_of(server, make_draft, make_report):
-    """Publish the survey; return a function that makes the request of a new report."""
-    published = Analyst(server).publish(make_draft())
-    return lambda: post(wire.encode_report_json(published.digest, make_report(published)))
-
-
-@pytest.mark.parametrize("count", [40, 320])
-def test_slow_requests_hold_nobody_up(patient, make_draft, make_report, count):
-    """Guards: whoever had sent a byte had a thread, or a place in the queue, for 20 s."""
-    report = report_of(patient, make_draft, make_report)
-    whole = report()
+def beginnings(whole):
+    """Parts of a report's request, and of others whose body does not come."""
     head = whole.index(b"\r\n\r\n") + 4
-    slow = [connect(patient) for _ in range(count)]
-    try:
+    yield from (whole[:length] for length in (1, 30, head - 1, head, len(whole) - 1))
+    for header in (
+        "Content-Length: 100000",
+        "Transfer-Encoding: chunked",
+        "Content-Length: 10\r\nExpect: 100-continue",
+    ):
+        yield raw(f"POST {REPORTS} HTTP/1.1", "Host: x", "Content-Type: application/json", header)
+    publishing = (f"POST {SURVEYS} HTTP/1.1", "Host: x", "Content-Type: application/json")
+    yield raw(*publishing, "Content-Length: 100", body=b"{")
+
+
+@pytest.mark.parametrize("count", [45, 315])
+def test_slow_requests_delay_no_other_client(patient, count):
+    """Guards: each that had begun had a thread, or a place in a queue, for 20 s.
+
+    Analysts' requests came to wait as well, behind bodies for the web process.
+    """
+    published = patient.publish(make_draft())
+    reports = [make_report(published) for _ in range(5000)]
+    batch = http_request(
+        "POST",
+        REPORTS,
+        wire.pack_reports(published.digest, reports),
+        f"Content-Type: {wire.REPORTS_MEDIA_TYPE}",
+        bearer(patient.admin_tokens()[0]),
+    )
+    whole = post(bytes_of(published))
+    starts = list(beginnings(whole))
+    with ExitStack() as stack:
+        upload, *slow = (stack.enter_context(patient.connect()) for _ in range(1 + count))
+        upload.sendall(batch[:50_000])
         for number, connection in enumerate(slow):
-            connection.sendall(whole[: (1, 30, head - 1, head, len(whole) - 1)[number % 5]])
+            connection.sendall(starts[number % len(starts)])
         # Behind so many at 300 s each, by four threads, these would never be answered.
         for _ in range(5):
-            assert requests.get(patient.url + "/health", timeout=60).status_code == 200
-            ((status, _, _),) = exchange(patient, report())
-            assert status == 201
+            assert patient.request(SURVEYS)[0] == 200
+            assert patient.send(published)[0] == 201
         # They are there still, and what they have begun they may end.
         slow[4].sendall(whole[-1:])
         assert read_answer(slow[4])[0] == 201
-        slow[3].sendall(whole[head:])
+        slow[3].sendall(whole[whole.index(b"\r\n\r\n") + 4 :])
         assert read_answer(slow[3])[0] == 200
         slow[4].sendall(whole[:-1])  # on the connection that was kept
         slow[3].sendall(whole + whole[:1])
         assert read_answer(slow[3])[0] == 200
-        for _ in range(5):
-            assert requests.get(patient.url + "/health", timeout=60).status_code == 200
+        assert patient.request("/health")[0] == 200
         slow[3].sendall(whole[1:])
         assert read_answer(slow[3])[0] == 200
-    finally:
-        for connection in slow:
-            connection.close()
-
-
-def test_slow_bodies_leave_threads_to_the_others(patient, make_draft, make_report):
-    """Guards: as many as there are threads held them all, for 20 s each."""
-    published = Analyst(patient).publish(make_draft())
-    batch = wire.pack_reports(published.digest, [make_report(published) for _ in range(5000)])
-    upload = http_request(
-        "POST", REPORTS, batch, f"Content-Type: {wire.REPORTS_MEDIA_TYPE}", bearer(patient.token)
-    )
-    assert len(batch) > 100_000
-    heads = [
-        (f"POST {REPORTS} HTTP/1.1", "Host: x", "Content-Type: application/json", header)
-        for header in (
-            "Content-Length: 100000",
-            "Transfer-Encoding: chunked",
-            "Content-Length: 10\r\nExpect: 100-continue",
-        )
-    ]
-    connections = [connect(patient)]
-    try:
-        connections[0].sendall(upload[:50_000])
-        for number in range(60):
-            connections.append(connect(patient))
-            connections[-1].sendall(raw(*heads[number % 3]))
-        # Behind so many at 300 s each, by four threads, it would never be answered.
-        for _ in range(3):
-            assert requests.get(patient.url + "/health", timeout=60).status_code == 200
-            ((status, _, _),) = exchange(
-                patient, post(wire.encode_report_json(published.digest, make_report(published)))
-            )
-            assert status == 201
-        # Who sends faster than they do is not sent away for them.
-        connections[0].sendall(upload[50_000:])
-        assert read_answer(connections[0])[0] == 200
-    finally:
-        for connection in connections:
-            connection.close()
-
-
-def test_slow_bodies_leave_analysts_their_requests(patient):
-    """Guards: as many as may wait for the web process kept everybody else from it, for 20 s."""
-    start = raw(
-        "POST /api/v1/surveys HTTP/1.1",
-        *("Host: x", "Content-Type: application/json", "Content-Length: 100"),
-    )
-    slow = [connect(patient) for _ in range(20)]
-    try:
-        for connection in slow:
-            connection.sendall(start + b"{")
-        for _ in range(5):
-            assert requests.get(patient.url + "/api/v1/surveys", timeout=60).status_code == 200
-    finally:
-        for connection in slow:
-            connection.close()
+        # A client that sends faster than they do is not sent away for them.
+        upload.sendall(batch[50_000:])
+        assert read_answer(upload)[0] == 200
 
 
 # Together more than the system holds for a connection.
@@ -444,10 +379,9 @@ DOCUMENT = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
 
 def reader(server):
     """Return a connection whose client has room for little."""
-    parts = urlsplit(server.url)
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    connection.connect((parts.hostname, parts.port))
+    connection.connect(server.address)
     connection.settimeout(60)
     return connection
 
@@ -483,9 +417,9 @@ def test_client_that_reads_slowly_gets_all(impatient):
             time.sleep(0.1)
 
 
-def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient, make_draft, make_report):
+def test_slow_clients_are_disconnected_and_delay_no_other(impatient):
     """Slowloris: heads, bodies and chunks a byte at a time, more of them than threads."""
-    report = report_of(impatient, make_draft, make_report)
+    published = impatient.publish(make_draft())
     starts = [
         b"GET /health HTTP/1.1\r\nHost: x\r\nX: ",
         b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
@@ -495,7 +429,7 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient, make_draft, ma
         b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
         b"Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{",
     ]
-    slow = [connect(impatient) for _ in range(12)]
+    slow = [impatient.connect() for _ in range(12)]
     try:
         for number, connection in enumerate(slow):
             connection.sendall(starts[number % 4])
@@ -517,8 +451,7 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient, make_draft, ma
                 except OSError:
                     answered[connection] = None
             assert requests.get(impatient.url + "/health", timeout=60).status_code == 200
-            ((status, _, _),) = exchange(impatient, report())
-            assert status == 201
+            assert impatient.send(published)[0] == 201
         assert len(answered) == len(slow)
         found = [answer for answer in answered.values() if answer is not None]
         assert found, "every connection was cut without an answer"
@@ -542,8 +475,8 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(impatient, make_draft, ma
         b"G" * 100_000,
     ],
 )
-def test_what_will_never_be_a_request_is_refused_while_its_client_waits(impatient, beginning):
-    with connect(impatient) as connection:
+def test_bytes_that_cannot_become_a_request_are_refused_at_once(impatient, beginning):
+    with impatient.connect() as connection:
         connection.sendall(beginning)
         answer = read_answer(connection)
         assert answer is None or 400 <= answer[0] < 500
@@ -553,7 +486,7 @@ def test_what_will_never_be_a_request_is_refused_while_its_client_waits(impatien
 def test_a_refusal_is_told_although_the_rest_of_the_body_never_comes(impatient, hangs_up):
     """Guards: that the rest was late, or cut off, was told instead."""
     start = b"x" * 262_144
-    with connect(impatient) as connection:
+    with impatient.connect() as connection:
         connection.sendall(
             b"POST /api/v1/surveys/work/reports HTTP/1.1\r\nHost: x\r\n"
             + f"Content-Type: {wire.REPORTS_MEDIA_TYPE}\r\n".encode()
@@ -568,7 +501,7 @@ def test_a_refusal_is_told_although_the_rest_of_the_body_never_comes(impatient, 
 
 def test_a_client_that_is_refused_and_stays_does_not_stop_the_others(impatient):
     """Guards: a server waited for such a client on the thread that accepts connections."""
-    stayers = [connect(impatient) for _ in range(400)]
+    stayers = [impatient.connect() for _ in range(400)]
     try:
         for connection in stayers:
             connection.sendall(b"nonsense\r\n\r\n")

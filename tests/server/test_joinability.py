@@ -9,68 +9,47 @@ alone gets one right in the mean, however many there are.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from chunks import unpack
-from hushpoll_shared.wire import reports as wire
+from hushpoll_server.services.surveys.access import hash_token
 from postgres_files import stored_rows
+from sample_survey import encoded
 
-FOLDS, PER_SEAL = 4, 40
-N = FOLDS * PER_SEAL
-# A random permutation has more than 9 fixed points once in 10^7.
-MOST_MATCHES = 9
+SEALS, PER_SEAL = 4, 40
+N = SEALS * PER_SEAL
+# A random permutation has more than 11 fixed points once in 10^9.
+MOST_MATCHES = 11
 # Of 160 records, 40 are in the right one of 4 seals by chance, with a standard deviation of 4.7.
-MOST_IN_SEAL = 40 + 6 * 4.7
+MOST_IN_SEAL = 40 + 7 * 4.7
 SURVEY = {
     "submission": "token",
     "minimum_batch": 10,
     "attributes": [
         {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
-        # In clear, so that whoever joins a record knows whether it was the right one.
+        # In clear, so that the test knows whether a joined record is the right one.
         {"name": "turn", "role": "plain", "range": [0, N - 1]},
     ],
 }
 
 
-@pytest.fixture(params=[11, 12])
-def rng(request):
-    return np.random.default_rng(request.param)
-
-
-def collect(site, make_report, *, last=False):
-    """Take reports one by one, seal four times; return ids and hashes in order of arrival."""
+def collect(site):
+    """Take reports one by one, seal four times; return ids and tokens in order of arrival."""
     published = site.publish(**SURVEY)
-    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": N + 5}).json["tokens"]
+    tokens = site.tokens(N + 5)
     ids = []
     for turn in range(N):
-        codes = published.layout.code_answers({"gender": "Male", "turn": str(turn)})
-        report = wire.Report(wire.new_report_id(), published.layout.encode(codes, make_bits()))
+        report = encoded(published, {"gender": "Male", "turn": str(turn)})
         ids.append(report.id)
-        body = wire.encode_report_json(published.digest, report)
-        assert site.send("work", body, tokens[turn]).status_code == 201
+        assert site.send(published, report, tokens[turn]).status_code == 201
         if turn % PER_SEAL == PER_SEAL - 1:
-            row = site.services.surveys.latest("work")
-            assert site.services.sealing.seal(row) == PER_SEAL
-    if last:
-        site.services.sealing.seal(site.services.surveys.latest("work"), last=True)
+            assert site.seal() == PER_SEAL
     return published, ids, tokens
-
-
-def make_bits():
-    from hushpoll_protocols import SecureBits
-
-    return SecureBits()
 
 
 def sealed_turns(site, published):
     """Order of arrival of each sealed record, in the order in which they are stored."""
-    rows = site.services.segments.blocks(1, published.layout.record_size)
-    return np.concatenate([rows_of(block, published) for block in rows])
-
-
-def rows_of(block, published):
-    field = published.layout.field("turn")
-    return block[:, field.offset].astype(int)
+    place = published.layout.field("turn").offset
+    return np.array([record[place] for record in site.sealed_rows()])
 
 
 def strategies(site, ids, database_url, tmp_path):
@@ -117,17 +96,7 @@ def best(truth, guesses):
     return max(s[0] for s in scores.values()), max(s[1] for s in scores.values())
 
 
-def shuffle_by(site, monkeypatch, rng):
-    monkeypatch.setattr(
-        site.services.segments, "_shuffle", lambda rows: rows[rng.permutation(len(rows))]
-    )
-
-
-def test_neither_ids_nor_arrival_join_to_sealed_records(
-    site, make_report, monkeypatch, rng, database_url, tmp_path
-):
-    shuffle_by(site, monkeypatch, rng)
-    published, ids, _ = collect(site, make_report)
+def not_better_than_chance(site, published, ids, database_url, tmp_path):
     truth = sealed_turns(site, published)
     assert sorted(truth) == list(range(N))
     matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
@@ -135,74 +104,53 @@ def test_neither_ids_nor_arrival_join_to_sealed_records(
     assert in_seal <= MOST_IN_SEAL
 
 
+def test_neither_ids_nor_arrival_join_to_sealed_records(site, database_url, tmp_path):
+    published, ids, _ = collect(site)
+    not_better_than_chance(site, published, ids, database_url, tmp_path)
+
+
 def test_the_same_attacker_succeeds_where_nothing_is_shuffled(
-    site, make_report, monkeypatch, database_url, tmp_path
+    make_site, monkeypatch, database_url, tmp_path
 ):
     """The fault is planted: without the shuffle every record is joined to its id."""
-    monkeypatch.setattr(site.services.segments, "_shuffle", lambda rows: rows)
-    published, ids, _ = collect(site, make_report)
+    monkeypatch.setattr("hushpoll_server.services.services.shuffled", lambda rows: rows)
+    site = make_site()
+    published, ids, _ = collect(site)
     truth = sealed_turns(site, published)
     assert best(truth, strategies(site, ids, database_url, tmp_path)) == (N, N)
 
 
 def test_the_same_attacker_tells_seals_where_each_keeps_a_segment_until_the_survey_ends(
-    make_site, make_report, monkeypatch, rng, database_url, tmp_path
+    site, monkeypatch, database_url, tmp_path
 ):
     """What a large survey shows while it is open, and no longer when it is over."""
     monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", PER_SEAL)
-    site = make_site()
-    shuffle_by(site, monkeypatch, rng)
-    published, ids, _ = collect(site, make_report)
+    published, ids, _ = collect(site)
     truth = sealed_turns(site, published)
     matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
     assert in_seal == N
     # Of 4 permutations of 40, one fixed point each.
     assert matches <= 4 + 12
-    monkeypatch.setattr(
-        "hushpoll_server.store.segments.shuffled", lambda rows: rows[rng.permutation(len(rows))]
-    )
-    row = site.services.surveys.latest("work")
-    assert site.services.sealing.seal(row, last=True) == 0
-    truth = sealed_turns(site, published)
-    assert sorted(truth) == list(range(N))
-    matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
-    assert matches <= MOST_MATCHES
-    assert in_seal <= MOST_IN_SEAL
+    assert site.seal(last=True) == 0
+    not_better_than_chance(site, published, ids, database_url, tmp_path)
     if not database_url.startswith("sqlite"):
-        with site.services.database.reading() as connection:
-            found = connection.exec_driver_sql("SELECT DISTINCT xmin::text FROM segments")
-            assert len(found.all()) == 1
+        assert len(site.scalars("SELECT DISTINCT xmin::text FROM segments")) == 1
 
 
-def test_of_a_spent_token_nothing_is_left_to_join(
-    site, make_report, database_url, tmp_path, request
-):
-    _, _, tokens = collect(site, make_report)
-    from hushpoll_server.services.surveys.access import hash_token
-
+def test_of_a_spent_token_nothing_is_left_to_join(site, database_url, tmp_path, request):
+    _, _, tokens = collect(site)
     hashes = [hash_token(token) for token in tokens]
-    with site.services.database.reading() as connection:
-        column = connection.exec_driver_sql("SELECT hash FROM respondent_tokens").scalars()
-        assert {bytes(one) for one in column} == set(hashes[N:])
-        if not database_url.startswith("sqlite"):
-            # What is left was written by one transaction, and nothing deleted is still there.
-            rows = connection.exec_driver_sql(
-                "SELECT count(DISTINCT xmin::text), count(*) FROM respondent_tokens"
-            ).one()
-            assert tuple(rows) == (1, 5)
-    if not database_url.startswith("sqlite"):
-        server = request.getfixturevalue("postgres")
-        # 120 ids are in two old chunks, and the last seal's 40 in a young one.
-        expected = {
-            "respondent_tokens": 5,
-            "inbox": 0,
-            "segments": 1,
-            "sealed_ids": 3,
-            "aggregates": 1,
-        }
-        for table, rows in expected.items():
-            assert stored_rows(server, site, table) == [0] * rows
+    kept = site.scalars("SELECT hash FROM respondent_tokens")
+    assert set(map(bytes, kept)) == set(hashes[N:])
     if database_url.startswith("sqlite"):
         content = b"".join(path.read_bytes() for path in tmp_path.glob("hushpoll.sqlite*"))
         assert not any(one in content for one in hashes[:N])
         assert all(one in content for one in hashes[N:])
+        return
+    # What is left was written by one transaction, and nothing deleted is still there.
+    assert len(site.scalars("SELECT DISTINCT xmin::text FROM respondent_tokens")) == 1
+    # 120 ids are in two old chunks, and the last seal's 40 in a young one.
+    expected = {"respondent_tokens": 5, "inbox": 0, "segments": 1}
+    expected |= {"sealed_ids": 3, "aggregates": 1}
+    for table, rows in expected.items():
+        assert stored_rows(request.getfixturevalue("postgres"), site, table) == [0] * rows

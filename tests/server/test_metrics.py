@@ -13,9 +13,10 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.maintenance.sampling import Sampler, SealLag
 from hushpoll_shared.wire import reports as wire
+from sample_survey import bearer, body_of, make_report
 
 TOKEN = "metrics-token-of-tests"
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
+BEARER = bearer(TOKEN)
 
 
 @pytest.fixture
@@ -40,8 +41,8 @@ def read(site):
     return samples(answer.text)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_metrics_are_there_with_their_own_token_alone(make_site):
+@pytest.mark.sqlite
+def test_metrics_are_answered_for_the_metrics_token_alone(make_site):
     assert make_site().get("/metrics").status_code == 404
     site = make_site(METRICS_TOKEN=TOKEN)
     assert site.get("/metrics", headers=BEARER).status_code == 200
@@ -55,14 +56,14 @@ def test_metrics_are_there_with_their_own_token_alone(make_site):
     assert "short" not in str(refused.value)
 
 
-def test_metrics_count_reports_by_outcome_and_requests_by_route(measured_site, make_report):
+def test_metrics_count_reports_by_outcome_and_requests_by_route(measured_site):
     site = measured_site
     published = site.publish()
     report = make_report(published)
-    body = wire.encode_report_json(published.digest, report)
+    body = body_of(published, report)
     other = wire.encode_report_json(published.digest, wire.Report(report.id, make_other(report)))
     broken = {**body, "record": wire.b64encode(report.record[:-1])}
-    statuses = [site.send("work", one).status_code for one in (body, body, other, broken)]
+    statuses = [site.send_body(one).status_code for one in (body, body, other, broken)]
     assert statuses == [201, 200, 409, 422]
     site.fill(published, 30)
     found = read(site)
@@ -89,9 +90,7 @@ def make_other(report):
     return bytes([1 - report.record[0]]) + report.record[1:]
 
 
-def test_what_the_database_holds_is_sampled_and_its_absence_told(
-    measured_site, make_report, monkeypatch
-):
+def test_metrics_sample_the_database_and_tell_when_it_is_away(measured_site, monkeypatch):
     site = measured_site
     published = site.publish()
     site.fill(published, 30)
@@ -113,7 +112,7 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
     )
     sampler.sample()
     assert read(site)["hushpoll_jobs", ("state", "queued")] == 1
-    site.services.sealing.seal(site.services.surveys.latest("work"))
+    site.seal()
     assert read(site)["hushpoll_inbox_reports",] == 30  # reading asks nothing of the database
     sampler.sample()
     assert read(site)["hushpoll_inbox_reports",] == 0
@@ -127,7 +126,7 @@ def test_what_the_database_holds_is_sampled_and_its_absence_told(
 
 
 @pytest.mark.parametrize("ends", ["of a period", "of the survey"])
-def test_what_workers_should_have_sealed_is_failing_after_a_minute(make_site, ends):
+def test_overdue_seal_of_workers_counts_as_failing_maintenance(make_site, ends):
     """Guards: where workers seal, the gauge was 0 whatever happened to them."""
     site = make_site(METRICS_TOKEN=TOKEN, SEALING="worker", CLOSE_GRACE_SECONDS=0)
     closes = "2026-03-02T12:00:00Z" if ends == "of the survey" else None
@@ -146,14 +145,14 @@ def test_what_workers_should_have_sealed_is_failing_after_a_minute(make_site, en
     assert failing() == 0
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_label_tells_of_a_survey_or_a_request(measured_site, make_report):
+@pytest.mark.sqlite
+def test_no_label_tells_of_a_survey_or_a_request(measured_site):
     site = measured_site
     published = site.publish(name="x7qz-survey", title="x7Qz title")
     report = make_report(published)
     site.client().post(
         "/api/v1/surveys/x7qz-survey/reports?x7Qz=1",
-        json=wire.encode_report_json(published.digest, report),
+        json=body_of(published, report),
         headers={"User-Agent": "x7Qz-agent", "X-Forwarded-For": "203.0.113.77"},
         environ_overrides={"REMOTE_ADDR": "198.51.100.23"},
     )

@@ -6,17 +6,12 @@ import io
 import json
 import os
 import re
-import resource
-import selectors
 import shlex
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 from sqlalchemy import make_url
@@ -25,7 +20,9 @@ from hushpoll_server.config.configuration import load
 from hushpoll_server.config.settings import SETTINGS
 from hushpoll_server.metrics import Metrics
 from postgres import PostgreSQL
-from served import Load, Process, admin_token, publish, send
+from sample_survey import bearer, make_draft, make_report
+from served import Load, Process
+from waiting import wait_until
 
 TOKEN = "metrics-token-of-tests"
 ROOT = Path(__file__).parents[2]
@@ -76,59 +73,27 @@ def run(body, directory, environment):
         assert shows(expected, output), (command, output)
 
 
-class Server:
-    """The page's own command, ended and started again."""
+class PageServer(Process):
+    """The page's own command; its environment names it to the commands that come after it."""
 
     def __init__(self, command, directory, environment):
-        self.command = command
-        self.directory = directory
-        self.environment = environment
-        self.url = ""
-        self._process = None
+        self._token_file, self._environment = directory / "admin-token", environment
+        super().__init__(
+            directory,
+            command=shlex.split(command),
+            environment=environment | {"HUSHPOLL_PORT": "0"},
+        )
+        environment["HUSHPOLL_URL"] = self.url
+        if self._token_file.exists():  # until it is put into a safe
+            environment["HUSHPOLL_TOKEN"] = self._token_file.read_text().strip()
 
     @property
     def runs(self):
-        return self._process is not None
+        return self.process.poll() is None
 
-    def start(self):
-        with (self.directory / "stderr.txt").open("ab") as errors:
-            self._process = subprocess.Popen(
-                shlex.split(self.command),
-                cwd=self.directory,
-                env={**self.environment, "HUSHPOLL_PORT": "0"},
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._process.stdout, selectors.EVENT_READ)
-            assert ready.select(60)
-        line = self._process.stdout.readline().decode()
-        self.url = line.removeprefix("listening on ").strip()
-        assert self.url.startswith("http://127.0.0.1:")
-        self.environment["HUSHPOLL_URL"] = self.url
-        # Read before it is put into a safe.
-        token = self.directory / "admin-token"
-        if token.exists():
-            self.environment["HUSHPOLL_TOKEN"] = token.read_text().strip()
-
-    def end(self, how=signal.SIGTERM):
-        os.killpg(self._process.pid, how)
-        code = self._process.wait(60)
-        self._process.stdout.close()
-        self._process = None
-        return code
-
-    request = Process.request
-
-
-def counts(server):
-    status, body = server.request(
-        "/api/v1/surveys/work/versions/1/counts",
-        Authorization=f"Bearer {server.environment['HUSHPOLL_TOKEN']}",
-    )
-    assert status == 200
-    return json.loads(body)
+    @property
+    def admin(self):
+        return bearer(self._environment["HUSHPOLL_TOKEN"])
 
 
 def environment_of(directory):
@@ -137,116 +102,91 @@ def environment_of(directory):
     return {**clean, "PATH": path, "HOME": str(directory)}
 
 
-def test_the_page_s_commands_run_in_order(tmp_path, make_draft, make_report):
+def back_up(body, directory, environment, server, published):
+    """Run the page's backup while reports come in; return how many reports it holds."""
+    load = Load(server, published, threads=2)
+    load.wait_for(5)
+    least = server.counts()["accepted"]
+    run(body, directory, environment)
+    load.stop()
+    with sqlite3.connect(directory / "backup.sqlite") as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        (held,) = copy.execute("SELECT count(*) FROM inbox").fetchone()
+    copy.close()
+    assert (directory / "backup.sqlite").stat().st_mode & 0o777 == 0o600
+    assert least <= held <= server.counts()["accepted"]
+    return held
+
+
+def test_the_page_s_commands_run_in_order(tmp_path):
     environment = environment_of(tmp_path)
     (configuration,) = blocks("toml")
     (tmp_path / "hushpoll.toml").write_text(configuration["body"])
-    server, load_, backed_up = None, None, None
-    ran = []
+    server, line, backed_up, ran = None, None, None, []
     try:
         for block in blocks("console"):
             body = block["body"]
+            ran += [command for command, _ in commands(body)]
             if body.startswith("$ hushpoll serve") and "--print-config" not in body:
                 assert server is None
-                (line,) = (command for command, _ in commands(body))
-                server = Server(line, tmp_path, environment)
-                server.start()
-                published = publish(server, environment["HUSHPOLL_TOKEN"], make_draft())
-                load_ = Load(server, published, make_report, threads=2)
-                load_.wait_for(20)
-                load_.stop()
-                ran.append(line)
+                line = ran[-1]
+                server = PageServer(line, tmp_path, environment)
+                published = server.publish(make_draft())
+                load = Load(server, published, threads=2)
+                load.wait_for(20)
+                load.stop()
                 continue
             if server is not None and bool(block["ended"]) == server.runs:
                 if server.runs:
-                    assert server.end() == 0
+                    server.stop()
                 else:
-                    server.start()
-            if ".backup(" in body:  # while reports come in
-                load_ = Load(server, published, make_report, threads=2)
-                load_.wait_for(5)
-                least = counts(server)["accepted"]
-                run(body, tmp_path, environment)
-                load_.stop()
-                most = counts(server)["accepted"]
-                with sqlite3.connect(tmp_path / "backup.sqlite") as copy:
-                    assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-                    (held,) = copy.execute("SELECT count(*) FROM inbox").fetchone()
-                copy.close()
-                assert (tmp_path / "backup.sqlite").stat().st_mode & 0o777 == 0o600
-                backed_up = held
-                assert least <= held <= most
+                    server = PageServer(line, tmp_path, environment)
+            if ".backup(" in body:
+                backed_up = back_up(body, tmp_path, environment, server, published)
             else:
                 run(body, tmp_path, environment)
-            ran += [command for command, _ in commands(body)]
             if "cp backup.sqlite" in body:
-                server.start()
-                assert counts(server)["accepted"] == backed_up
+                server = PageServer(line, tmp_path, environment)
+                assert server.counts()["accepted"] == backed_up
             if "delete-records" in body:
-                found = counts(server)
-                assert (found["state"], found["accepted"]) == ("closed", backed_up)
+                counts = server.counts()
+                assert (counts["state"], counts["accepted"]) == ("closed", backed_up)
     finally:
-        if server is not None and server.runs:
-            server.end(signal.SIGKILL)
+        if server is not None:
+            server.kill()
     assert backed_up >= 20
-    started = {one.split()[1] for one in ran if one.startswith("hushpoll")}
+    started = {command.split()[1] for command in ran if command.startswith("hushpoll")}
     assert started == {"migrate", "serve", "survey", "token", "worker"}
 
 
-def wait_for_sealing(server, token):
-    """Wait until maintenance has looked at the inbox."""
-    path = "/api/v1/surveys/work/versions/1/counts"
-    deadline = time.monotonic() + 60
-    while True:
-        _, body = server.request(path, Authorization=f"Bearer {token}")
-        if json.loads(body)["sealed"] >= 20:
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
-def test_a_backup_of_postgresql_restores_to_the_same_counts(
-    tmp_path, postgres, make_draft, make_report
-):
+def test_a_backup_of_postgresql_restores_to_the_same_counts(tmp_path, serve, postgres):
     dump, restore, rewrite = blocks("console postgresql")
     url = postgres.create("hushpoll")
-    server = Process(tmp_path, "--seal-at", "2", database_url=url)
-    try:
-        (token,) = admin_token(tmp_path)
-        published = publish(server, token, make_draft())
-        reports = [make_report(published) for _ in range(25)]
-        assert {send(server, published, one)[0] for one in reports} == {201}
-        wait_for_sealing(server, token)
-        address = make_url(url)
-        postmaster = psutil.Process(postgres._server.get_postmaster_info().pid)
-        environment = environment_of(tmp_path)
-        environment |= {
-            "PGHOST": address.query["host"],
-            "PGUSER": address.username,
-            "PATH": f"{Path(postmaster.exe()).parent}{os.pathsep}{environment['PATH']}",
-        }
-        run(dump["body"], tmp_path, environment)
-        run(rewrite["body"], tmp_path, environment)
-        late = make_report(published)
-        assert send(server, published, late)[0] == 201
-    finally:
-        server.kill(signal.SIGTERM)
-        assert server.wait() == 0
+    server = serve("--seal-at", "2", database_url=url)
+    published = server.publish(make_draft())
+    reports = [make_report(published) for _ in range(25)]
+    assert {server.send(published, report)[0] for report in reports} == {201}
+    wait_until(lambda: server.counts()["sealed"] >= 20, pause=0.1)
+    address = make_url(url)
+    environment = environment_of(tmp_path)
+    environment |= {
+        "PGHOST": address.query["host"],
+        "PGUSER": address.username,
+        "PATH": f"{postgres.programs()}{os.pathsep}{environment['PATH']}",
+    }
+    run(dump["body"], tmp_path, environment)
+    run(rewrite["body"], tmp_path, environment)
+    late = make_report(published)
+    assert server.send(published, late)[0] == 201
+    server.stop()
     postgres.run("DROP DATABASE IF EXISTS hushpoll_restored WITH (FORCE)")
     run(restore["body"], tmp_path, environment)
-    again = Process(tmp_path, database_url=postgres.url("hushpoll_restored"))
-    try:
-        status, body = again.request(
-            "/api/v1/surveys/work/versions/1/counts", Authorization=f"Bearer {token}"
-        )
-        assert status == 200
-        assert json.loads(body)["accepted"] == 25
-        assert json.loads(body)["sealed"] >= 20
-        assert {send(again, published, one)[0] for one in reports} == {200}
-        assert send(again, published, late)[0] == 201  # it came after the backup
-    finally:
-        again.kill()
-        again.wait()
+    again = serve(database_url=postgres.url("hushpoll_restored"))
+    counts = again.counts()
+    assert (counts["accepted"], counts["sealed"] >= 20) == (25, True)
+    assert {again.send(published, report)[0] for report in reports} == {200}
+    assert again.send(published, late)[0] == 201  # it came after the backup
+    again.kill()  # before its database is gone
 
 
 HEAD = "| key | default | allowed | |\n|---|---|---|---|\n"
@@ -276,7 +216,7 @@ def test_the_configuration_shown_can_be_read(tmp_path, monkeypatch):
     assert found.metrics_token == "x" * 43
 
 
-def test_every_metric_is_documented_and_alerts_name_none_that_is_not_there():
+def test_every_metric_is_documented_and_alerts_name_existing_ones():
     metrics = Metrics()
     metrics.request("GET", "/", 200, 0.1)
     text = metrics.exposition()[0].decode()
@@ -302,61 +242,34 @@ def test_every_event_of_the_log_is_documented():
     assert {name for cell in cells for name in re.findall(r"`([a-z-]+)`", cell)} == events
 
 
-def test_a_full_disk_refuses_reports_until_there_is_room(tmp_path, make_draft, make_report):
-    """The limit on the size of files stands in for the end of a disk: a write fails halfway."""
-    server = Process(tmp_path)
-    try:
-        published = publish(server, admin_token(tmp_path)[0], make_draft())
-        kept = make_report(published)
-        assert send(server, published, kept)[0] == 201
-        (worker,) = server.ingest()
-        _, hard = resource.prlimit(worker.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4096, hard))
-        late = make_report(published)
-        status, body = send(server, published, late)
-        assert (status, json.loads(body)["code"]) == (503, "unavailable")
-        assert send(server, published, kept)[0] in (200, 503)
-        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (hard, hard))
-        assert send(server, published, late)[0] == 201
-        assert send(server, published, kept)[0] == 200
-    finally:
-        server.kill(signal.SIGTERM)
-        assert server.wait() == 0
-    assert "group-not-stored" in (tmp_path / "stderr.txt").read_text()
-
-
-def test_a_database_that_was_away_is_found_again(tmp_path, make_draft, make_report):
-    bearer = {"Authorization": f"Bearer {TOKEN}"}
+def test_a_database_that_was_away_is_found_again(serve):
     with PostgreSQL() as postgres:
         url = postgres.create("hushpoll")
-        server = Process(tmp_path, "--metrics-token", TOKEN, database_url=url)
-        try:
-            published = publish(server, admin_token(tmp_path)[0], make_draft())
-            report = make_report(published)
-            postgres.kill()
-            assert server.request("/health")[0] == 200
-            status, body = server.request("/ready")
-            assert status == 503
-            assert [one["code"] for one in json.loads(body)["reasons"]] == ["database"]
-            assert {send(server, published, report)[0] for _ in range(3)} == {503}
-            assert server.request("/metrics", **bearer)[0] == 200
-            postgres.start_again()
-            assert send(server, published, report)[0] in (201, 503)  # on a stale connection
-            assert send(server, published, report)[0] in (200, 201)
-            assert server.request("/ready")[0] == 200
-        finally:
-            server.kill(signal.SIGTERM)
-            assert server.wait() == 0
+        server = serve("--metrics-token", TOKEN, database_url=url)
+        published = server.publish(make_draft())
+        report = make_report(published)
+        postgres.kill()
+        assert server.request("/health")[0] == 200
+        status, body = server.request("/ready")
+        assert status == 503
+        assert [reason["code"] for reason in json.loads(body)["reasons"]] == ["database"]
+        assert {server.send(published, report)[0] for _ in range(3)} == {503}
+        assert server.request("/metrics", **bearer(TOKEN))[0] == 200
+        postgres.start_again()
+        assert server.send(published, report)[0] in (201, 503)  # on a stale connection
+        assert server.send(published, report)[0] in (200, 201)
+        assert server.request("/ready")[0] == 200
+        server.stop()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_a_sealed_report_takes_what_the_page_says(make_site, tmp_path):
     (most,) = map(int, re.findall(r"takes its record and less than (\d+) bytes", PAGE))
     site = make_site()
     published = site.publish()
     for _ in range(3):
         site.fill(published, 10_000)
-    site.services.sealing.seal(site.services.surveys.latest("work"))
+    site.seal()
     assert site.counts(published)["sealed"] == 30_000
     site.services.stop()
     with sqlite3.connect(tmp_path / "hushpoll.sqlite") as file:

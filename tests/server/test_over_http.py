@@ -4,153 +4,107 @@ from __future__ import annotations
 
 import http.client
 import json
-import random
-import socket
-import threading
-from collections import Counter
+import shutil
+import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+import requests
 
-from hushpoll_fleet.demo.processes import Server
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
-from hushpoll_shared.wire.records_file import read_records
+from sample_survey import REPORTS, SURVEYS, bytes_of, make_draft, make_report
+from served import JSON, Process
 
-REPORTS = "/api/v1/surveys/work/reports"
-JSON = {"Content-Type": "application/json"}
 MIB = 2**20
+BATCH = {"Content-Type": wire.REPORTS_MEDIA_TYPE}
+# Where it goes, its headers, and the status of the refusal.
+REFUSED = [
+    ("too large", REPORTS, JSON, 413),
+    ("of another type", REPORTS, {"Content-Type": "image/png"}, 415),
+    ("without a token", REPORTS, BATCH, 401),
+    ("to nowhere", "/nowhere", JSON, 404),
+    ("by another method", "/health", JSON, 405),
+]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("server")) as running:
+def server(tmp_path_factory) -> Iterator[Process]:
+    with Process(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
 @pytest.fixture
-def connect(server):
-    opened = []
-
-    def make() -> http.client.HTTPConnection:
-        opened.append(http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=30))
-        return opened[-1]
-
-    yield make
-    for connection in opened:
-        connection.close()
+def connection(server):
+    with closing(http.client.HTTPConnection(*server.address, timeout=60)) as opened:
+        yield opened
 
 
 @pytest.fixture
-def ask(connect):
-    connection = connect()
+def ask(connection):
+    """Send a request over one connection; return its answer and the body of that."""
 
     def ask(method, path, body=None, headers=JSON, **options):
         connection.request(method, path, body, headers, **options)
-        answer = connection.getresponse()
-        return answer, answer.read()
+        with connection.getresponse() as answer:
+            return answer, answer.read()
 
     return ask
 
 
 @pytest.fixture
-def published(server, ask, make_draft) -> Published:
+def published(server):
     """The survey, which stays as it is from test to test."""
-    headers = {**JSON, "Authorization": f"Bearer {server.token}"}
-    answer, body = ask("POST", "/api/v1/surveys", json.dumps(make_draft()), headers)
-    assert answer.status in (200, 201)
-    return Published.from_json(json.loads(body)["manifest"])
-
-
-def body_of(published, report) -> bytes:
-    return json.dumps(wire.encode_report_json(published.digest, report)).encode()
+    return server.publish(make_draft())
 
 
 def pieces(body, size=7):
-    return [body[start : start + size] for start in range(0, len(body), size)]
+    return iter([body[start : start + size] for start in range(0, len(body), size)])
 
 
-def test_a_body_in_chunks_is_read_to_its_end(ask, published, make_report):
-    body = body_of(published, make_report(published))
+def test_a_body_in_chunks_is_read_to_its_end(ask, published):
+    body = bytes_of(published)
     for expected in (201, 200):
-        answer, _ = ask("POST", REPORTS, iter(pieces(body)), encode_chunked=True)
+        answer, _ = ask("POST", REPORTS, pieces(body), encode_chunked=True)
         assert answer.status == expected
 
 
-def test_a_manifest_in_chunks_is_published(server, ask, make_draft):
-    headers = {**JSON, "Authorization": f"Bearer {server.token}"}
+def test_a_manifest_in_chunks_is_published(server, ask):
     body = json.dumps(make_draft(name="chunked")).encode()
-    answer, _ = ask("POST", "/api/v1/surveys", iter(pieces(body, 50)), headers, encode_chunked=True)
+    headers = {**JSON, **server.admin}
+    answer, _ = ask("POST", SURVEYS, pieces(body, 50), headers, encode_chunked=True)
     assert answer.status == 201
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_too_large_is_refused(connect, published, make_report, chunked):
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_body_up_to_the_limit_is_taken_and_no_larger_one(ask, published, chunked, excess):
     """Guards: a body in chunks was cut off at the limit, and what was left of it was read."""
-    padding = b" " * (MIB - len(body_of(published, make_report(published))))
-
-    def send(body):
-        connection = connect()
-        sent = iter(pieces(body, MIB // 3)) if chunked else body
-        connection.request("POST", REPORTS, sent, JSON, encode_chunked=chunked)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
-
-    largest = body_of(published, make_report(published)) + padding
-    assert len(largest) == MIB
-    assert send(largest)[0] == 201
-    status, document = send(body_of(published, make_report(published)) + padding + b" ")
-    assert (status, document["code"], document["field"]) == (413, "payload-too-large", "body")
-    assert f"larger than {MIB} bytes" in document["detail"]
-
-
-def test_a_batch_that_is_cut_off_is_not_taken_for_a_shorter_one(server, published, make_report):
-    """Guards: a server took a connection's end for the body's, here between two reports."""
-    body = wire.pack_reports(published.digest, [make_report(published) for _ in range(4)])
-    size = (len(body) - wire.REPORTS_HEADER_SIZE) // 4
-    host, port = server.url.removeprefix("http://").split(":")
-    head = (
-        f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
-        f"Content-Type: {wire.REPORTS_MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    with socket.create_connection((host, int(port)), timeout=30) as client:
-        client.sendall(head.encode() + body[: -2 * size])
-        client.shutdown(socket.SHUT_WR)
-        answer = b"".join(iter(lambda: client.recv(65_536), b""))
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    document = json.loads(answer.partition(b"\r\n\r\n")[2])
-    assert document["code"] == "malformed-request"
-    assert f"{len(body) - 2 * size} of {len(body)} bytes" in document["detail"]
+    body = bytes_of(published)
+    body += b" " * (MIB - len(body) + excess)
+    sent = pieces(body, MIB // 3) if chunked else body
+    answer, content = ask("POST", REPORTS, sent, encode_chunked=chunked)
+    document = json.loads(content)
+    if excess:
+        assert (answer.status, document["code"]) == (413, "payload-too-large")
+        assert f"larger than {MIB} bytes" in document["detail"]
+    else:
+        assert answer.status == 201
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_batch_that_is_refused_at_its_head_is_read_and_its_answer_seen(
-    server, ask, published, make_report, chunked
+    server, ask, published, chunked
 ):
     """Guards: a connection that is cut while its client still sends loses the answer."""
-    headers = {
-        "Content-Type": wire.REPORTS_MEDIA_TYPE,
-        "Authorization": f"Bearer {server.token}",
-    }
     unknown = wire.reports_header("0" * 64) + bytes(9 * MIB)
     many = wire.pack_reports(published.digest, [make_report(published)] * 10_001)
     for body, expected in ((unknown, (404, "unknown-digest")), (many, (413, "payload-too-large"))):
         for _ in range(2):  # on one connection
-            sent = iter(pieces(body, MIB // 3)) if chunked else body
+            sent = pieces(body, MIB // 3) if chunked else body
+            headers = {**BATCH, **server.admin}
             answer, document = ask("POST", REPORTS, sent, headers, encode_chunked=chunked)
             assert (answer.status, json.loads(document)["code"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("PATCH", REPORTS, 405), ("POST", REPORTS, 415)],
-)
-def test_refusals_are_problems_on_one_connection(ask, published, method, path, status):
-    for _ in range(2):
-        answer, body = ask(method, path, b"<xml/>", {"Content-Type": "text/xml"})
-        assert answer.status == status
-        assert answer.headers["Content-Type"] == "application/problem+json"
-        assert json.loads(body)["status"] == status
 
 
 def test_head_sends_no_body_and_keeps_the_connection(ask, published):
@@ -160,38 +114,70 @@ def test_head_sends_no_body_and_keeps_the_connection(ask, published):
         assert int(answer.headers["Content-Length"]) == len(published.canonical)
 
 
-def test_reports_sent_again_and_again_over_many_connections_count_once(
-    server, connect, ask, make_draft, make_report
-):
-    headers = {**JSON, "Authorization": f"Bearer {server.token}"}
-    _, body = ask("POST", "/api/v1/surveys", json.dumps(make_draft(name="many")), headers)
-    published = Published.from_json(json.loads(body)["manifest"])
-    reports = [make_report(published) for _ in range(150)]
-    chooser = random.Random(2)
-    sendings = [one for one in reports for _ in range(chooser.randint(1, 5))]
-    chooser.shuffle(sendings)
-    statuses = Counter()
-    lock = threading.Lock()
+def expected(status, path, size):
+    """The web process's routes are told of a body that is too large before anything else."""
+    return 413 if path == "/nowhere" and size > 10 * MIB else status
 
-    def send(connection, share):
-        found = []
-        for report in share:
-            path = "/api/v1/surveys/many/reports"
-            connection.request("POST", path, body_of(published, report), JSON)
-            answer = connection.getresponse()
-            answer.read()
-            found.append(answer.status)
-        with lock:
-            statuses.update(found)
 
-    threads = [
-        threading.Thread(target=send, args=(connect(), sendings[start::10])) for start in range(10)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert statuses == {201: len(reports), 200: len(sendings) - len(reports)}
-    _, exported = ask("GET", "/api/v1/surveys/many/versions/1/records", None, headers)
-    _, records = read_records(exported)
-    assert Counter(map(bytes, records)) == Counter(one.record for one in reports)
+@pytest.mark.parametrize("size", [MIB + 1, 5 * MIB, 30 * MIB])
+@pytest.mark.parametrize(
+    ("path", "headers", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_refused_body_gets_its_refusal_by_requests(server, path, headers, status, size):
+    """Guards: from 5 MB on clients saw a broken pipe, and sent the same again for ever."""
+    with requests.Session() as session:
+        for _ in range(2):  # the connection is usable, or closed as the answer says
+            answer = session.post(server.url + path, data=bytes(size), headers=headers, timeout=60)
+            assert answer.status_code == expected(status, path, size)
+            assert answer.json()["status"] == answer.status_code
+        assert session.get(f"{server.url}/health", timeout=60).status_code == 200
+
+
+@pytest.mark.parametrize("size", [MIB + 1, 30 * MIB])
+@pytest.mark.parametrize("options", [(), ("--header", "Expect:")])
+def test_refused_body_gets_its_refusal_by_curl(server, tmp_path, size, options):
+    """curl asks with ``Expect: 100-continue``, and without it sends all before it reads."""
+    curl = shutil.which("curl")
+    assert curl is not None, "curl is missing; apt-get install curl"
+    (tmp_path / "body").write_bytes(bytes(size))
+    done = subprocess.run(
+        [
+            *(curl, "--silent", "--show-error", "--output", "-", "--write-out", "\n%{http_code}"),
+            *("--header", "Content-Type: image/png", *options),
+            *("--data-binary", f"@{tmp_path}/body", server.url + REPORTS),
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=60,
+    )
+    body, _, status = done.stdout.rpartition("\n")
+    assert (status, json.loads(body)["code"]) == ("415", "unsupported-media-type")
+
+
+def test_refused_body_in_chunks_without_an_end_in_sight_gets_its_refusal(ask):
+    endless = (bytes(MIB) for _ in range(30))
+    assert ask("POST", REPORTS, endless, encode_chunked=True)[0].status == 413
+    assert ask("GET", "/health")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//evil.example/api/v1/surveys", "//api/v1/surveys", "/api//v1/surveys", "/api/v1/surveys/",
+     "/page/../api/v1/surveys", "/page/%2e%2e/metrics"],
+)  # fmt: skip
+def test_path_of_another_form_is_not_found_and_not_redirected(connection, path):
+    """Guards: two slashes were redirected, to plain http and to any host that a request named."""
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", "evil.example")
+    connection.endheaders()
+    with connection.getresponse() as answer:
+        assert (answer.status, answer.headers["Location"]) == (404, None)
+        assert json.loads(answer.read())["code"] == "not-found"
+
+
+def test_header_with_an_underscore_is_no_other_header(server):
+    headers = {"Authorization_": "x", "X_Forwarded_For": "192.0.2.1"}
+    assert server.request(SURVEYS, **headers)[0] == 200
+    forged = {"AUTHORIZATION_X": "y", "Content_Length": "5"}
+    assert server.request("/api/v1/tokens", **forged)[0] == 401

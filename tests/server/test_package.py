@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,16 @@ def test_a_server_starts_without_what_only_counting_and_training_need():
     assert "hushpoll_server.processes.serving" in loaded
     slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
     assert loaded & slow == set()
+
+
+def test_the_package_itself_is_cheap_and_holds_two_functions_alone():
+    code = (
+        "import json, sys, hushpoll_server as package; "
+        "heavy = sorted({'sqlalchemy', 'numpy', 'flask'} & set(sys.modules)); "
+        "print(json.dumps([package.__all__, heavy]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert json.loads(found.stdout) == [["create_app", "create_asgi"], []]
 
 
 def test_views_use_no_store_that_services_hold(site):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import socket
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sqlalchemy import Date, DateTime, inspect
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
 from hushpoll_shared.wire import reports as wire
-from served import Process, admin_token, publish
+from sample_survey import REPORTS, SURVEYS, bearer, body_of, make_draft, make_report
+from served import JSON
 
 MARK = "q9Zk7"
 ADDRESSES = ("203.0.113.177", "2001:db8:77::9", "198.51.100.178")
@@ -33,84 +32,88 @@ HEADERS = {
 METRICS_TOKEN = "metrics-token-of-this-test"
 
 
-def send(server, body, token=None, path="work", **headers):
-    given = {**HEADERS, "Content-Type": "application/json", **headers}
-    if token is not None:
-        given["Authorization"] = f"Bearer {token}"
+def send(server, body, token=None):
+    shown = {} if token is None else bearer(token)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return server.request(f"/api/v1/surveys/{path}/reports", data, **given)[0]
+    return server.request(REPORTS, data, **HEADERS, **JSON, **shown)[0]
 
 
-def sends_nonsense(server):
+def send_nonsense(server):
     """No HTTP at all, and HTTP that uvicorn refuses, with the mark in every part."""
-    parts = urlsplit(server.url)
-    for nonsense in (f"{MARK}\r\n\r\n", f"GET /{MARK} HTTP/1.1\r\n{MARK} : {MARK}\r\n\r\n"):
-        with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+    for nonsense in (
+        f"{MARK}\r\n\r\n",
+        f"GET /{MARK} HTTP/1.1\r\n{MARK} : {MARK}\r\n\r\n",
+        f"POST /{MARK} HTTP/1.1\r\nHost: x\r\nContent-Length: {MARK}\r\n\r\n",
+    ):
+        with server.connect() as connection:
             connection.sendall(nonsense.encode())
             assert b" 400 " in connection.recv(4096)
 
 
-def test_nothing_of_a_respondent_is_left_anywhere(
-    request, database_url, tmp_path, make_draft, make_report
-):
-    server = Process(
-        tmp_path, "--log-level", "debug", "--log-requests", "true", "--trusted-proxies", "1",
-        "--metrics-token", METRICS_TOKEN, "--rate-limit-submit", "7", database_url=database_url,
-    )  # fmt: skip
-    try:
-        (admin,) = admin_token(tmp_path)
-        published = publish(server, admin, make_draft(submission="token"))
-        authorized = {"Authorization": f"Bearer {admin}"}
-        _, answer = server.request(
-            "/api/v1/surveys/work/tokens",
-            b'{"count": 2}',
-            **{"Content-Type": "application/json"},
-            **authorized,
-        )
-        first, second = json.loads(answer)["tokens"]
-        report = make_report(published)
-        good = wire.encode_report_json(published.digest, report)
-        other = wire.encode_report_json(published.digest, make_report(published))
-        found = [
-            send(server, good, first),
-            send(server, good, first),  # again
-            send(server, {**good, "record": other["record"]}, second),  # another under its id
-            send(server, {**good, "record": good["record"][:-4]}, second),  # malformed
-            send(server, other, first),  # spent
-            send(server, json.dumps(good).encode()[:-5]),  # cut off
-            send(server, {**good, MARK: MARK}),
-            send(server, good, second),  # one more than this address may
-        ]
-        assert found == [201, 200, 409, 422, 401, 400, 422, 429]
-        assert server.request(f"/{MARK}?{MARK}", **HEADERS)[0] == 404
-        assert server.request(f"/api/v1/surveys/{MARK.lower()}", **HEADERS)[0] == 404
-        sends_nonsense(server)
-        status, counts = server.request("/api/v1/surveys/work/versions/1/counts", **authorized)
-        assert (status, json.loads(counts)["accepted"]) == (200, 1)
-        status, metrics = server.request("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
-        assert status == 200
-    finally:
-        server.kill(signal.SIGTERM)
-        server.wait()
-    places = {"metrics": metrics, "log": (tmp_path / "stderr.txt").read_bytes()}
+def test_nothing_of_a_respondent_is_left_anywhere(request, serve, database_url):
+    server = serve(
+        *("--log-level", "debug", "--log-requests", "true", "--trusted-proxies", "1"),
+        *("--metrics-token", METRICS_TOKEN, "--rate-limit-submit", "7"),
+        database_url=database_url,
+    )
+    published = server.publish(make_draft(submission="token"))
+    first, second = server.post("/api/v1/surveys/work/tokens", {"count": 2})["tokens"]
+    report = make_report(published)
+    good, other = body_of(published, report), body_of(published)
+    statuses = [
+        send(server, good, first),
+        send(server, good, first),  # again
+        send(server, {**good, "record": other["record"]}, second),  # another under its id
+        send(server, {**good, "record": good["record"][:-4]}, second),  # malformed
+        send(server, other, first),  # spent
+        send(server, json.dumps(good).encode()[:-5]),  # cut off
+        send(server, {**good, MARK: MARK}),
+        send(server, good, second),  # one more than this address may
+    ]
+    assert statuses == [201, 200, 409, 422, 401, 400, 422, 429]
+    assert server.request(f"/{MARK}?{MARK}", **HEADERS)[0] == 404
+    assert server.request(f"{SURVEYS}/{MARK.lower()}", **HEADERS)[0] == 404
+    send_nonsense(server)
+    assert server.counts()["accepted"] == 1
+    status, metrics = server.request("/metrics", **bearer(METRICS_TOKEN))
+    assert status == 200
     assert b"hushpoll_" in metrics
-    assert b'"status": 404' in places["log"]  # requests were logged
-    assert b'"logger": "uvicorn.error"' in places["log"]
+    secret = server.admin["Authorization"].split("_", 2)[2]
+    while_running = {}
+    if database_url.startswith("sqlite"):  # PostgreSQL's files come and go
+        while_running = data_files(request, database_url)
+    server.stop()
+    printed, *lines = server.log.splitlines()
+    assert printed == f"admin token: {server.admin_tokens()[0]}"
+    log = "\n".join(lines)
+    check_lines([json.loads(line) for line in lines])
     files = data_files(request, database_url)
     assert any(published.digest.encode() in content for content in files.values())
+    shown = {"metrics": metrics, "log": log.encode()}
+    stored = {**files, **{f"{name}, while running": one for name, one in while_running.items()}}
 
     traces = [MARK, MARK.lower(), *ADDRESSES, first, second, good["record"], other["record"]]
     packed = [socket.inet_aton(ADDRESSES[0]), socket.inet_pton(socket.AF_INET6, ADDRESSES[1])]
-    raw = [wire.b64decode(token, field="token") for token in (first, second)]
-    for name, content in {**places, **files}.items():
-        for trace in [*(one.encode() for one in traces), *packed, *raw]:
+    raw = [wire.b64decode(token, field="token") for token in (first, second, secret)]
+    for name, content in {**shown, **stored}.items():
+        for trace in [*(one.encode() for one in [*traces, secret]), *packed, *raw]:
             assert trace not in content, (name, trace)
-    for name, content in places.items():
-        for secret in (good["id"], report.id.hex(), report.record.hex(), METRICS_TOKEN):
-            assert secret.encode() not in content, name
+    for name, content in shown.items():
+        for trace in (good["id"], report.id.hex(), report.record.hex(), METRICS_TOKEN):
+            assert trace.encode() not in content, name
         assert b"127.0.0.1" not in content, name
     # The log has the moment of an analyst's request, never that of a submission.
-    assert b"reports" not in re.sub(rb'"event": "undeclared.*', b"", places["log"])
+    assert "reports" not in re.sub('"event": "undeclared.*', "", log)
+
+
+def check_lines(lines):
+    """Each line of the log is a JSON object, and none is the web server's own."""
+    events = {line["event"] for line in lines}
+    assert {"published", "request"} <= events
+    assert "library" not in events
+    assert all({"event", "level", "timestamp"} <= line.keys() for line in lines)
+    assert 404 in {line.get("status") for line in lines}
+    assert SURVEYS in {line.get("route") for line in lines}
 
 
 def data_files(request, database_url):

@@ -14,10 +14,9 @@ from playwright.sync_api import Page, sync_playwright
 
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS, VERSION
 
 MIB = 2**20
-VERSION = "/api/v1/surveys/work/versions/1"
-REPORTS = "/api/v1/surveys/work/reports"
 JSON = wire.JSON_MEDIA_TYPE
 BATCH = wire.REPORTS_MEDIA_TYPE
 DRAFT = {

@@ -35,7 +35,7 @@ def test_a_look_makes_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_versions_that_nobody_knows_are_refused(new_database_url):
+def test_unknown_schema_versions_are_refused(new_database_url):
     code, said = run(new_database_url, "--to", "9999")
     assert (code, said.startswith("Error: --to is '9999'; give one of base, 0001")) == (1, True)
     run(new_database_url)
@@ -61,8 +61,8 @@ def test_database_of_a_development_version_is_refused(new_database_url, argument
     assert "has schema version '0009' of a development version" in message
 
 
-@pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
-def test_a_database_in_use_is_let_be(new_database_url, tmp_path):
+@pytest.mark.sqlite
+def test_database_in_use_is_not_migrated(new_database_url, tmp_path):
     with acquire(new_database_url):
         code, said = run(new_database_url)
     assert (code, "another hushpoll serve is using" in said) == (1, True)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pydantic import ValidationError
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server import create_app
 from hushpoll_server.cli.serve import serve
 from hushpoll_server.config.configuration import OTHER_VARIABLES, load, masked
 from hushpoll_server.config.settings import SETTINGS, Settings
@@ -45,7 +47,7 @@ def test_a_flag_goes_before_a_variable_before_the_file_before_the_default(tmp_pa
     }
 
 
-def test_the_pool_follows_the_threads_unless_it_is_given():
+def test_pool_size_follows_the_threads_unless_set():
     assert read({"threads": "7"}).settings.pool_size == 11
     assert read({"threads": "7", "pool_size": "3"}).settings.pool_size == 3
     assert SETTINGS["pool_size"].default == SETTINGS["threads"].default + 4
@@ -71,7 +73,7 @@ def test_the_pool_follows_the_threads_unless_it_is_given():
         ("database_url_file = '/absent/x'", "cannot be read .No such file"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_is_refused_by_key_and_place(tmp_path, content, message):
+def test_invalid_configuration_file_is_refused_by_key_and_file(tmp_path, content, message):
     with pytest.raises(InvalidParameter, match=message):
         read(file=config(tmp_path, content))
 
@@ -102,12 +104,12 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         ({"HUSHPOLL_CLOCK": "noon"}, "unknown configuration key 'HUSHPOLL_CLOCK'"),
     ],
 )  # fmt: skip
-def test_a_variable_that_cannot_be_is_refused_by_name(environment, message):
+def test_invalid_environment_variable_is_refused_by_name(environment, message):
     with pytest.raises(InvalidParameter, match=message):
         read(environment=environment)
 
 
-def test_variables_of_other_commands_are_let_be():
+def test_variables_of_other_commands_are_ignored():
     assert read(environment=dict.fromkeys(OTHER_VARIABLES, "x")).origins["port"] == "default"
     assert not {setting.variable for setting in SETTINGS.values()} & OTHER_VARIABLES.keys()
 
@@ -160,7 +162,7 @@ def test_passwords_in_urls_are_masked(url, shown):
     assert masked(url) == shown
 
 
-def test_what_is_printed_is_a_file_that_gives_the_same_again(tmp_path):
+def test_printed_configuration_read_as_a_file_gives_the_same(tmp_path):
     shown = read({"port": "77", "seal_idle_seconds": "1e-2"}).shown()
     assert "port = 77  # flag --port" in shown.splitlines()
     again = read(file=config(tmp_path, shown))
@@ -198,7 +200,7 @@ def test_serve_has_a_flag_for_every_setting_and_says_what_it_takes():
         assert " ".join(f"{setting.description} [{setting.interval}; default:".split()) in shown
 
 
-def test_a_flag_that_cannot_be_is_a_usage_error_and_the_rest_a_refusal(tmp_path):
+def test_invalid_flag_is_a_usage_error_and_invalid_variable_a_refusal(tmp_path):
     found = run("--threads", "501")
     assert found.exit_code == 2
     assert r"Invalid value for '--threads': THREADS is 501, outside [1, 500]" in found.output
@@ -247,3 +249,38 @@ def test_changed_settings_are_checked_again():
     assert (settings.changed(threads=7).port, settings.changed(threads=7).threads) == (5, 7)
     with pytest.raises(InvalidParameter, match="THREADS is 0"):
         settings.changed(threads=0)
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"DATABASE": "x"}, "DATABASE"),
+        ({"database_url": "x"}, "database_url"),
+        ({"MAX_BODY_BYTES": 10}, "MAX_BODY_BYTES"),
+        ({"MAX_BODY_BYTES": 1500.5}, "MAX_BODY_BYTES"),
+        ({"MAX_JSON_BYTES": 2**29}, "MAX_JSON_BYTES"),
+        ({"MAX_BULK_REPORTS": 10**9}, "MAX_BULK_REPORTS"),
+        ({"REQUEST_SECONDS": -1}, "REQUEST_SECONDS"),
+        ({"REQUEST_SECONDS": float("nan")}, "REQUEST_SECONDS"),
+        ({"GROUP_COMMIT_REPORTS": 0}, "GROUP_COMMIT_REPORTS"),
+        ({"QUEUE_REPORTS": True}, "QUEUE_REPORTS"),
+        ({"CLOSE_GRACE_SECONDS": "60"}, "CLOSE_GRACE_SECONDS"),
+        ({"SEAL_AT": 1500.5}, "SEAL_AT"),
+        ({"SEAL_IDLE_SECONDS": 0}, "SEAL_IDLE_SECONDS"),
+        ({"MAX_TOKENS": 0}, "MAX_TOKENS"),
+        ({"POOL_SIZE": 0}, "POOL_SIZE"),
+    ],
+)
+def test_invalid_setting_of_the_application_is_refused_by_key(config, field):
+    """Guards: 1500.5 used to be taken for a number of bytes or connections."""
+    with pytest.raises(InvalidParameter, match=field) as refused:
+        create_app(config)
+    assert refused.value.field == field
+
+
+def test_the_configuration_has_defaults_and_is_frozen():
+    settings = Settings.from_mapping({"TESTING": True, "SEAL_AT": 7})
+    assert settings.seal_at == 7
+    assert settings.database_url == "sqlite:///hushpoll.sqlite"
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.seal_at = 8

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from hushpoll_server.http import endpoint
 from hushpoll_server.store.reports import ReportRow
+from hushpoll_shared.wire.problems import PROBLEMS
+from sample_survey import REPORTS, VERSION
 
-MANIFESTS = ["/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"]
+MANIFESTS = ["/api/v1/surveys/work", VERSION]
 
 
 @pytest.mark.parametrize("path", MANIFESTS)
@@ -17,7 +20,7 @@ def test_a_known_manifest_is_not_sent_again(site, path, given):
     answer = site.get(path, headers={"If-None-Match": given.format(digest)})
     assert (answer.status_code, answer.data) == (304, b"")
     assert answer.headers["ETag"] == f'"{digest}"'
-    assert answer.headers["Cache-Control"]
+    assert answer.headers["Cache-Control"] != "no-store"
 
 
 @pytest.mark.parametrize("path", [*MANIFESTS, "/api/v1/surveys", "/health"])
@@ -34,7 +37,7 @@ def test_head_is_get_without_the_body(site, path):
 def test_head_of_an_export_tells_its_size(site):
     published = site.publish()
     site.fill(published, 5)
-    path = "/api/v1/surveys/work/versions/1/records"
+    path = f"{VERSION}/records"
     head = site.client().head(path, headers=site.admin)
     assert (head.status_code, head.data) == (200, b"")
     assert int(head.headers["Content-Length"]) == len(site.get(path).data)
@@ -69,13 +72,13 @@ def test_a_refused_value_is_named_with_its_interval(site, path, body, words):
         ("GET", "/api/v2/surveys"),
         ("GET", "/api/v1/surveys/work/versions/one"),
         ("DELETE", "/api/v1/surveys/work"),
-        ("PUT", "/api/v1/surveys/work/reports"),
-        ("GET", "/api/v1/surveys/work/reports"),
+        ("PUT", REPORTS),
+        ("GET", REPORTS),
         ("POST", "/api/v1/openapi.json"),
         ("BREW", "/health"),
     ],
 )
-def test_what_no_view_answers_is_a_problem_too(site, method, path):
+def test_request_without_a_view_is_answered_with_a_problem(site, method, path):
     site.publish()
     answer = site.client().open(path, method=method)
     assert site.problem(answer)[:2] in {(404, "not-found"), (405, "method-not-allowed")}
@@ -97,3 +100,8 @@ def test_a_name_that_no_survey_can_have_is_unknown(site, name, path):
     site.publish()
     answer = site.get(f"/api/v1/surveys/{name}{path}")
     assert site.problem(answer) == (404, "unknown-survey", "name")
+
+
+def test_every_status_that_flask_refuses_by_itself_is_in_the_table():
+    for status, code in endpoint.CODE_OF_STATUS.items():
+        assert PROBLEMS[code].status in (status, 422)

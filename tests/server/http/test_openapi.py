@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
     use_after_free,
 )
 
+from hushpoll_server.ingest.routes import ROUTES
 from hushpoll_server.openapi_file import as_text, generated
 
 FILE = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
@@ -44,7 +44,7 @@ def test_the_committed_document_is_the_codes():
     assert FILE.read_text(encoding="utf-8") == as_text(generated())
 
 
-def test_it_is_openapi_3_1_with_one_operation_id_each():
+def test_document_is_openapi_3_1_with_unique_operation_ids():
     document = json.loads(FILE.read_text(encoding="utf-8"))
     assert document["openapi"].startswith("3.1.")
     ids = [
@@ -55,12 +55,7 @@ def test_it_is_openapi_3_1_with_one_operation_id_each():
     assert len(set(ids)) == len(ids) > 20
 
 
-@pytest.fixture
-def database_url(tmp_path, migrated):
-    """SQLite alone; the statements run on both databases elsewhere."""
-    path = tmp_path / "hushpoll.sqlite"
-    shutil.copy(migrated, path)
-    return f"sqlite:///{path}"
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -75,6 +70,61 @@ def site(make_site):
 @pytest.fixture
 def document(site):
     return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", site.client().application)
+
+
+def references(value):
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for part in value.values():
+            yield from references(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from references(part)
+
+
+def test_the_openapi_document_covers_every_route_and_resolves(site):
+    document = site.get("/api/v1/openapi.json", headers={}).json
+    assert document["openapi"].startswith("3.1")
+    documented = {
+        (method.upper(), path)
+        for path, operations in document["paths"].items()
+        for method in operations
+    }
+    routed = {
+        (method, rule.rule.replace("<int:", "<").replace("<", "{").replace(">", "}"))
+        for rule in site.app.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+        if rule.endpoint != "openapi" and rule.endpoint.partition(".")[0] not in ("page", "metrics")
+    } | {
+        (route.method, route.template.replace("<int:", "<").replace("<", "{").replace(">", "}"))
+        for route in ROUTES
+    }
+    assert documented == routed
+    components = document["components"]["schemas"]
+    found = set(references(document))
+    assert found
+    for reference in found:
+        prefix, _, name = reference.rpartition("/")
+        assert prefix == "#/components/schemas", reference
+        assert name in components, reference
+
+
+def test_the_openapi_document_names_every_problem_answer_as_problem_json(site):
+    document = site.get("/api/v1/openapi.json", headers={}).json
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            for status, answer in operation["responses"].items():
+                if int(status) >= 400:
+                    assert "application/problem+json" in answer["content"], (path, method, status)
+    submit = document["paths"]["/api/v1/surveys/{name}/reports"]["post"]
+    assert set(submit["requestBody"]["content"]) == {
+        "application/json",
+        "application/vnd.hushpoll.reports",
+    }
+    assert {"200", "201", "401", "404", "409", "410", "413", "415", "422", "503"} <= set(
+        submit["responses"]
+    )
 
 
 def fuzz(document, send, *, examples, modes):

@@ -73,7 +73,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("framing", HEADS)
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_answer_that_breaks_off_ends_the_connection(tmp_path, database_url, debug_log, framing):
     """Guards: the error reached uvicorn, which logged a traceback."""
 
@@ -99,7 +99,7 @@ def test_answer_that_breaks_off_ends_the_connection(tmp_path, database_url, debu
     assert "Traceback" not in debug_log.text
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_answer_whose_client_has_left_is_read_no_further(tmp_path, database_url):
     """Guards: an export of any size was read to its end for nobody."""
     ended = threading.Event()

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 
 import pytest
 
@@ -74,6 +73,11 @@ def arrivals(*numbers):
     return [ReportRow(1, bytes([number]) * 16, b"record") for number in numbers]
 
 
+async def submitted(commit, *uploads):
+    """Submit uploads together, and return their outcomes."""
+    return await asyncio.gather(*map(commit.submit, uploads))
+
+
 async def entered(disk):
     while not disk.entered.is_set():
         await asyncio.sleep(0.001)
@@ -85,17 +89,14 @@ def test_no_thread_runs_before_the_first_report(make):
     assert set(threading.enumerate()) <= before
 
 
-def test_what_arrives_together_is_one_group(make, disk, run):
+def test_reports_that_arrive_together_are_one_group(make, disk, run):
     commit = make()
 
-    async def together():
-        return await asyncio.gather(*(commit.submit(arrivals(n)) for n in range(1, 40)))
-
-    assert run(together()) == [ACCEPTED] * 39
+    assert run(submitted(commit, *map(arrivals, range(1, 40)))) == [ACCEPTED] * 39
     assert [len(group) for group in disk.groups] == [39]
 
 
-def test_what_arrives_during_a_commit_forms_the_next_group(make, disk, run):
+def test_reports_that_arrive_during_a_commit_form_the_next_group(make, disk, run):
     commit = make()
     disk.open.clear()
 
@@ -117,10 +118,7 @@ def test_what_arrives_during_a_commit_forms_the_next_group(make, disk, run):
 def test_a_group_is_bounded_and_a_batch_is_never_split(make, disk, run):
     commit = make(group_reports=10)
 
-    async def submit():
-        return await asyncio.gather(*(commit.submit(arrivals(1, 2, 3, 4)) for _ in range(7)))
-
-    assert run(submit()) == [[Outcome.ACCEPTED] * 4] * 7
+    assert run(submitted(commit, *[arrivals(1, 2, 3, 4)] * 7)) == [[Outcome.ACCEPTED] * 4] * 7
     assert [len(group) for group in disk.groups] == [12, 12, 4]
 
 
@@ -132,10 +130,7 @@ def test_outcomes_go_back_to_their_own_requests(make, disk, run):
     commit = make()
     batches = [arrivals(*range(number, number + number % 5 + 1)) for number in range(30)]
 
-    async def submit():
-        return await asyncio.gather(*map(commit.submit, batches))
-
-    assert run(submit()) == [outcomes(batch) for batch in batches]
+    assert run(submitted(commit, *batches)) == [outcomes(batch) for batch in batches]
 
 
 def test_past_the_bound_of_the_queue_a_report_is_refused(make, disk, run):
@@ -160,36 +155,26 @@ def test_places_are_free_again_while_the_loop_is_busy(make, disk, run):
 
     async def busy():
         first = commit.submit(arrivals(1, 2, 3))
-        deadline = time.monotonic() + 60
-        while commit.state.waiting:  # the loop does not run meanwhile
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda: not commit.state.waiting)  # the loop does not run meanwhile
         return await asyncio.gather(first, commit.submit(arrivals(4, 5, 6)))
 
     assert run(busy()) == [[Outcome.ACCEPTED] * 3] * 2
 
 
-async def settled(commit, upload):
-    return await commit.submit(upload)
-
-
 def test_a_failed_commit_stores_its_group_alone_not(make, disk, run):
     commit = make()
     disk.failure = OSError("disk full")
-    assert run(settled(commit, arrivals(1))) is None
+    assert run(submitted(commit, arrivals(1))) == [None]
     disk.failure = None
-    assert run(settled(commit, arrivals(1))) == ACCEPTED
+    assert run(submitted(commit, arrivals(1))) == [ACCEPTED]
 
 
 def test_a_failing_report_fails_its_own_request_alone(make, disk, run):
     """Guards: one statement error used to refuse every report of the group."""
     commit = make()
 
-    async def submit():
-        uploads = (arrivals(1), arrivals(2, POISON), arrivals(3), arrivals(4))
-        return await asyncio.gather(*map(commit.submit, uploads))
-
-    assert run(submit()) == [ACCEPTED, None, ACCEPTED, ACCEPTED]
+    uploads = (arrivals(1), arrivals(2, POISON), arrivals(3), arrivals(4))
+    assert run(submitted(commit, *uploads)) == [ACCEPTED, None, ACCEPTED, ACCEPTED]
     assert [len(group) for group in disk.groups] == [5, 1, 2, 1, 1]  # the group, then each alone
     assert commit.state.waiting == 0
 
@@ -198,11 +183,8 @@ def test_a_group_is_not_tried_apart_for_longer_than_its_time(make, disk, run, mo
     monkeypatch.setattr(group_commit, "APART_SECONDS", 0.0)
     commit = make()
 
-    async def submit():
-        uploads = (arrivals(1), arrivals(POISON), arrivals(3))
-        return await asyncio.gather(*map(commit.submit, uploads))
-
-    assert run(submit()) == [None] * 3
+    uploads = (arrivals(1), arrivals(POISON), arrivals(3))
+    assert run(submitted(commit, *uploads)) == [None] * 3
     assert [len(group) for group in disk.groups] == [3]
 
 
@@ -216,11 +198,11 @@ def test_requests_do_not_wait_for_a_thread_that_died(make, disk, run, monkeypatc
     monkeypatch.setattr(group_commit, "ACKNOWLEDGE_SECONDS", 600.0)
     commit = make()
     disk.failure = ThreadEnds()
-    assert run(settled(commit, arrivals(1))) is None
+    assert run(submitted(commit, arrivals(1))) == [None]
     disk.failure = None
     assert commit.state.waiting == 0
     wait_until(lambda: commit.state.died)
-    assert run(settled(commit, arrivals(1))) == ACCEPTED  # by a new thread
+    assert run(submitted(commit, arrivals(1))) == [ACCEPTED]  # by a new thread
     assert not commit.state.died
 
 
@@ -257,8 +239,8 @@ def test_metrics_that_cannot_be_written_do_not_undo_a_commit(make, disk, run):
             raise OSError("no space left")
 
     commit = make(metrics=Full())
-    assert run(settled(commit, arrivals(1))) == ACCEPTED
-    assert run(settled(commit, arrivals(2))) == ACCEPTED
+    assert run(submitted(commit, arrivals(1))) == [ACCEPTED]
+    assert run(submitted(commit, arrivals(2))) == [ACCEPTED]
     assert not commit.state.died
 
 
@@ -287,19 +269,13 @@ def test_a_request_gives_up_waiting_and_its_report_may_still_be_stored(
     commit = make()
     disk.open.clear()
 
-    async def submit():
-        await commit.submit(arrivals(1))
-
     with monkeypatch.context() as patched:
         patched.setattr(group_commit, "ACKNOWLEDGE_SECONDS", 0.01)
         with pytest.raises(Refused, match="not stored within"):
-            run(submit())
+            run(submitted(commit, arrivals(1)))
     disk.open.set()
-    deadline = time.monotonic() + 60
-    while disk.groups != [[1]] or commit.state.waiting:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    assert run(settled(commit, arrivals(2))) == ACCEPTED
+    wait_until(lambda: disk.groups == [[1]] and not commit.state.waiting)
+    assert run(submitted(commit, arrivals(2))) == [ACCEPTED]
 
 
 def test_request_that_arrives_after_others_gave_up_gives_up_as_well(make, disk, run, monkeypatch):

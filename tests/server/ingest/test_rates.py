@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 
 import pytest
@@ -12,20 +11,14 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.ingest.rates import MemoryCounters, Rates, RedisCounters
 from hushpoll_server.ingest.requests import Request
-from hushpoll_shared.wire import reports as wire
 from redis_server import redis_server
+from sample_survey import REPORTS, bearer, body_of
 
 ABROAD = "203.0.113.7"
 LIST = "/api/v1/surveys"
-REPORTS = "/api/v1/surveys/work/reports"
 
 
-@pytest.fixture
-def database_url(tmp_path, migrated):
-    """SQLite alone: requests are counted apart from any database."""
-    path = tmp_path / "hushpoll.sqlite"
-    shutil.copy(migrated, path)
-    return f"sqlite:///{path}"
+pytestmark = pytest.mark.sqlite
 
 
 def ask(site, path=LIST, *, address=ABROAD, method="GET", **options):
@@ -38,7 +31,7 @@ def statuses(site, count, *args, **options):
     return [ask(site, *args, **options).status_code for _ in range(count)]
 
 
-def test_an_address_has_so_many_requests_a_minute(make_site):
+def test_requests_of_one_address_are_limited_per_minute(make_site):
     site = make_site(RATE_LIMIT_READ=3)
     assert statuses(site, 4) == [200, 200, 200, 429]
     refused = ask(site)
@@ -50,19 +43,19 @@ def test_an_address_has_so_many_requests_a_minute(make_site):
     assert statuses(site, 1, address="203.0.113.8") == [200]
 
 
-def test_uploads_and_other_requests_are_counted_apart(make_site, make_report):
+def test_uploads_and_other_requests_are_counted_apart(make_site):
     site = make_site(RATE_LIMIT_READ=2, RATE_LIMIT_SUBMIT=3)
     published = site.publish()
-    body = wire.encode_report_json(published.digest, make_report(published))
+    body = body_of(published)
     assert statuses(site, 3) == [200, 200, 429]
     assert statuses(site, 4, REPORTS, method="POST", json=body) == [201, 200, 200, 429]
     assert site.counts(published)["accepted"] == 1
 
 
-def test_a_token_has_so_many_requests_a_minute_from_all_addresses(make_site):
+def test_requests_of_one_token_are_limited_over_all_addresses(make_site):
     site = make_site(RATE_LIMIT_READ=5)
     token = site.services.access.issue(["read"]).token
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = bearer(token)
     found = [
         ask(site, address=f"203.0.113.{number}", headers=headers).status_code for number in range(7)
     ]
@@ -75,7 +68,7 @@ def test_a_token_has_so_many_requests_a_minute_from_all_addresses(make_site):
     for number in range(20):
         found = ask(site, address=f"198.51.100.{number}", headers=forged).status_code
         assert found == (401 if number < 5 else 429)
-    real = {"Authorization": f"Bearer {other.token}"}
+    real = bearer(other.token)
     assert ask(site, address="192.0.2.1", headers=real).status_code == 200
 
 
@@ -120,11 +113,11 @@ def test_the_address_behind_proxies_is_looked_up_as_far_as_they_are_trusted(
     assert found == [200, 200, 200 if counted else 429]
 
 
-def test_zero_is_no_limit(make_site, make_report):
+def test_zero_is_no_limit(make_site):
     site = make_site(RATE_LIMIT_READ=0, RATE_LIMIT_SUBMIT=1)
     assert statuses(site, 30) == [200] * 30
     published = site.publish()
-    body = wire.encode_report_json(published.digest, make_report(published))
+    body = body_of(published)
     assert statuses(site, 2, REPORTS, method="POST", json=body) == [201, 429]
     assert statuses(make_site(RATE_LIMIT_READ=0, RATE_LIMIT_SUBMIT=0), 5) == [200] * 5
 
@@ -176,7 +169,7 @@ def test_a_window_ends_and_is_forgotten(loop):
     assert counters._counts == {"a": 1}
 
 
-def test_what_is_not_there_counts_like_anything_else(make_site):
+def test_requests_to_unknown_addresses_count_against_the_limit(make_site):
     site = make_site(RATE_LIMIT_READ=2)
     found = [ask(site, path).status_code for path in ("/nothing", "/a//b", "/api/v1/tokens/x")]
     assert found == [404, 404, 429]

@@ -1,3 +1,7 @@
+"""The page on which a survey is answered, and what a browser keeps of it."""
+
+from __future__ import annotations
+
 import gzip
 import json
 import re
@@ -14,23 +18,25 @@ from hushpoll_server.pages.survey import MOST_RADIO_BUTTONS, RenderedPages, ques
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.manifest import Manifest
+from sample_survey import make_draft
+from waiting import run_together
 
 
-def asked(make_draft, **attribute):
+def asked(**attribute):
     one = {"name": "age", "role": "sensitive", **attribute}
     return questions(Manifest.from_dict(make_draft(attributes=[one], protected=None)).resolve())[0]
 
 
-def test_few_choices_are_radio_buttons_and_more_are_a_list(make_draft):
+def test_few_choices_are_radio_buttons_and_more_are_a_list():
     few = [f"c{i}" for i in range(MOST_RADIO_BUTTONS)]
-    assert asked(make_draft, categories=few).kind == "radio"
-    question = asked(make_draft, categories=[*few, "one more"])
+    assert asked(categories=few).kind == "radio"
+    question = asked(categories=[*few, "one more"])
     assert question.kind == "select"
     assert question.choices == tuple(enumerate([*few, "one more"]))
 
 
-def test_a_run_of_numbers_is_typed(make_draft):
-    question = asked(make_draft, range=[18, 90], missing="not told")
+def test_a_run_of_numbers_is_typed():
+    question = asked(range=[18, 90], missing="not told")
     assert (question.kind, question.least, question.most) == ("number", "18", "90")
     assert question.choices == ((73, "not told"),)
 
@@ -43,13 +49,13 @@ def test_a_run_of_numbers_is_typed(make_draft):
         [str(i) for i in range(20, 0, -1)],
     ],
 )
-def test_other_numbers_are_chosen(make_draft, categories):
-    assert asked(make_draft, categories=categories).kind == "select"
+def test_other_numbers_are_chosen(categories):
+    assert asked(categories=categories).kind == "select"
 
 
-def test_a_question_without_text_has_its_name(make_draft):
-    assert asked(make_draft, categories=["a", "b"]).text == "age"
-    assert asked(make_draft, categories=["a", "b"], question="How old?").text == "How old?"
+def test_a_question_without_text_has_its_name():
+    assert asked(categories=["a", "b"]).text == "age"
+    assert asked(categories=["a", "b"], question="How old?").text == "How old?"
 
 
 def test_the_page_asks_every_question_under_a_policy_of_its_own(site):
@@ -77,7 +83,7 @@ def test_the_newest_open_version_is_asked_and_any_by_its_number(site):
     ("path", "status"),
     [("/s/none", 404), ("/s/work/versions/9", 404), ("/s/..%2f..", 404), ("/s/WORK", 404)],
 )
-def test_what_is_not_there_is_said_in_words(site, path, status):
+def test_page_of_an_unknown_survey_is_not_found(site, path, status):
     site.publish()
     answer = site.get(path, headers={})
     assert answer.status_code == status
@@ -117,7 +123,7 @@ def test_files_are_kept_for_ever_under_their_build_alone(site):
     assert site.problem(site.get(f"/page/{build}/../survey.html"))[0] == 404
 
 
-def test_every_module_that_a_module_imports_is_there():
+def test_every_module_imported_in_the_browser_is_served():
     files = assets().files
     for path in assets().modules:
         folder = path.rpartition("/")[0]
@@ -132,7 +138,7 @@ def test_every_module_that_a_module_imports_is_there():
             assert "/".join(resolved) in files, (path, found)
 
 
-def large(make_draft, categories, **changes):
+def large(categories, **changes):
     one = {
         "name": "place",
         "role": "sensitive",
@@ -141,7 +147,7 @@ def large(make_draft, categories, **changes):
     return make_draft(attributes=[one], protected=None, protocol="OLH", **changes)
 
 
-def test_a_page_is_rendered_once_and_not_sent_again(site, make_draft, monkeypatch):
+def test_a_page_is_rendered_once_and_not_sent_again(site, monkeypatch):
     """Guards: a page of 65,000 categories was rendered for each visit, 185 ms each."""
     rendered = []
     render = page.render_template
@@ -149,7 +155,7 @@ def test_a_page_is_rendered_once_and_not_sent_again(site, make_draft, monkeypatc
         page, "render_template", lambda *given, **more: rendered.append(1) or render(*given, **more)
     )
     monkeypatch.setattr(page, "PAGES", RenderedPages())
-    assert site.post("/api/v1/surveys", json=large(make_draft, 300)).status_code == 201
+    assert site.post("/api/v1/surveys", json=large(300)).status_code == 201
     first = site.get("/s/work", headers={})
     assert first.text.count("<option") >= 300
     again = [site.get("/s/work", headers={}) for _ in range(3)]
@@ -166,7 +172,7 @@ def test_a_page_is_rendered_once_and_not_sent_again(site, make_draft, monkeypatc
     assert moved.headers["ETag"] != first.headers["ETag"]
     assert b"/polls/page/" in moved.data
     # What is closed meanwhile is not shown from memory.
-    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
+    site.close()
     assert site.get("/s/work", headers={}).status_code == 410
 
 
@@ -199,18 +205,12 @@ def test_requests_that_come_together_render_a_page_once():
         time.sleep(0.2)
         return "page"
 
-    threads = [threading.Thread(target=pages.get, args=("one", render)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    run_together(*[lambda: pages.get("one", render)] * 8)
     assert made == [1]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_of_many_publications_one_is_worked_on_and_the_others_come_again(
-    site, make_draft, monkeypatch
-):
+@pytest.mark.sqlite
+def test_of_many_publications_one_is_worked_on_and_the_others_come_again(site, monkeypatch):
     """Guards: 32 publications of 65,000 categories held an honest report for 5.8 s."""
     at_work, go = threading.Event(), threading.Event()
     publish = SurveyService.publish
@@ -230,7 +230,7 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(
     parsed = []
     monkeypatch.setattr(surveys, "parse_body", lambda body: parsed.append(body))
     for _ in range(3):
-        refused = site.post("/api/v1/surveys", json=large(make_draft, 1000, version=2))
+        refused = site.post("/api/v1/surveys", json=large(1000, version=2))
         assert site.problem(refused) == (503, "unavailable", None)
         assert refused.headers["Retry-After"] == "1"
     assert parsed == []  # not even read as JSON
@@ -241,9 +241,9 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(
     assert site.post("/api/v1/surveys", json=make_draft(version=2)).status_code == 201
 
 
-def test_a_manifest_above_the_limit_is_refused(make_site, make_draft):
+def test_a_manifest_above_the_limit_is_refused(make_site):
     site = make_site(MAX_MANIFEST_BYTES=4096)
-    draft = large(make_draft, 400)
+    draft = large(400)
     assert len(json.dumps(draft)) > 4096
     assert site.problem(site.post("/api/v1/surveys", json=draft)) == (
         413, "payload-too-large", "body",

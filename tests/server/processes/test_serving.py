@@ -1,17 +1,14 @@
-"""A real server: started, ended, and killed under load."""
+"""A real server: started, stopped under load, and killed; on both databases where it matters."""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
-import json
 import os
 import re
 import resource
 import signal
 import socket
-import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,100 +17,98 @@ from contextlib import ExitStack, suppress
 import psutil
 import pytest
 
-import served
 from chunks import unpack
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.processes import serving
 from hushpoll_server.processes.children import Orders
 from hushpoll_server.processes.serving import Child, listen
-from served import SERVE, Load, Process, admin_token, publish
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import inbox, sealed_ids
+from sample_survey import REPORTS, SURVEYS, bearer, bytes_of, make_draft, make_report
+from served import Load, refused_start
+from waiting import wait_until
+
+METRICS_TOKEN = "metrics-token-of-tests"
+FEW_DESCRIPTORS = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"]
 
 
-@pytest.fixture
-def serve(tmp_path):
-    processes = []
+def stored(url):
+    """The ids of all reports in a database; none is there twice."""
+    database = Database(url, pool_size=1)
+    try:
+        with database.reading() as connection:
+            waiting = connection.execute(inbox.select().with_only_columns(inbox.c.report_id))
+            chunks = connection.execute(sealed_ids.select().with_only_columns(sealed_ids.c.ids))
+            ids = [*map(bytes, waiting.scalars()), *unpack(chunks.scalars())]
+    finally:
+        database.close()
+    assert len(ids) == len(set(ids))
+    return set(ids)
 
-    def start(*options):
-        processes.append(Process(tmp_path, *options))
-        return processes[-1]
 
-    yield start
-    for one in processes:
-        if one.process.poll() is None:
-            one.kill()
-            one.wait()
+def sent(server, published, report):
+    """Send until the connection is not one that a killed process took along."""
+
+    def status():
+        with suppress(OSError, http.client.HTTPException):
+            return server.send(published, report)[0]
+
+    return wait_until(status, pause=0.1)
 
 
-def test_the_admin_token_is_shown_at_the_first_start_alone(serve, tmp_path, make_draft):
+def test_the_admin_token_is_shown_at_the_first_start_alone(serve, tmp_path):
     server = serve()
-    (token,) = admin_token(tmp_path)
-    publish(server, token, make_draft())
-    server.kill(signal.SIGTERM)
-    assert server.wait() == 0
+    administrator = server.admin
+    server.publish(make_draft())
+    server.stop()
     again = serve("--admin-token-file", str(tmp_path / "token"))
-    assert admin_token(tmp_path) == [token]
+    assert again.admin == administrator
     assert not (tmp_path / "token").exists()
-    status, body = again.request("/api/v1/surveys", Authorization=f"Bearer {token}")
-    assert (status, [one["reports"] for one in json.loads(body)["surveys"]]) == (200, [0])
+    assert [survey["reports"] for survey in again.get(SURVEYS)["surveys"]] == [0]
 
 
-def idle(stack, server, count):
-    """Open connections that say nothing."""
-    host, port = server.url.removeprefix("http://").split(":")
-    for _ in range(count):
-        stack.enter_context(socket.create_connection((host, int(port)), timeout=30))
-
-
-def test_more_connections_than_descriptors_end_nothing(serve, tmp_path, monkeypatch, make_draft):
+def test_more_connections_than_descriptors_end_nothing(serve):
     """Guards: the worker ended where the system had no descriptor for a connection."""
-    monkeypatch.setattr(served, "SERVE", ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", *SERVE])
-    server = serve("--threads", "4", "--pool-size", "4")
+    server = serve("--threads", "4", "--pool-size", "4", limit=FEW_DESCRIPTORS)
     assert server.request("/health")[0] == 200
     (ingest,) = server.ingest()
     with ExitStack() as stack:
-        idle(stack, server, 300)
+        for _ in range(300):
+            stack.enter_context(server.connect())
         for _ in range(3):
             assert server.request("/health")[0] == 200
-        # Of what there is, connections leave the database something.
-        publish(server, admin_token(tmp_path)[0], make_draft())
+        # Connections leave the database some of the descriptors.
+        server.publish(make_draft())
     assert server.ingest() == [ingest]
     assert server.request("/ready")[0] == 200
-    log = (tmp_path / "stderr.txt").read_text()
-    assert '"event": "few-descriptors"' in log
-    assert "127.0.0.1" not in log
-    assert "Traceback" not in log
+    assert '"event": "few-descriptors"' in server.log
+    assert "127.0.0.1" not in server.log
+    assert "Traceback" not in server.log
 
 
-@pytest.mark.parametrize("whom", ["parent", "ingest", "web"])
-def test_a_killed_process_is_replaced_or_ends_the_others(
-    serve, tmp_path, make_draft, make_report, whom
-):
+@pytest.mark.parametrize("name", ["parent", "ingest", "web"])
+def test_a_killed_process_is_replaced_or_ends_the_others(serve, name):
     server = serve()
-    published = publish(server, admin_token(tmp_path)[0], make_draft())
+    published = server.publish(make_draft())
     report = make_report(published)
-    assert served.send(server, published, report)[0] == 201
+    assert server.send(published, report)[0] == 201
     parent = psutil.Process(server.process.pid)
     children = parent.children()
-    (ingest,) = server.ingest()
-    (web,) = set(children) - {ingest}
-    killed = {"parent": parent, "ingest": ingest, "web": web}[whom]
+    killed = {"parent": parent, "ingest": server.ingest()[0], "web": server.web()}[name]
     killed.kill()
-    if whom == "parent":
+    if name == "parent":
         server.wait()
         _, alive = psutil.wait_procs(children, timeout=60)
         assert alive == []  # so the database's lock is free
         server = serve()
-    deadline = time.monotonic() + 60
-    while True:
+
+    def answers():
         with suppress(OSError, http.client.HTTPException):
-            again = served.send(server, published, report)[0]
-            status, _ = server.request("/api/v1/surveys")
-            if (again, status) == (200, 200):
-                break
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    if whom != "parent":
+            return (server.send(published, report)[0], server.request(SURVEYS)[0]) == (200, 200)
+
+    wait_until(answers, pause=0.1)
+    if name != "parent":
         assert set(parent.children()) & set(children) == set(children) - {killed}
 
 
@@ -129,11 +124,12 @@ def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
             await asyncio.sleep(0.3)
             assert not keeping.done()
             monkeypatch.setattr(sys, "executable", python)
-            while child._process is None:
+            while psutil.Process().children() == before:
                 await asyncio.sleep(0.1)
             await child.stop(60)
             await keeping
 
+    before = psutil.Process().children()
     asyncio.run(asyncio.wait_for(keep(), 60))
 
 
@@ -151,7 +147,7 @@ def test_temporary_folder_whose_name_is_too_long_for_a_socket_is_refused(tmp_pat
 def test_web_process_answers_with_more_than_a_thousand_descriptors(serve):
     """Guards: it ended where one had a number that select() does not take."""
     server = serve("--queue-requests", "1200")
-    (web,) = set(psutil.Process(server.process.pid).children()) - set(server.ingest())
+    web = server.web()
     names = {one.raddr or one.laddr for one in psutil.Process(web.pid).net_connections("unix")}
     (path,) = {
         one for one in names if one.startswith(tempfile.gettempdir()) and one.endswith("/web.sock")
@@ -161,120 +157,129 @@ def test_web_process_answers_with_more_than_a_thousand_descriptors(serve):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(1100):
-            one = stack.enter_context(socket.socket(socket.AF_UNIX))
-            one.connect(path)
-        assert server.request("/api/v1/surveys")[0] == 200
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(path)
+        assert server.request(SURVEYS)[0] == 200
         assert web.is_running()
 
 
-def test_sigterm_ends_it_soon_with_everything_acknowledged_stored(
-    serve, tmp_path, make_draft, make_report
-):
-    server = serve("--log-level", "debug")
-    published = publish(server, admin_token(tmp_path)[0], make_draft())
-    load = Load(server, published, make_report, threads=4)
-    load.wait_for(30)
-    os.kill(server.process.pid, signal.SIGTERM)
-    assert server.wait() == 0
+def start_request(server, published, report):
+    """Send a request but for the last byte of its body, and wait until the server reads it."""
+    body = bytes_of(published, report)
+    connection = server.connect()
+    connection.sendall(
+        f"POST {REPORTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    )
+    assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.sendall(body[:-1])
+    return connection, body[-1:]
+
+
+def test_sigterm_under_load_loses_nothing_acknowledged(serve, tmp_path, new_database_url):
+    on_sqlite = new_database_url.startswith("sqlite")
+    server = serve(
+        *("--seal-at", "4", "--request-seconds", "600", "--log-level", "debug"),
+        *("--workers", "1" if on_sqlite else "2"),
+        database_url=new_database_url,
+    )
+    published = server.publish(make_draft())
+    load = Load(server, published, threads=4)
+    load.wait_for(50)
+    in_flight = make_report(published)
+    connection, rest = start_request(server, published, in_flight)
+    with connection, ExitStack() as stuck:
+        if on_sqlite:  # waiting for it takes as long on either
+            stuck.enter_context(start_request(server, published, make_report(published))[0])
+        os.kill(server.process.pid, signal.SIGTERM)
+        time.sleep(0.5)
+        connection.sendall(rest)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 201 ")
+        assert server.wait() == 0  # within a minute, and so without the stuck request
     load.stop()
-    assert stored(tmp_path) >= load.acknowledged.keys()
-    assert not (tmp_path / "hushpoll.sqlite-wal").exists()  # all of it is in the file
-    log = (tmp_path / "stderr.txt").read_text()
-    assert "/reports" not in log
-    assert "127.0.0.1" not in log
-    assert "Traceback" not in log
+    acknowledged = load.acknowledged.keys() | {in_flight.id}
+    assert len(acknowledged) > 50
+    if on_sqlite:
+        assert not (tmp_path / "new.sqlite-wal").exists()  # all of it is in the file
+    assert stored(new_database_url) >= acknowledged
+    for trace in ("Traceback", "127.0.0.1", "/reports"):
+        assert trace not in server.log
 
 
-def stored(tmp_path):
-    connection = sqlite3.connect(tmp_path / "hushpoll.sqlite")
-    try:
-        waiting = {row[0] for row in connection.execute("SELECT report_id FROM inbox")}
-        chunks = [row[0] for row in connection.execute("SELECT ids FROM sealed_ids")]
-        sealed = set(unpack(chunks))
-        assert not waiting & sealed
-        return waiting | sealed
-    finally:
-        connection.close()
+@pytest.mark.postgresql
+def test_workers_share_one_database_and_survive_the_death_of_one(serve, new_database_url):
+    """Connections, threads and random keys made before a fork would be shared by the workers."""
+    server = serve(
+        "--workers", "2", "--metrics-token", METRICS_TOKEN, database_url=new_database_url
+    )
+    published = server.publish(make_draft())
+    reports = [make_report(published) for _ in range(40)]
+    assert {server.send(published, report)[0] for report in reports[:20]} == {201}
+    workers = server.ingest()
+    assert len(workers) == 2
+    workers[0].kill()
+    wait_until(lambda: len(server.ingest()) >= 2 and workers[0] not in server.ingest())
+    assert {sent(server, published, report) for report in reports[20:]} == {201}
+    assert {sent(server, published, report) for report in reports} == {200}
+    assert stored(new_database_url) == {report.id for report in reports}
+    assert server.request("/ready")[0] == 200
+    # Counted together, with what the killed worker had counted.
+    _, metrics = server.request("/metrics", **bearer(METRICS_TOKEN))
+    counted = dict(
+        re.findall(r'^hushpoll_reports_total{outcome="(.*)"} (\S+)$', metrics.decode(), re.M)
+    )
+    assert float(counted["accepted"]) == 40
+    assert float(counted["duplicate"]) >= 40
+    server.stop()
 
 
-def test_malformed_request_leaves_nothing_in_the_log(serve, tmp_path):
-    server = serve("--log-level", "debug")
-    host, _, port = server.url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        connection.sendall(b"GET /x7Qz HTTP/1.1\r\nHost: x\r\nBad Name: x7Qz\r\n\r\n")
-        assert b" 400 " in connection.recv(4096)
-    server.kill(signal.SIGTERM)
-    assert server.wait() == 0
-    log = (tmp_path / "stderr.txt").read_text()
-    for trace in ("uvicorn", "127.0.0.1", "x7Qz"):
-        assert trace not in log
-
-
-def test_a_file_that_is_no_database_ends_it_with_one_line(tmp_path):
-    """One of the refusals that the tests of the store go through."""
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "DATABASE_URL names the file .*not a database.*"),
+        (["--workers", "2"], "WORKERS is 2, and SQLite takes one writer at a time.*"),
+    ],
+)
+def test_refused_start_prints_one_line_and_creates_nothing(tmp_path, options, message):
+    """The tests of settings and of the store go through the other refusals."""
     (tmp_path / "notes.txt").write_text("somebody's notes\n" * 100)
-    found = subprocess.run(
-        [*SERVE, "--database-url", f"sqlite:///{tmp_path}/notes.txt"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (found.returncode, found.stdout) == (1, "")
-    assert re.fullmatch(r"Error: DATABASE_URL names the file .*not a database.*\n", found.stderr)
-
-
-def refused(tmp_path, *options):
-    """Run ``hushpoll serve``, which ends by itself, and return its one line of complaint."""
-    found = subprocess.run(
-        [*SERVE, "--database-url", f"sqlite:///{tmp_path}/hushpoll.sqlite", *options],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (found.returncode, found.stdout) == (1, ""), found.stderr
-    assert found.stderr.startswith("Error: ")
-    assert found.stderr.count("\n") == 1
-    return found.stderr
+    line = refused_start(f"sqlite:///{tmp_path}/notes.txt", *options)
+    assert re.fullmatch(f"Error: {message}\n", line)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_a_refused_start_does_not_use_up_the_first(serve, tmp_path):
     """Guards: the admin token was made before its file and the port were known to be usable."""
-    assert "/absent/t" in refused(tmp_path, "--admin-token-file", f"{tmp_path}/absent/t")
+    url = f"sqlite:///{tmp_path}/hushpoll.sqlite"
+    assert "/absent/t" in refused_start(url, "--admin-token-file", f"{tmp_path}/absent/t")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = refused(
-            tmp_path, "--port", str(port), "--admin-token-file", str(tmp_path / "token")
+        options = ("--port", str(port), "--admin-token-file", str(tmp_path / "token"))
+        assert refused_start(url, *options) == (
+            f"Error: port {port} of 127.0.0.1 is in use; give another with --port\n"
         )
-    expected = f"Error: port {port} of 127.0.0.1 is in use; give another with --port\n"
-    assert found == expected
     assert not (tmp_path / "token").exists()
     server = serve("--admin-token-file", str(tmp_path / "token"))
     # In the file alone: what is printed ends up in a log that is kept.
-    assert admin_token(tmp_path) == []
+    assert server.admin_tokens() == []
     assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
-    token = (tmp_path / "token").read_text()
+    token = (tmp_path / "token").read_text().strip()
     assert token.startswith("hp_")
-    assert token.strip() not in (tmp_path / "stderr.txt").read_text()
-    bearer = f"Bearer {token.strip()}"
-    assert server.request("/api/v1/tokens", Authorization=bearer)[0] == 200
+    assert token not in server.log
+    assert server.request("/api/v1/tokens", **bearer(token))[0] == 200
 
 
 def test_a_second_server_on_one_database_is_refused(serve, tmp_path):
     server = serve()
-    assert "another hushpoll serve is using" in refused(tmp_path, "--port", "0")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "hushpoll.sqlite").hardlink_to(tmp_path / "hushpoll.sqlite")
-    assert "another hushpoll serve is using" in refused(tmp_path / "other", "--port", "0")
-    (tmp_path / "other" / "hushpoll.sqlite").unlink()
+    line = refused_start(f"sqlite:///{tmp_path}/hushpoll.sqlite", "--port", "0")
+    assert "another hushpoll serve is using" in line
     assert server.request("/health")[0] == 200
     server.kill()
-    server.wait()
     assert serve().request("/health")[0] == 200
 
 
 def test_a_free_port_listens_at_once():
     with listen("127.0.0.1", 0) as listener:
-        socket.create_connection(listener.getsockname(), timeout=30).close()
+        socket.create_connection(listener.getsockname(), timeout=60).close()
 
 
 def test_a_port_in_use_is_named():

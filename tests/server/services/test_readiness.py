@@ -6,7 +6,6 @@ import asyncio
 import json
 import resource
 import threading
-import time
 
 import psutil
 import pytest
@@ -16,8 +15,7 @@ from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.services.readiness import CommitState, Readiness
 from hushpoll_server.store import migrate
 from hushpoll_server.store.reports import Outcome, ReportRow
-from hushpoll_shared.wire import reports as wire
-from served import Process, admin_token, publish, send
+from sample_survey import VERSION, make_draft, make_report
 from waiting import wait_until
 
 REPORT = ReportRow(1, bytes(16), b"record")
@@ -213,100 +211,79 @@ def test_commit_that_failed_is_known_at_once_and_forgotten_with_a_write():
     assert writing.codes() == []
 
 
-@pytest.fixture
-def serve(tmp_path):
-    servers = []
-
-    def start(**options):
-        servers.append(Process(tmp_path, **options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.kill()
-            server.wait()
-
-
 def codes(server):
+    """Why a server is not ready."""
     status, body = server.request("/ready")
     assert status in (200, 503)
-    return [] if status == 200 else [one["code"] for one in json.loads(body)["reasons"]]
+    return [] if status == 200 else [reason["code"] for reason in json.loads(body)["reasons"]]
 
 
 def becomes(expected, server):
-    deadline = time.monotonic() + 60
-    while (found := codes(server)) != expected:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
+    wait_until(lambda: codes(server) == expected, pause=0.1)
 
 
-def reads(server, token, status=200):
+def reads(server, status=200):
     assert server.request("/health")[0] == 200
     assert server.request("/api/v1/surveys/work")[0] == 200
-    bearer = {"Authorization": f"Bearer {token}"}
-    path = "/api/v1/surveys/work/versions/1"
-    assert server.request(f"{path}/counts", **bearer)[0] == 200
-    assert server.request(f"{path}/estimates", **bearer)[0] == status
+    server.counts()
+    server.get(f"{VERSION}/estimates", status)
 
 
-def test_a_file_that_may_not_grow_is_not_ready_until_it_may(
-    serve, tmp_path, make_draft, make_report
-):
-    """Guards: /ready asked the database to read alone, and a balancer kept sending."""
+def test_a_file_that_may_not_grow_is_not_ready_until_it_may(serve):
+    """The limit on the size of files stands in for a full disk: a write fails halfway.
+
+    Guards: /ready asked the database to read alone, and a balancer kept sending.
+    """
     server = serve()
-    (token,) = admin_token(tmp_path)
-    published = publish(server, token, make_draft(minimum_batch=3))
-    for _ in range(4):
-        assert send(server, published, make_report(published))[0] == 201
-    reads(server, token)
+    published = server.publish(make_draft())
+    reports = [make_report(published) for _ in range(4)]
+    for report in reports:
+        assert server.send(published, report)[0] == 201
+    reads(server)
     (worker,) = server.ingest()
     assert codes(server) == []
     worker.rlimit(psutil.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     becomes(["writing"], server)  # before any report is lost on it
+    late = make_report(published)
     for _ in range(4):
-        assert send(server, published, make_report(published))[0] == 503
+        status, body = server.send(published, late)
+        assert (status, json.loads(body)["code"]) == (503, "unavailable")
         assert codes(server) == ["writing"]
-    time.sleep(1.1)
-    assert codes(server) == ["writing"]
-    reads(server, token)
+    assert server.send(published, reports[0])[0] in (200, 503)
+    reads(server)
     worker.rlimit(psutil.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     becomes([], server)
-    assert send(server, published, make_report(published))[0] == 201
+    assert [server.send(published, report)[0] for report in (late, reports[0])] == [201, 200]
     assert b"stores nothing" not in server.request("/ready")[1]
-    log = (tmp_path / "stderr.txt").read_text()
-    assert log.count('"event": "nothing-can-be-stored"') == 1
-    assert log.count('"event": "storing-works-again"') == 1
+    server.stop()
+    assert server.log.count('"event": "nothing-can-be-stored"') == 1
+    assert server.log.count('"event": "storing-works-again"') == 1
+    assert "group-not-stored" in server.log
 
 
-def test_a_read_only_file_is_not_ready_and_is_read(serve, tmp_path, make_draft, make_report):
+def test_a_read_only_file_is_not_ready_and_is_read(serve, tmp_path):
     server = serve()
-    (token,) = admin_token(tmp_path)
-    published = publish(server, token, make_draft(minimum_batch=3))
+    published = server.publish(make_draft())
     for _ in range(4):
-        assert send(server, published, make_report(published))[0] == 201
+        assert server.send(published)[0] == 201
     server.kill()
-    server.wait()
-    url = f"sqlite:///file:{tmp_path}/hushpoll.sqlite?mode=ro&uri=true"
-    server = serve(database_url=url)
+    server = serve(database_url=f"sqlite:///file:{tmp_path}/hushpoll.sqlite?mode=ro&uri=true")
     becomes(["writing"], server)
-    assert send(server, published, make_report(published))[0] == 503
+    assert server.send(published)[0] == 503
     assert codes(server) == ["writing"]
     # What waits is not sealed, and so not released.
-    reads(server, token, status=409)
+    reads(server, status=409)
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postgres, make_report):
+@pytest.mark.postgresql
+def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postgres):
     published = site.publish()
     site.fill(published, 4)
 
     def becomes(status, codes):
-        deadline = time.monotonic() + 60
-        while (answer := site.get("/ready", headers={})).status_code != status:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        assert [one["code"] for one in answer.json.get("reasons", [])] == codes
+        wait_until(lambda: site.get("/ready", headers={}).status_code == status, pause=0.1)
+        reasons = site.get("/ready", headers={}).json.get("reasons", [])
+        assert [reason["code"] for reason in reasons] == codes
 
     def set_to(value):
         postgres.run(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
@@ -316,14 +293,13 @@ def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postg
     set_to("on")
     try:
         becomes(503, ["writing"])
-        path = "/api/v1/surveys/work/versions/1"
+        path = VERSION
         assert site.get(f"{path}/counts").status_code == 200
         assert site.get(f"{path}/estimates").status_code in (200, 409)
         # What an analyst changes is refused in the same words as a report.
         answer = site.post("/api/v1/tokens", json={"scopes": ["read"]})
         assert site.problem(answer) == (503, "unavailable", None)
-        report = wire.encode_report_json(published.digest, make_report(published))
-        assert site.problem(site.send("work", report)) == (503, "unavailable", None)
+        assert site.problem(site.send(published)) == (503, "unavailable", None)
     finally:
         set_to("DEFAULT")
     becomes(200, [])

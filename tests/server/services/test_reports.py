@@ -8,10 +8,7 @@ import os
 import pytest
 
 from hushpoll_shared.wire import reports as wire
-
-
-def body_of(published, report):
-    return wire.encode_report_json(published.digest, report)
+from sample_survey import REPORTS, body_of, make_report
 
 
 def altered(report, change):
@@ -20,23 +17,23 @@ def altered(report, change):
     return wire.Report(report.id, bytes(record))
 
 
-def test_a_report_is_accepted_once(site, make_report):
+def test_a_report_is_accepted_once(site):
     published = site.publish()
-    body = body_of(published, make_report(published))
-    first = site.send("work", body)
-    again = site.send("work", body)
+    body = body_of(published)
+    first = site.send_body(body)
+    again = site.send_body(body)
     assert (first.status_code, first.json) == (201, {"status": "accepted"})
     assert (again.status_code, again.json) == (200, {"status": "duplicate"})
     counts = site.counts(published)
     assert (counts["accepted"], counts["duplicate"], counts["rejected"]) == (1, 1, {})
 
 
-def test_other_bytes_under_a_known_id_conflict(site, make_report):
+def test_other_bytes_under_a_known_id_conflict(site):
     published = site.publish()
     report = make_report(published)
-    site.send("work", body_of(published, report))
+    site.send(published, report)
     other = wire.Report(report.id, make_report(published, education="low").record)
-    assert site.problem(site.send("work", body_of(published, other))) == (
+    assert site.problem(site.send(published, other)) == (
         409,
         "report-conflict",
         "id",
@@ -45,25 +42,25 @@ def test_other_bytes_under_a_known_id_conflict(site, make_report):
     assert site.counts(published)["rejected"] == {"report-conflict": 1}
 
 
-def test_once_sealed_only_the_id_is_known(site, make_report):
+def test_once_sealed_only_the_id_is_known(site):
     published = site.publish()
     report = make_report(published)
-    site.send("work", body_of(published, report))
+    site.send(published, report)
     site.fill(published, 10)
-    site.services.sealing.seal(site.services.surveys.latest("work"))
+    site.seal()
     assert site.counts(published)["sealed"] == 11
     other = wire.Report(report.id, make_report(published, education="low").record)
     for repeated in (report, other):
-        assert site.send("work", body_of(published, repeated)).json == {"status": "duplicate"}
+        assert site.send(published, repeated).json == {"status": "duplicate"}
     assert site.counts(published)["accepted"] == 11
 
 
-def test_any_open_version_takes_its_own_reports(site, make_report):
+def test_any_open_version_takes_its_own_reports(site):
     first = site.publish()
     second = site.publish(version=2)
     report = make_report(first)
-    assert site.send("work", body_of(first, report)).status_code == 201
-    assert site.send("work", body_of(second, report)).status_code == 201
+    assert site.send(first, report).status_code == 201
+    assert site.send(second, report).status_code == 201
     assert [site.counts(one)["accepted"] for one in (first, second)] == [1, 1]
 
 
@@ -81,21 +78,21 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("change", "field", "reason"), MALFORMED)
-def test_a_malformed_record_is_refused_by_attribute(site, make_report, change, field, reason):
+def test_a_malformed_record_is_refused_by_attribute(site, change, field, reason):
     published = site.publish()
     assert published.layout.record_size == 5
     report = altered(make_report(published), change)
-    answer = site.send("work", body_of(published, report))
+    answer = site.send(published, report)
     assert site.problem(answer) == (422, "malformed-report", field)
     assert answer.json["reason"] == reason
     counts = site.counts(published)
     assert (counts["accepted"], counts["rejected"]) == (0, {f"malformed-report:{reason}": 1})
 
 
-def test_a_record_is_never_quoted(site, make_report):
+def test_a_record_is_never_quoted(site):
     published = site.publish()
     report = altered(make_report(published), lambda record: record.__setitem__(3, 197))
-    answer = site.send("work", body_of(published, report))
+    answer = site.send(published, report)
     assert "197" not in answer.text
     assert wire.b64encode(report.record) not in answer.text
 
@@ -116,10 +113,10 @@ def test_a_record_is_never_quoted(site, make_report):
         ({"answer": "rich"}, "answer"),
     ],
 )
-def test_a_report_of_another_form_is_refused_by_field(site, make_report, changes, field):
+def test_a_report_of_another_form_is_refused_by_field(site, changes, field):
     published = site.publish()
-    body = {**body_of(published, make_report(published)), **changes}
-    answer = site.send("work", body)
+    body = {**body_of(published), **changes}
+    answer = site.send_body(body)
     assert site.problem(answer) == (422, "invalid-request", field)
     assert site.counts(published)["accepted"] == 0
 
@@ -139,41 +136,29 @@ def test_a_report_of_another_form_is_refused_by_field(site, make_report, changes
 def test_a_body_that_is_no_report_is_refused(make_site, body, media_type, expected):
     site = make_site(MAX_JSON_BYTES=512)
     site.publish()
-    answer = site.post(
-        "/api/v1/surveys/work/reports", data=body, content_type=media_type, headers={}
-    )
+    answer = site.post(REPORTS, data=body, content_type=media_type, headers={})
     assert site.problem(answer) == expected
 
 
-def test_the_identity_encoding_is_none(site, make_report):
-    published = site.publish()
-    answer = site.post(
-        "/api/v1/surveys/work/reports",
-        json=body_of(published, make_report(published)),
-        headers={"Content-Encoding": "Identity"},
-    )
-    assert answer.json == {"status": "accepted"}
-
-
-def test_unknown_surveys_and_digests_are_told_apart(site, make_report):
+def test_unknown_surveys_and_digests_are_told_apart(site):
     published = site.publish()
     other = site.publish(name="other")
-    body = body_of(published, make_report(published))
-    assert site.problem(site.send("nowhere", body)) == (404, "unknown-survey", "name")
+    body = body_of(published)
+    assert site.problem(site.send_body(body, name="nowhere")) == (404, "unknown-survey", "name")
     unknown = {**body, "digest": "0" * 64}
-    assert site.problem(site.send("work", unknown)) == (404, "unknown-digest", "digest")
+    assert site.problem(site.send_body(unknown)) == (404, "unknown-digest", "digest")
     elsewhere = {**body, "digest": other.digest}
-    assert site.problem(site.send("work", elsewhere)) == (404, "unknown-digest", "digest")
+    assert site.problem(site.send_body(elsewhere)) == (404, "unknown-digest", "digest")
 
 
-def test_checks_come_in_their_documented_order(site, make_report):
+def test_checks_come_in_their_documented_order(site):
     """Form, digest, record, known id, open or closed, token: each hides the ones after it."""
     published = site.publish(submission="token", closes="2026-03-01T13:00:00Z")
     report = make_report(published)
     malformed = altered(report, lambda record: record.__setitem__(0, 9))
     site.clock.advance(100 * 86_400)
     seen = [
-        site.problem(site.send("work", sent))[1]
+        site.problem(site.send_body(sent))[1]
         for sent in (
             {"digest": "0" * 64},
             {**body_of(published, malformed), "digest": "0" * 64},
@@ -184,46 +169,14 @@ def test_checks_come_in_their_documented_order(site, make_report):
     assert seen == ["invalid-request", "unknown-digest", "malformed-report", "survey-closed"]
 
 
-def test_before_opening_and_after_the_grace_period_nothing_new_is_taken(make_site, make_report):
-    site = make_site(CLOSE_GRACE_SECONDS=600)
-    published = site.publish(opens="2026-03-01T12:00:10Z", closes="2026-03-01T13:00:00Z")
-
-    def send():
-        return site.send("work", body_of(published, make_report(published)))
-
-    assert site.problem(send()) == (403, "survey-not-open", "digest")
-    assert "2026-03-01T12:00:10Z" in send().json["detail"]
-    site.clock.advance(10)
-    early = body_of(published, make_report(published))
-    assert site.send("work", early).status_code == 201
-    site.clock.advance(3590)  # closed, in the grace period
-    assert site.counts(published)["state"] == "closing"
-    assert send().status_code == 201
-    site.clock.advance(599)
-    assert send().status_code == 201
-    site.clock.advance(1)
-    assert site.counts(published)["state"] == "closed"
-    assert site.problem(send()) == (410, "survey-closed", "digest")
-    assert site.send("work", early).json == {"status": "duplicate"}
-    assert site.counts(published)["rejected"] == {"survey-not-open": 2, "survey-closed": 1}
-
-
-def test_closing_without_grace_takes_effect_at_once(site, make_report):
+def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, monkeypatch):
     published = site.publish()
-    site.send("work", body_of(published, make_report(published)))
-    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
-    answer = site.send("work", body_of(published, make_report(published)))
-    assert site.problem(answer) == (410, "survey-closed", "digest")
-
-
-def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, monkeypatch):
-    published = site.publish()
-    body = body_of(published, make_report(published))
+    body = body_of(published)
     with monkeypatch.context() as broken:
         broken.setattr(site.whole.commit, "_queue_reports", 0)
-        full = site.send("work", body)
+        full = site.send_body(body)
         # Nothing is done for a report for which there is no room, not even to read it.
-        unread = site.send("work", {**body, "record": "no record"})
+        unread = site.send_body({**body, "record": "no record"})
     assert site.problem(full) == (503, "unavailable", None)
     assert site.problem(unread) == (503, "unavailable", None)
     assert full.headers["Retry-After"] == "1"
@@ -233,18 +186,18 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, make_report, 
 
     with monkeypatch.context() as broken:
         broken.setattr(site.whole.commit, "_commit", fail)
-        assert site.problem(site.send("work", body)) == (503, "unavailable", None)
-    assert site.send("work", body).status_code == 201
+        assert site.problem(site.send_body(body)) == (503, "unavailable", None)
+    assert site.send_body(body).status_code == 201
 
 
-def test_an_internal_fault_is_answered_without_its_text(site, make_report, monkeypatch, debug_log):
+def test_an_internal_fault_is_answered_without_its_text(site, monkeypatch, debug_log):
     published = site.publish()
 
     def fail(*_arguments, **_options):
         raise RuntimeError("SECRET-ANSWER")
 
     monkeypatch.setattr(site.services.ingest, "prepare", fail)
-    answer = site.send("work", body_of(published, make_report(published)))
+    answer = site.send_body(body_of(published))
     assert site.problem(answer) == (500, "internal", None)
     assert "SECRET-ANSWER" not in answer.text
     (line,) = [json.loads(r.message) for r in debug_log.records if "internal-error" in r.message]
@@ -259,27 +212,28 @@ def test_random_bytes_never_fail_the_server(site):
         noise = os.urandom(size)
         as_record = wire.encode_report_json(published.digest, wire.Report(bytes(16), noise))
         for answer in (
-            site.send("work", as_record),
-            site.send_batch("work", noise),
-            site.post("/api/v1/surveys/work/reports", data=noise, content_type="application/json"),
+            site.send_body(as_record),
+            site.send_bytes(noise),
+            site.post(REPORTS, data=noise, content_type="application/json"),
         ):
             assert 400 <= answer.status_code < 500 or (size == 6 and answer.status_code < 300)
 
 
-def test_a_batch_counts_each_report_once(site, make_report):
+def test_a_batch_counts_each_report_once(site):
     published = site.publish()
     reports = [make_report(published) for _ in range(50)]
     body = wire.pack_reports(published.digest, [*reports, *reports[:7]])
-    assert site.send_batch("work", body).json == {"accepted": 50, "duplicate": 7, "rejected": []}
-    assert site.send_batch("work", body).json == {"accepted": 0, "duplicate": 57, "rejected": []}
+    assert site.send_bytes(body).json == {"accepted": 50, "duplicate": 7, "rejected": []}
+    assert site.send_bytes(body).json == {"accepted": 0, "duplicate": 57, "rejected": []}
+    assert site.send_batch(published, []).json == {"accepted": 0, "duplicate": 0, "rejected": []}
     counts = site.counts(published)
     assert (counts["accepted"], counts["duplicate"]) == (50, 64)
 
 
-def test_one_bad_report_never_fails_its_neighbours(site, make_report):
+def test_one_bad_report_never_fails_its_neighbours(site):
     published = site.publish()
     good = [make_report(published) for _ in range(4)]
-    site.send("work", wire.encode_report_json(published.digest, good[3]))
+    site.send(published, good[3])
     malformed = bytearray(make_report(published).record)
     malformed[3] = 200
     padded = bytearray(make_report(published).record)
@@ -292,7 +246,7 @@ def test_one_bad_report_never_fails_its_neighbours(site, make_report):
         wire.Report(bytes(15) + b"\2", bytes(padded)),
         good[2],
     ]
-    answer = site.send_batch("work", wire.pack_reports(published.digest, reports))
+    answer = site.send_batch(published, reports)
     assert answer.status_code == 200
     assert answer.json == {
         "accepted": 3,
@@ -315,12 +269,6 @@ def test_one_bad_report_never_fails_its_neighbours(site, make_report):
     }
 
 
-def test_an_empty_batch_changes_nothing(site):
-    published = site.publish()
-    answer = site.send_batch("work", wire.pack_reports(published.digest, []))
-    assert answer.json == {"accepted": 0, "duplicate": 0, "rejected": []}
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -335,42 +283,21 @@ def test_an_empty_batch_changes_nothing(site):
         (lambda body: body + bytes(4096), (413, "payload-too-large", "body")),
     ],
 )
-def test_a_batch_of_another_form_is_refused_as_a_whole(make_site, make_report, change, expected):
+def test_malformed_batch_is_refused_as_a_whole(make_site, change, expected):
     site = make_site(MAX_BULK_REPORTS=4, MAX_BODY_BYTES=4096, MAX_JSON_BYTES=4096)
     published = site.publish()
     reports = [make_report(published) for _ in range(2)]
-    answer = site.send_batch("work", change(wire.pack_reports(published.digest, reports)))
+    answer = site.send_bytes(change(wire.pack_reports(published.digest, reports)))
     assert site.problem(answer) == expected
     assert site.counts(published)["accepted"] == 0
 
 
-def test_a_batch_needs_the_scope_submit(site, make_report):
-    published = site.publish()
-    body = wire.pack_reports(published.digest, [make_report(published)])
-    reader = {"Authorization": f"Bearer {site.services.access.issue(['read']).token}"}
-    submitter = {"Authorization": f"Bearer {site.services.access.issue(['submit']).token}"}
-    assert site.problem(site.send_batch("work", body, headers={}))[:2] == (401, "unauthorized")
-    assert site.problem(site.send_batch("work", body, headers=reader))[:2] == (403, "forbidden")
-    assert site.send_batch("work", body, headers=submitter).json["accepted"] == 1
-
-
-def test_a_token_survey_takes_no_batches(site, make_report):
+def test_a_token_survey_takes_no_batches(site):
     published = site.publish(submission="token")
     body = wire.pack_reports(published.digest, [make_report(published)])
-    answer = site.send_batch("work", body)
+    answer = site.send_bytes(body)
     assert site.problem(answer) == (415, "unsupported-media-type", "Content-Type")
     assert "with its token" in answer.json["detail"]
     assert answer.json["remedy"] == "Send one of the media types named in the detail."
     assert "application/json" in answer.json["detail"]  # the one that the remedy speaks of
     assert "vnd.hushpoll" not in answer.json["detail"]
-
-
-def test_after_closing_only_a_batch_that_is_in_already_is_acknowledged(site, make_report):
-    published = site.publish()
-    reports = [make_report(published) for _ in range(5)]
-    body = wire.pack_reports(published.digest, reports)
-    site.send_batch("work", body)
-    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
-    assert site.send_batch("work", body).json == {"accepted": 0, "duplicate": 5, "rejected": []}
-    more = wire.pack_reports(published.digest, [*reports, make_report(published)])
-    assert site.problem(site.send_batch("work", more)) == (410, "survey-closed", "digest")

@@ -9,29 +9,20 @@ from sqlalchemy import text
 
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.wire import reports as wire
-
-VERSION = "/api/v1/surveys/work/versions/1"
-
-
-def close(site, grace=0):
-    answer = site.post(f"{VERSION}/close", json={"grace_seconds": grace})
-    assert answer.status_code == 200
-    return answer.json
+from sample_survey import VERSION, body_of, make_report
 
 
 def delete(site):
-    answer = site.client().delete(f"{VERSION}/records", headers=site.admin)
+    answer = site.delete_records()
     assert answer.status_code == 200, answer.json
     return answer.json["deleted"]
 
 
 def stored(site):
     """The reports in the inbox and the records in segments, as the tables have them."""
-    with site.services.database.reading() as connection:
-        return (
-            connection.scalar(text("SELECT count(*) FROM inbox")),
-            connection.scalar(text("SELECT coalesce(sum(reports), 0) FROM segments")),
-        )
+    (waiting,) = site.scalars("SELECT count(*) FROM inbox")
+    (sealed,) = site.scalars("SELECT coalesce(sum(reports), 0) FROM segments")
+    return waiting, sealed
 
 
 @pytest.fixture
@@ -42,109 +33,100 @@ def two(make_site):
     return one, other
 
 
-def test_report_to_another_server_after_close_was_answered_is_refused(two, make_report):
+def test_report_to_another_server_after_close_was_answered_is_refused(two):
     """Guards: each server believed its own copy of the version's row for a second."""
     one, other = two
     published = one.publish()
     first = make_report(published)
-    body = wire.encode_report_json(published.digest, first)
-    assert other.send("work", body).status_code == 201  # and it remembers the row
-    assert close(one)["state"] == "closed"
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert other.problem(other.send("work", late)) == (410, "survey-closed", "digest")
+    body = body_of(published, first)
+    assert other.send_body(body).status_code == 201  # and it remembers the row
+    assert one.close()["state"] == "closed"
+    assert other.problem(other.send(published)) == (410, "survey-closed", "digest")
     # A retry of a report that is in is never refused.
-    assert other.send("work", body).json == {"status": "duplicate"}
+    assert other.send_body(body).json == {"status": "duplicate"}
     assert one.counts(published)["accepted"] == 1
     assert other.counts(published)["rejected"] == {"survey-closed": 1}
 
 
-def test_batch_to_another_server_after_close_was_answered_is_refused_as_a_whole(two, make_report):
+def test_batch_to_another_server_after_close_was_answered_is_refused_as_a_whole(two):
     one, other = two
     published = one.publish()
     reports = other.fill(published, 5)
-    close(one)
+    one.close()
     again = wire.pack_reports(published.digest, reports)
     more = wire.pack_reports(published.digest, [*reports, make_report(published)])
-    assert other.problem(other.send_batch("work", more))[:2] == (410, "survey-closed")
-    assert other.send_batch("work", again).json == {"accepted": 0, "duplicate": 5, "rejected": []}
+    assert other.problem(other.send_bytes(more))[:2] == (410, "survey-closed")
+    assert other.send_bytes(again).json == {"accepted": 0, "duplicate": 5, "rejected": []}
     assert one.counts(published)["accepted"] == 5
 
 
-def test_token_is_not_spent_by_a_report_after_close_was_answered(two, make_report):
+def test_token_is_not_spent_by_a_report_after_close_was_answered(two):
     one, other = two
     published = one.publish(submission="token")
     path = "/api/v1/surveys/work/tokens"
     (first, second) = one.post(path, json={"count": 2}).json["tokens"]
-    body = wire.encode_report_json(published.digest, make_report(published))
-    assert other.send("work", body, first).status_code == 201
-    close(one)
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert other.problem(other.send("work", late, second))[:2] == (410, "survey-closed")
-    assert other.send("work", body).json == {"status": "duplicate"}
-    with one.services.database.reading() as connection:
-        assert connection.scalar(text("SELECT count(*) FROM respondent_tokens")) == 1
+    body = body_of(published)
+    assert other.send_body(body, first).status_code == 201
+    one.close()
+    assert other.problem(other.send(published, token=second))[:2] == (410, "survey-closed")
+    assert other.send_body(body).json == {"status": "duplicate"}
+    assert one.scalars("SELECT count(*) FROM respondent_tokens") == [1]
 
 
-def test_grace_period_that_was_shortened_is_shorter_for_another_server(two, make_report):
+def test_grace_period_that_was_shortened_is_shorter_for_another_server(two):
     one, other = two
     published = one.publish()
-    close(one, grace=3600)
-    body = wire.encode_report_json(published.digest, make_report(published))
-    assert other.send("work", body).status_code == 201
-    close(one, grace=60)
+    one.close(3600)
+    assert other.send(published).status_code == 201
+    one.close(60)
     other.clock.advance(60)
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+    assert other.problem(other.send(published))[:2] == (410, "survey-closed")
 
 
-def test_server_whose_clock_is_slow_takes_no_report_after_close_was_answered(two, make_report):
+def test_server_whose_clock_is_slow_takes_no_report_after_close_was_answered(two):
     one, other = two
     published = one.publish()
     other.clock.advance(-30)
-    body = wire.encode_report_json(published.digest, make_report(published))
-    assert other.send("work", body).status_code == 201
-    close(one)
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+    assert other.send(published).status_code == 201
+    one.close()
+    assert other.problem(other.send(published))[:2] == (410, "survey-closed")
 
 
-def test_server_whose_clock_is_slow_takes_no_report_after_the_last_were_sealed(two, make_report):
+def test_server_whose_clock_is_slow_takes_no_report_after_the_last_were_sealed(two):
     one, other = two
     published = one.publish(closes="2026-03-01T12:01:00Z")
     grace = one.services.settings.close_grace_seconds
     one.clock.advance(60 + grace)
     other.clock.advance(50 + grace)
-    before = wire.encode_report_json(published.digest, make_report(published))
-    assert other.send("work", before).status_code == 201
+    assert other.send(published).status_code == 201
     assert delete(one) == 1
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert other.problem(other.send("work", late))[:2] == (410, "survey-closed")
+    assert other.problem(other.send(published))[:2] == (410, "survey-closed")
     assert stored(one) == (0, 0)
 
 
-def test_nothing_is_left_of_reports_sent_while_the_survey_is_closed_and_deleted(two, make_report):
+def test_nothing_is_left_of_reports_sent_while_the_survey_is_closed_and_deleted(two):
     """Guards: late reports were sealed after the deletion, and a second one deleted none."""
     one, other = two
     published = one.publish()
 
     def body():
-        return wire.encode_report_json(published.digest, make_report(published))
+        return body_of(published)
 
-    assert other.send("work", body()).status_code == 201
+    assert other.send_body(body()).status_code == 201
     answered, begun = threading.Event(), threading.Event()
     outcomes = []
 
     def send():
         while sum(late for late, _ in outcomes) < 5:
             late = answered.is_set()
-            outcomes.append((late, other.send("work", body()).status_code))
+            outcomes.append((late, other.send_body(body()).status_code))
             begun.set()
 
     sending = threading.Thread(target=send)
     sending.start()
     assert begun.wait(60)
     try:
-        close(one)
+        one.close()
     finally:
         answered.set()
     deleted = delete(one)
@@ -157,15 +139,15 @@ def test_nothing_is_left_of_reports_sent_while_the_survey_is_closed_and_deleted(
     assert one.counts(published)["accepted"] == accepted
 
 
-def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site, make_report):
+def test_deletion_deletes_records_that_were_sealed_after_an_earlier_one(site):
     published = site.publish()
     site.fill(published, 20)
-    close(site)
+    site.close()
     assert delete(site) == 20
     before = site.get(f"{VERSION}/estimates").json["n"]
     # As a server of an earlier release left them: one in the inbox, and some in a segment.
     late = make_report(published)
-    row = site.services.surveys.latest("work")
+    row = site.row()
     with site.services.database.writing() as connection:
         connection.execute(
             text("INSERT INTO inbox (version_id, report_id, record) VALUES (:v, :i, :r)"),

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
-from hushpoll_server.services.results import analysis
 from hushpoll_shared.wire.records_file import read_records
-
-VERSION = "/api/v1/surveys/work/versions/1"
-
-
-def row(site):
-    return site.services.surveys.latest("work")
+from sample_survey import VERSION
+from waiting import run_together
 
 
 def agree(site):
     """Whether the counts that are kept are those of the segments; the number of reports."""
-    one = row(site)
-    held, found = site.services.segments.recount(one.id, one.record_size)
-    assert held == found
-    return found.reports
+    row = site.row()
+    kept, counted = site.services.segments.recount(row.id, row.record_size)
+    assert kept == counted
+    return counted.reports
 
 
 def test_counts_grow_with_each_seal_and_never_by_mixing(site, monkeypatch):
@@ -31,12 +24,12 @@ def test_counts_grow_with_each_seal_and_never_by_mixing(site, monkeypatch):
     for number in (5, 9, 30, 6, 41):
         site.fill(published, number)
         total += number
-        site.services.sealing.seal(row(site))
+        site.seal()
         assert agree(site) == total
     site.fill(published, 2)
-    site.services.sealing.seal(row(site), last=True)
+    site.seal(last=True)
     assert agree(site) == total + 2
-    site.services.sealing.seal(row(site), last=True)
+    site.seal(last=True)
     assert agree(site) == total + 2
 
 
@@ -61,7 +54,7 @@ def test_counts_answer_what_a_scan_answers(site, monkeypatch):
 def test_a_seal_that_fails_changes_neither_segments_nor_counts(site, monkeypatch):
     published = site.publish()
     site.fill(published, 20)
-    site.services.sealing.seal(row(site))
+    site.seal()
     site.fill(published, 10)
 
     def fail(*_):
@@ -70,10 +63,10 @@ def test_a_seal_that_fails_changes_neither_segments_nor_counts(site, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(site.services.segments, "_shuffle", fail)
         with pytest.raises(OSError, match="disk full"):
-            site.services.sealing.seal(row(site))
+            site.seal()
     assert agree(site) == 20
     assert site.counts(published)["inbox"] == 10
-    assert site.services.sealing.seal(row(site)) == 10
+    assert site.seal() == 10
     assert agree(site) == 30
 
 
@@ -85,16 +78,7 @@ def test_seals_at_the_same_time_count_each_report_once(site, make_site):
     for number in (30, 50, 20):
         site.fill(published, number)
         total += number
-        threads = [
-            threading.Thread(
-                target=lambda one=one: moved.append(one.services.sealing.seal(row(one)))
-            )
-            for one in (site, other) * 3
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        run_together(*(lambda one=one: moved.append(one.seal()) for one in (site, other) * 3))
         assert agree(site) == total
     assert sum(moved) == total
 
@@ -102,7 +86,7 @@ def test_seals_at_the_same_time_count_each_report_once(site, make_site):
 def test_segments_of_a_release_without_counts_are_counted_at_the_next_seal(site):
     published = site.publish()
     site.fill(published, 20)
-    site.services.sealing.seal(row(site))
+    site.seal()
     with site.services.database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM aggregates")
     site.fill(published, 10)
@@ -115,21 +99,12 @@ def test_counts_of_a_release_that_kept_other_pairs_are_made_anew(site, monkeypat
     site.fill(published, 20)
     with monkeypatch.context() as patched:
         patched.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 5)
-        site.services.sealing.seal(row(site))
+        site.seal()
     path = f"{VERSION}/cross-tables?a=age&b=gender"
     assert site.get(path).json["n"] == 20
     site.fill(published, 10)
     assert site.get(path).json["n"] == 30
     assert agree(site) == 30
-
-
-def test_the_minimum_batch_counts_what_is_sealed(make_site, make_report):
-    site = make_site(SEALING="worker")
-    published = site.publish(minimum_batch=10)
-    site.fill(published, 12)
-    answer = site.get(f"{VERSION}/estimates")
-    assert site.problem(answer) == (409, "not-enough-reports", None)
-    assert (answer.json["reports"], answer.json["minimum_batch"]) == (12, 10)
 
 
 def test_an_answer_says_how_many_reports_it_leaves_out(site):
@@ -141,10 +116,3 @@ def test_an_answer_says_how_many_reports_it_leaves_out(site):
         body = site.get(f"{VERSION}/{path}").json
         assert (body["n"], body["pending"]) == (10, 4)
     assert len(read_records(site.get(f"{VERSION}/records").data)[1]) == 10
-
-
-def test_no_question_waits_for_another_that_counts_answer(site):
-    assert analysis.WAITING_QUESTIONS == 4
-    site.fill(site.publish(), 10)
-    with site.services.analysis._turn:
-        assert site.get(f"{VERSION}/cross-tables?a=gender&b=age").status_code == 200

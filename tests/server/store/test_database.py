@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server import create_app
 from hushpoll_server.errors import NotDurable, SchemaRefused
 from hushpoll_server.store import migrate
@@ -20,7 +20,6 @@ from hushpoll_server.store.schema import metadata
 from hushpoll_server.store.sqlite import session
 
 SCHEMAS = Path(__file__).parent / "schemas"
-on_sqlite = pytest.mark.parametrize("new_database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def tables(database):
     return set(inspect(database.engine).get_table_names())
 
 
-@on_sqlite
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("foreign_keys", 1)],
@@ -59,7 +58,7 @@ def test_the_promises_do_not_rest_on_how_sqlite_was_built(tmp_path, pragma, weak
     connection.close()
 
 
-@on_sqlite
+@pytest.mark.sqlite
 def test_a_database_that_would_not_be_durable_refuses_to_start(new_database_url, monkeypatch):
     weaker = tuple(("synchronous", "NORMAL", 2) if one[0] == "synchronous" else one
                    for one in session.PRAGMAS)  # fmt: skip
@@ -88,7 +87,7 @@ def test_a_database_that_cannot_be_used_is_refused_by_field(bad):
     assert refused.value.field == "DATABASE_URL"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_the_file_is_readable_by_its_owner_only(make_site, tmp_path):
     make_site(DATABASE_URL=f"sqlite:///{tmp_path}/new.sqlite").publish()
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("new.sqlite*")}
@@ -162,18 +161,6 @@ def test_going_back_to_base_removes_every_table_of_a_filled_database(make_site):
     assert tables(database) == {"alembic_version", *metadata.tables}
 
 
-def test_starting_again_keeps_everything(make_site, make_report):
-    first = make_site()
-    published = first.publish()
-    first.fill(published, 5)
-    token = first.admin
-    first.services.stop()
-    second = make_site()
-    assert second.get("/api/v1/surveys/work").data == published.canonical
-    counts = second.get("/api/v1/surveys/work/versions/1/counts", headers=token)
-    assert counts.json["accepted"] == 5
-
-
 def test_an_unknown_schema_version_refuses_to_start(new_database_url, database):
     migrate.upgrade(database)
     with database.writing() as connection:
@@ -212,3 +199,47 @@ def test_a_password_in_a_text_that_is_no_url_is_not_shown():
     with pytest.raises(InvalidParameter) as refused:
         create_app({"DATABASE_URL": "postgres//me:hunter2@localhost/hushpoll"})
     assert "hunter2" not in str(refused.value)
+
+
+def content(path):
+    """Everything in a database file but its header, which notes the journal mode."""
+    with sqlite3.connect(path) as connection:
+        dump = list(connection.iterdump())
+    connection.close()
+    return dump
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    """Guards: the driver's own exception used to end ``hushpoll serve`` with a traceback."""
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but somebody's notes\n" * 50)
+    before = path.read_bytes()
+    with pytest.raises(InvalidParameter, match="file is not a database") as refused:
+        create_app({"DATABASE_URL": f"sqlite:///{path}"})
+    assert refused.value.field == "DATABASE_URL"
+    assert str(path) in str(refused.value)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("table", ["notes", "surveys"])
+def test_the_database_of_another_program_is_refused(tmp_path, table):
+    """Guards: hushpoll's tables used to be added to it, or failed on a name already taken."""
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {table} (text)")
+        connection.execute(f"INSERT INTO {table} VALUES ('keep me')")
+    connection.close()
+    before = content(path)
+    with pytest.raises(SchemaRefused, match=rf"tables \({table}\).*another program"):
+        create_app({"DATABASE_URL": f"sqlite:///{path}"})
+    assert content(path) == before
+
+
+def test_a_locked_database_is_refused_in_words(tmp_path):
+    path = tmp_path / "locked.sqlite"
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("CREATE TABLE t (x)")
+    with pytest.raises(HushpollError, match="locked"):
+        create_app({"DATABASE_URL": f"sqlite:///{path}?timeout=0.01"})
+    holder.close()

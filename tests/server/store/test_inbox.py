@@ -62,7 +62,7 @@ def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
     assert set(found) == expected
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
     expected = fill(database, 1, 20)
     cut = str(database.inbox._READ).replace(
@@ -100,7 +100,7 @@ def test_emptying_is_undone_with_its_transaction(database):
     assert set(gathered(database, 1)) == expected
 
 
-def test_a_reader_does_not_stop_a_seal_and_sees_what_it_saw(database):
+def test_reader_during_a_seal_sees_the_state_before_it(database):
     fill(database, 1, 20)
     with database.reading() as reader:
         assert count(reader) == 20
@@ -114,7 +114,7 @@ def test_counts_that_are_asked_for_while_a_seal_ends_are_of_one_moment(site, dat
     """On PostgreSQL, an emptied table would be empty for those that had begun before, too."""
     published = site.publish()
     site.fill(published, 50)
-    version = site.services.surveys.latest("work").id
+    version = site.row().id
     store: SegmentStore = site.services.segments
     answers = []
     asking = threading.Thread(target=lambda: answers.append(store.counts(version)))

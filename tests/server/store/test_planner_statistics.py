@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event, inspect, text
 
-from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.surveys.access import hash_token
 from hushpoll_server.store.reports import Outcome, ReportRow
-from hushpoll_shared.wire import reports as wire
+from sample_survey import make_report
 
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 # "e": never compressed, "x": as it comes.
 STORED = {
     ("segments", "data"): "e",
@@ -21,19 +19,18 @@ STORED = {
 
 
 @pytest.fixture
-def filled(site, make_report):
+def filled(site):
     """A database with sealed and waiting reports, spent tokens and an export; and its secrets."""
     published = site.publish(submission="token", minimum_batch=5)
-    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 15}).json["tokens"]
+    tokens = site.tokens(15)
     reports = []
     for token in tokens[:10]:
         reports.append(make_report(published))
-        body = wire.encode_report_json(published.digest, reports[-1])
-        assert site.send("work", body, token).status_code == 201
+        assert site.send(published, reports[-1], token).status_code == 201
         if len(reports) == 6:
-            site.services.sealing.seal(site.services.surveys.latest("work"))
+            site.seal()
     assert site.post("/api/v1/surveys/work/versions/1/jobs/export", json={}).status_code == 202
-    Runner(site.services).run_waiting()
+    site.run_jobs()
     site.stop_taking()
     return {
         "id": {report.id for report in reports},
@@ -62,14 +59,14 @@ def noted(site, secrets):
     return found, own > 0
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_analysing_every_table_notes_nothing_of_a_report(site, filled, postgres):
     """Guards: up to 200 ids and records outlived the seal, and the deletion of the records."""
     analyse(site, postgres)
     assert noted(site, filled) == ({"id": 0, "record": 0, "token": 0}, True)
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_search_for_secrets_finds_them_where_statistics_are_kept(site, filled, postgres):
     """Without this, the test above could pass because it looks in the wrong place."""
 
@@ -93,7 +90,7 @@ def test_search_for_secrets_finds_them_where_statistics_are_kept(site, filled, p
     assert found["token"] == 5
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_no_binary_column_is_noted_and_records_are_not_compressed(site):
     statement = """
         SELECT relname, attname, attstattarget, CAST(attstorage AS text)
@@ -118,7 +115,7 @@ def test_ids_are_looked_for_in_the_index(site, request):
         analyse(site, request.getfixturevalue("postgres"))
     statements = []
     database = site.services.database
-    row = site.services.surveys.latest("work")
+    row = site.row()
 
     def plan(connection, _cursor, statement, parameters, _context, _many):
         if "FROM inbox" in statement and "report_id" in statement:
@@ -136,8 +133,8 @@ def test_ids_are_looked_for_in_the_index(site, request):
         assert all("using pk_inbox" in one or "on pk_inbox" in one for one in statements)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_sqlite_notes_nothing_since_nobody_asks_it_to(site, filled):
+@pytest.mark.sqlite
+def test_sqlite_keeps_no_statistics_of_columns(site, filled):
     """It copies values into tables of its own when it is told to ANALYZE or to optimise itself."""
     with site.services.database.reading() as connection:
         tables = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'"))

@@ -110,7 +110,7 @@ def test_an_id_that_is_sealed_twice_changes_nothing(database, last):
     assert found(database, numbered(range(400))) == set(numbered(range(100)))
 
 
-def test_young_ids_are_carried_on_until_merging_them_is_cheaper(database):
+def test_young_ids_are_merged_when_that_is_cheaper(database):
     sizes = []
     for known in range(0, 1000, 100):
         put(database, numbered(range(known, known + 100)), known=known)

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
 from postgres_files import files
-from waiting import wait_until
-
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-VERSION = "/api/v1/surveys/work/versions/1"
-
-
-def delete(site):
-    return site.client().delete(f"{VERSION}/records", headers=site.admin)
-
-
-def close(site, grace=0):
-    answer = site.post(f"{VERSION}/close", json={"grace_seconds": grace})
-    assert answer.status_code == 200
+from sample_survey import VERSION
 
 
 @pytest.fixture
@@ -29,18 +15,18 @@ def over(site):
     reports = site.fill(published, 40)
     site.get(f"{VERSION}/estimates")
     reports += site.fill(published, 1)
-    close(site)
+    site.close()
     return published, reports
 
 
-def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
+def test_released_records_can_be_deleted(site, over, database_url, tmp_path):
     published, reports = over
     before = site.get(f"{VERSION}/estimates").json
     table = site.get(f"{VERSION}/cross-tables?a=gender&b=country").json
     assert before["n"] == table["n"] == 41
     job = site.post(f"{VERSION}/jobs/export", json={}).json["id"]
-    Runner(site.services).run_waiting()
-    answer = delete(site)
+    site.run_jobs()
+    answer = site.delete_records()
     assert answer.status_code == 200
     assert answer.json == {
         "survey": "work",
@@ -59,8 +45,7 @@ def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
         assert site.problem(answer)[:2] == (410, "records-deleted")
     assert site.get(f"/api/v1/jobs/{job}/result").status_code == 404
     for report in reports[::10]:
-        body = wire.encode_report_json(published.digest, report)
-        assert site.send("work", body).json == {"status": "duplicate"}
+        assert site.send(published, report).json == {"status": "duplicate"}
     if database_url.startswith("sqlite"):
         content = b"".join(path.read_bytes() for path in tmp_path.glob("hushpoll.sqlite*"))
         rows = b"".join(report.record for report in reports)
@@ -71,20 +56,20 @@ def test_what_is_released_can_be_deleted(site, over, database_url, tmp_path):
 
 
 def test_deleting_again_changes_nothing(site, over):
-    first = delete(site).json
+    first = site.delete_records().json
     site.clock.advance(1000)
-    assert delete(site).json == {**first, "deleted": 0}
+    assert site.delete_records().json == {**first, "deleted": 0}
 
 
-def test_a_pair_whose_counts_are_not_kept_is_gone_with_the_records(site, monkeypatch):
+def test_cross_table_without_kept_counts_is_refused_after_deletion(site, monkeypatch):
     monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 7)
     published = site.publish()
     site.fill(published, 20)
-    close(site)
+    site.close()
     # gender, income and education have 2, 2 and 3 categories
     path = f"{VERSION}/cross-tables?a=gender&b="
     assert site.get(path + "age").status_code == 200
-    delete(site)
+    site.delete_records()
     assert site.problem(site.get(path + "age")) == (410, "records-deleted", None)
     assert site.get(path + "education").status_code == 200
 
@@ -94,34 +79,22 @@ def test_a_survey_that_may_still_get_reports_keeps_its_records(site, grace):
     published = site.publish()
     site.fill(published, 20)
     if grace is not None:
-        close(site, grace)
-    assert site.problem(delete(site)) == (409, "survey-not-over", None)
+        site.close(grace)
+    assert site.problem(site.delete_records()) == (409, "survey-not-over", None)
     assert len(read_records(site.get(f"{VERSION}/records").data)[1]) == 20
 
 
 def test_segments_older_than_the_counts_are_counted_before_they_go(site, over):
     before = site.get(f"{VERSION}/estimates").json
-    with site.services.database.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM aggregates")
-    assert delete(site).json["deleted"] == 41
+    site.execute("DELETE FROM aggregates")
+    assert site.delete_records().json["deleted"] == 41
     assert site.get(f"{VERSION}/estimates").json == before
-
-
-def export(site, name):
-    job = site.post(f"/api/v1/surveys/{name}/versions/1/jobs/export", json={}).json["id"]
-    Runner(site.services).run_waiting()
-    return job
 
 
 def holding(postgres, site, records):
     """The tables and indexes in whose files, free space and all, one of the records is."""
     found = files(postgres, site)
     return {name for name, content in found.items() if any(one in content for one in records)}
-
-
-def vacuum(site):
-    """Vacuum until that is done: an autovacuum can be in the way."""
-    wait_until(site.services.database.vacuum)
 
 
 @pytest.fixture
@@ -134,66 +107,66 @@ def two_surveys(site):
     for name in ("home", "work"):
         published = site.publish(name=name)
         records.append([report.record for report in site.fill(published, 150)])
-        site.services.sealing.seal(site.services.surveys.latest(name))
-        export(site, name)
-    close(site)
+        site.seal(name)
+        site.run_job("export", name=name)
+    site.close()
     site.stop_taking()  # whose own vacuum would come in between
-    vacuum(site)
+    site.vacuum()
     others, mine = set(records[0]), set(records[1])
     # Not one that is a part of what else is stored, by chance.
     return mine - others, others - mine
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_of_deleted_records_no_byte_is_left_in_any_table(site, two_surveys, postgres):
     """Guards: those of exports stayed on the pages of job_results, and others in free space."""
     gone, kept = two_surveys
     assert {"segments", "job_results"} <= holding(postgres, site, gone)
-    assert delete(site).status_code == 200
-    vacuum(site)
+    assert site.delete_records().status_code == 200
+    site.vacuum()
     assert holding(postgres, site, gone) == set()
     assert {"segments", "job_results"} <= holding(postgres, site, kept)
     assert site.get("/api/v1/surveys/home/versions/1/records").status_code == 200
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_of_records_that_are_deleted_under_a_reader_none_is_left_when_it_ends(
     site, two_surveys, postgres
 ):
     gone, _ = two_surveys
     with site.services.database.reading() as connection:
         connection.exec_driver_sql("SELECT count(*) FROM job_results")
-        assert delete(site).status_code == 200
+        assert site.delete_records().status_code == 200
         assert {"segments", "job_results"} <= holding(postgres, site, gone)
-    vacuum(site)
+    site.vacuum()
     assert holding(postgres, site, gone) == set()
 
 
-@on_postgresql
-def test_what_a_killed_process_left_of_deleted_records_goes_when_they_are_deleted_again(
+@pytest.mark.postgresql
+def test_second_deletion_removes_traces_that_a_killed_process_left(
     site, two_surveys, postgres, monkeypatch
 ):
     gone, _ = two_surveys
     with monkeypatch.context() as killed:
         killed.setattr(site.services.database, "vacuum", lambda: True)
-        assert delete(site).json["deleted"] == 150
+        assert site.delete_records().json["deleted"] == 150
     site.services.database._erased.clear()  # which a new process would not know
-    vacuum(site)
+    site.vacuum()
     assert holding(postgres, site, gone)
-    assert delete(site).json["deleted"] == 0
-    vacuum(site)
+    assert site.delete_records().json["deleted"] == 0
+    site.vacuum()
     assert holding(postgres, site, gone) == set()
 
 
-@on_postgresql
+@pytest.mark.postgresql
 def test_of_forgotten_results_no_byte_is_left(site, postgres):
     published = site.publish()
     records = {report.record for report in site.fill(published, 150)}
-    export(site, "work")
+    site.run_job("export")
     site.stop_taking()
     assert "job_results" in holding(postgres, site, records)
     site.clock.advance(100)
     assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
-    vacuum(site)
+    site.vacuum()
     assert "job_results" not in holding(postgres, site, records)
     assert "segments" in holding(postgres, site, records)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections import Counter
 
 import pytest
 
-from hushpoll_protocols import SecureBits
+from hushpoll_server.services.results.analysis import WAITING_QUESTIONS
 from hushpoll_server.store import segments
-from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
+from sample_survey import VERSION, encoded
+from waiting import run_together, wait_until
 
 # At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
 # the estimate differs from it by rounding alone.
@@ -23,35 +25,23 @@ LOUD = {
     ],
     "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
 }
-PATH = "/api/v1/surveys/work/versions/1"
 PEOPLE = [("Female", "low")] * 6 + [("Male", "high")] * 3 + [("Male", "low")]
 
 
 @pytest.fixture
 def loud(site):
     published = site.publish(**LOUD, allow_weak=True)
-    layout = published.layout
-    reports = [
-        wire.Report(
-            wire.new_report_id(),
-            layout.encode(
-                layout.code_answers({"gender": gender, "frequency": often}), SecureBits()
-            ),
-        )
-        for gender, often in PEOPLE
-    ]
-    for half in (reports[:4], reports[4:]):  # some sealed, some still in the inbox
-        site.send_batch("work", wire.pack_reports(published.digest, half))
-        site.services.segments.seal(
-            1, layout.record_size, minimum=4 if half[0] is reports[0] else 99
-        )
+    reports = [encoded(published, {"gender": one, "frequency": two}) for one, two in PEOPLE]
+    for half, minimum in ((reports[:4], 4), (reports[4:], 99)):  # some sealed, some in the inbox
+        site.send_batch(published, half)
+        site.services.segments.seal(1, published.layout.record_size, minimum=minimum)
     assert site.counts(published)["sealed"] == 4
     assert site.counts(published)["inbox"] == 6
     return published
 
 
 def test_estimates_are_the_truth_where_devices_do_not_lie(site, loud):
-    answer = site.get(PATH + "/estimates")
+    answer = site.get(f"{VERSION}/estimates")
     assert answer.status_code == 200
     body = answer.json
     assert (body["survey"], body["version"], body["digest"]) == ("work", 1, loud.digest)
@@ -69,7 +59,7 @@ def test_estimates_are_the_truth_where_devices_do_not_lie(site, loud):
 def test_a_higher_confidence_gives_wider_intervals(site, loud):
     def width(confidence):
         query = {"confidence": confidence}
-        answer = site.get(PATH + "/estimates", query_string=query).json
+        answer = site.get(f"{VERSION}/estimates", query_string=query).json
         row = answer["attributes"][0]["categories"][0]
         return answer["confidence"], row["upper"] - row["lower"]
 
@@ -80,7 +70,9 @@ def test_a_higher_confidence_gives_wider_intervals(site, loud):
 
 def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):
     """One attribute is called like a column of the answer, which must not confuse the two."""
-    answer = site.get(PATH + "/cross-tables", query_string={"a": "gender", "b": "frequency"}).json
+    answer = site.get(
+        f"{VERSION}/cross-tables", query_string={"a": "gender", "b": "frequency"}
+    ).json
     assert (answer["a"], answer["b"], answer["n"]) == ("gender", "frequency", 10)
     assert "of these 6 at 95 %, 0.3 are expected to miss" in answer["intervals"]
     assert set(answer["poisoning"]) == {
@@ -112,19 +104,19 @@ def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):
     ],
 )
 def test_a_question_of_another_form_is_refused_by_field(site, loud, query, field):
-    answer = site.get(PATH + "/cross-tables", query_string=query)
+    answer = site.get(f"{VERSION}/cross-tables", query_string=query)
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
 @pytest.mark.parametrize("query", [{"a": "gender", "b": "race"}, {"a": "gender", "b": "gender"}])
 def test_a_cross_table_needs_two_attributes_of_the_survey(site, loud, query):
-    answer = site.get(PATH + "/cross-tables", query_string=query)
+    answer = site.get(f"{VERSION}/cross-tables", query_string=query)
     assert site.problem(answer)[:2] == (422, "invalid-request")
     assert query["b"] in answer.json["detail"]
 
 
 def test_the_export_holds_every_record_and_nothing_else(site, loud):
-    answer = site.get(PATH + "/records")
+    answer = site.get(f"{VERSION}/records")
     assert answer.mimetype == RECORDS_MEDIA_TYPE
     assert int(answer.headers["Content-Length"]) == len(answer.data)
     published, records = read_records(answer.data)
@@ -138,7 +130,7 @@ def test_the_export_holds_every_record_and_nothing_else(site, loud):
 def test_the_export_is_in_another_order_each_time(site):
     published = site.publish()
     site.fill(published, 200)
-    first, second = (read_records(site.get(PATH + "/records").data)[1] for _ in range(2))
+    first, second = (read_records(site.get(f"{VERSION}/records").data)[1] for _ in range(2))
     assert sorted(map(bytes, first)) == sorted(map(bytes, second))
     assert first.tolist() != second.tolist()
 
@@ -147,15 +139,15 @@ def test_the_export_is_in_another_order_each_time(site):
 def test_below_the_minimum_batch_nothing_is_answered(site, what):
     published = site.publish(minimum_batch=5)
     site.fill(published, 4)
-    answer = site.get(f"{PATH}/{what}")
+    answer = site.get(f"{VERSION}/{what}")
     assert site.problem(answer) == (409, "not-enough-reports", None)
     assert (answer.json["reports"], answer.json["minimum_batch"]) == (4, 5)
     site.fill(published, 1)
-    assert site.get(f"{PATH}/{what}").status_code == 200
+    assert site.get(f"{VERSION}/{what}").status_code == 200
 
 
 @pytest.mark.parametrize("what", ["estimates", "cross-tables?a=gender&b=age", "records", "counts"])
-def test_what_is_not_published_has_no_answers(site, what):
+def test_questions_about_an_unpublished_version_are_not_found(site, what):
     site.publish()
     answer = site.get(f"/api/v1/surveys/work/versions/7/{what}")
     assert site.problem(answer) == (404, "unknown-survey", "version")
@@ -173,11 +165,62 @@ def test_blocks_join_small_segments(site, monkeypatch):
     assert [len(block) for block in blocks] == [20, 20, 10]
 
 
-# Machine code that numba has loaded is in the dispatchers' overloads.
+@pytest.fixture
+def no_pairs(monkeypatch):
+    """Cross-tables read the records, as those of large domains do."""
+    monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 2)
+
+
+@pytest.mark.usefixtures("no_pairs")
+@pytest.mark.parametrize("what", ["records", "records?format=csv", "cross-tables?a=gender&b=age"])
+def test_questions_past_those_that_may_wait_are_refused(site, monkeypatch, what):
+    """Guards: each question that waited held one of the server's threads, without a bound."""
+    published = site.publish()
+    site.fill(published, 3)
+    site.seal()
+    blocks, go = site.services.segments.blocks, threading.Event()
+
+    def slow(*arguments, **options):
+        assert go.wait(60)
+        return blocks(*arguments, **options)
+
+    monkeypatch.setattr(site.services.segments, "blocks", slow)
+    answers = []
+
+    def ask():
+        answers.append(site.get(f"{VERSION}/{what}"))
+
+    def look():
+        (refused,) = wait_until(lambda: answers)
+        assert site.problem(refused) == (503, "unavailable", None)
+        assert refused.headers["Retry-After"] == "5"
+        assert site.send(published).status_code == 201
+        # A question that counts answer does not wait for the others.
+        assert site.get(f"{VERSION}/estimates").status_code == 200
+        go.set()
+
+    run_together(look, *[ask] * (2 + WAITING_QUESTIONS))
+    assert [answer.status_code for answer in answers[1:]] == [200] * (1 + WAITING_QUESTIONS)
+    assert site.get(f"{VERSION}/{what}").status_code == 200
+
+
+def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
+    site.fill(site.publish(), 3)
+
+    def fail(*_arguments, **_options):
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("hushpoll_server.services.results.exports.Mixed", fail)
+        for _ in range(2 + WAITING_QUESTIONS):
+            assert site.problem(site.get(f"{VERSION}/records"))[:2] == (500, "internal")
+    assert site.get(f"{VERSION}/records").status_code == 200
+
+
+# Numba takes its compiler's lock for each kernel that it has to load or compile.
 SCRIPT = """
-import gc
 import numpy as np
-from numba.core.registry import CPUDispatcher
+from numba.core.event import install_recorder
 from hushpoll_analysis.records.pair_counts import count_pairs
 from hushpoll_analysis.records.records import RecordStream
 from hushpoll_protocols import SecureBits
@@ -185,16 +228,9 @@ from hushpoll_server.services.results.analysis import prepare
 from hushpoll_shared.wire.batch import malformed_many
 from hushpoll_shared.survey.manifest import Manifest
 
-def loaded():
-    return {
-        (one.py_func.__module__, one.py_func.__qualname__, signature)
-        for one in gc.get_objects() if isinstance(one, CPUDispatcher)
-        for signature in one.overloads
-    }
-
-prepare()
-before = loaded()
-assert before
+with install_recorder("numba:compiler_lock") as prepared:
+    prepare()
+assert prepared.buffer
 protocols = ["GRR", "BLH", "OLH", "RAPPOR", "OUE", "SS", "THE"]
 attributes = [
     {"name": name.lower(), "role": "sensitive", "protocol": name, "range": [1, 90]}
@@ -207,10 +243,11 @@ published = Manifest.from_dict(
 codes = published.layout.code_answers({one.name: "3" for one in published.attributes})
 records = [published.layout.encode(codes, SecureBits()) for _ in range(500)]
 body = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(len(records), -1)
-bad, _ = malformed_many(published, body)
-assert not bad.any()
-assert count_pairs(RecordStream.trusted(published, [body.copy()])).counts.n == len(records)
-assert loaded() == before, loaded() - before
+with install_recorder("numba:compiler_lock") as counting:
+    bad, _ = malformed_many(published, body)
+    assert not bad.any()
+    assert count_pairs(RecordStream.trusted(published, [body.copy()])).counts.n == len(records)
+assert not counting.buffer, counting.buffer
 """
 
 

@@ -12,14 +12,16 @@ import pyarrow.parquet as parquet
 import pytest
 
 from decoded import clear_answers, part_of
-from hushpoll_analysis import Records
+from hushpoll_analysis import Records, RecordStream, count
+from hushpoll_analysis.records.parquet import count_parquet
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results import exports
 from hushpoll_server.store import segments
 from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import unescaped
-from hushpoll_shared.wire import reports as wire
+from sample_survey import VERSION, encoded
 
-PATH = "/api/v1/surveys/work/versions/1/records"
+PATH = f"{VERSION}/records"
 # Texts that a spreadsheet or a careless writer would change.
 AWKWARD = ["=1+1", 'say "hush", please', "@SUM(A1)", "-2"]
 
@@ -36,23 +38,11 @@ def published(site):
 
 
 @pytest.fixture
-def records(site, published, make_report):
+def records(site, published):
     answers = {"gender": "Male", "age": "3", "country": "4"}
-    reports = [
-        wire.Report(
-            wire.new_report_id(),
-            make_record(published, {**answers, "note": AWKWARD[number % 4]}),
-        )
-        for number in range(60)
-    ]
-    site.send_batch("work", wire.pack_reports(published.digest, reports))
+    reports = [encoded(published, answers | {"note": AWKWARD[n % 4]}) for n in range(60)]
+    site.send_batch(published, reports)
     return np.frombuffer(b"".join(one.record for one in reports), np.uint8).reshape(60, -1)
-
-
-def make_record(published, answers):
-    from hushpoll_protocols import SecureBits
-
-    return published.layout.encode(published.layout.code_answers(answers), SecureBits())
 
 
 def exported(site, **query):
@@ -149,13 +139,12 @@ def test_a_form_that_does_not_exist_is_refused_by_field(site, published, records
 
 
 @pytest.mark.parametrize("query", [{}, {"format": "csv"}, {"format": "parquet"}])
-def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, make_report, query):
+def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, query):
     """Guards: an analyst who exported after every report saw each one by itself."""
     published = site.publish(minimum_batch=10)
     sizes = []
     for _ in range(35):
-        body = wire.encode_report_json(published.digest, make_report(published))
-        site.send("work", body)
+        site.send(published)
         answer = site.get(PATH, query_string=query)
         if answer.status_code == 200:
             estimates = site.get(PATH.replace("records", "estimates")).json
@@ -211,3 +200,23 @@ def test_mixing_takes_memory_of_a_few_buckets_and_leaves_no_file(monkeypatch, tm
     assert total == n
     assert peak < 4 * 2**20
     assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_of_parquet_are_those_of_one_machine(site, tmp_path):
+    published = site.publish()
+    site.fill(published, 200)
+    path = tmp_path / "work.parquet"
+    path.write_bytes(site.get(f"{VERSION}/records?format=parquet").data)
+    blocks = site.services.segments.blocks(1, published.layout.record_size)
+    expected = count(RecordStream.trusted(published, blocks))
+    again, found = count_parquet([path, path])
+    assert again == published
+    assert found.n == 2 * expected.n == 400
+    for name, support in expected.support.items():
+        np.testing.assert_array_equal(found.support[name], 2 * support)
+    other = tmp_path / "other.parquet"
+    other.write_bytes(site.get(f"{VERSION}/records?format=parquet&content=indicators").data)
+    with pytest.raises(InvalidParameter, match="content records"):
+        count_parquet([other])
+    with pytest.raises(InvalidParameter, match="at least one"):
+        count_parquet([])

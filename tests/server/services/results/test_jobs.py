@@ -10,17 +10,11 @@ import pytest
 from hushpoll_server.jobs import kinds
 from hushpoll_server.jobs.runner import Runner
 
-VERSION = "/api/v1/surveys/work/versions/1"
 TREES = {"parameters": {"n_estimators": 3}}
 
 
-def analyst(site, *scopes):
-    token = site.services.access.issue(scopes or ["read", "train"]).token
-    return {"Authorization": f"Bearer {token}"}
-
-
-def ask(site, headers, kind="export", body=None):
-    return site.post(f"{VERSION}/jobs/{kind}", json=body or {}, headers=headers)
+def analyst(site):
+    return site.analyst("read", "train")
 
 
 def exports_by(monkeypatch, work):
@@ -30,13 +24,11 @@ def exports_by(monkeypatch, work):
 
 
 def add(site, headers, kind="export", body=None):
-    answer = ask(site, headers, kind, body)
-    assert answer.status_code == 202, answer.json
-    return answer.json["id"]
+    return site.add_job(kind, body, headers=headers)
 
 
 def state(site, job):
-    return site.get(f"/api/v1/jobs/{job}").json["state"]
+    return site.job(job)["state"]
 
 
 def cancel(site, job, headers):
@@ -55,7 +47,7 @@ def test_jobs_of_one_token_are_refused_past_the_limit_and_those_of_others_taken(
     greedy, other = analyst(site), analyst(site)
     jobs = [add(site, greedy, "train", TREES) for _ in range(20)]
     for _ in range(3):
-        refused = ask(site, greedy, "train", TREES)
+        refused = site.ask_for_job("train", TREES, headers=greedy)
         assert site.problem(refused) == (429, "too-many-jobs", None)
         assert refused.headers["Retry-After"] == "60"
         assert sorted(refused.json["jobs"]) == sorted(jobs)
@@ -63,7 +55,7 @@ def test_jobs_of_one_token_are_refused_past_the_limit_and_those_of_others_taken(
     # One that has ended makes room for one.
     assert cancel(site, jobs[3], greedy).status_code == 200
     add(site, greedy, "export")
-    assert ask(site, greedy).status_code == 429
+    assert site.ask_for_job("export", headers=greedy).status_code == 429
 
 
 def test_tokens_take_turns_and_a_token_has_its_share_of_workers(site):
@@ -116,9 +108,9 @@ def test_a_waiting_job_is_cancelled_by_its_own_token_or_an_administrator(site):
     assert "finished_at" in answer.json
     assert cancel(site, job, owner).json == answer.json
     assert cancel(site, second, site.admin).json["state"] == "cancelled"
-    Runner(site.services).run_waiting()
+    site.run_jobs()
     assert [state(site, one) for one in (job, second, kept)] == ["cancelled", "cancelled", "done"]
-    assert site.problem(site.get(f"/api/v1/jobs/{job}/result")) == (409, "job-cancelled", None)
+    assert site.problem(site.job_result(job)) == (409, "job-cancelled", None)
     assert cancel(site, kept, owner).json["state"] == "done"
     assert site.problem(cancel(site, "0" * 32, owner))[:2] == (404, "not-found")
     site.clock.advance(1)
@@ -142,10 +134,9 @@ def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
         return kinds.Result("x", "text/plain", blocks())
 
     exports_by(monkeypatch, endless)
-    Runner(site.services).run_waiting()
+    site.run_jobs()
     assert state(site, job) == "cancelled"
-    with site.services.database.reading() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM job_results").scalar_one() == 0
+    assert site.scalars("SELECT count(*) FROM job_results") == [0]
 
 
 def test_a_job_ends_with_its_time(make_site, monkeypatch):
@@ -157,10 +148,10 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
         return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
 
     exports_by(monkeypatch, endless)
-    Runner(site.services).run_waiting()
-    found = site.get(f"/api/v1/jobs/{job}").json
+    site.run_jobs()
+    found = site.job(job)
     assert found["error"] == {"code": "job-timed-out", "detail": "it was ended after 1 s"}
-    assert site.problem(site.get(f"/api/v1/jobs/{job}/result"))[:2] == (409, "job-timed-out")
+    assert site.problem(site.job_result(job))[:2] == (409, "job-timed-out")
 
 
 @pytest.mark.parametrize("kind", ["train", "fairness"])
@@ -169,7 +160,7 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
 )
 def test_a_model_above_the_servers_bounds_is_refused(site, kind, name, value):
     site.fill(site.publish(), 5)
-    answer = ask(site, site.admin, kind, {"parameters": {name: value}})
+    answer = site.ask_for_job(kind, {"parameters": {name: value}})
     assert site.problem(answer) == (422, "invalid-request", f"parameters.{name}")
     assert f"above {value - 1}" in answer.json["detail"]
-    assert ask(site, site.admin, kind, {"parameters": {name: value - 1}}).status_code == 202
+    assert site.ask_for_job(kind, {"parameters": {name: value - 1}}).status_code == 202

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
 from sqlalchemy import text
 
-from hushpoll_server.jobs.check import check_counts
-from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.maintenance.sealing import Maintenance
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
-from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import read_records
+from sample_survey import VERSION, make_draft, make_report
+from waiting import wait_until
 
-VERSION = "/api/v1/surveys/work/versions/1"
 HALF_A_DAY = 12 * 3600
 ASKED = ("estimates", "cross-tables?a=gender&b=age", "records", "records?format=csv")
 
@@ -31,11 +28,6 @@ def midnight(site):
     sweep(site)
 
 
-def close(site, grace=0):
-    answer = site.post(f"{VERSION}/close", json={"grace_seconds": grace})
-    assert answer.status_code == 200
-
-
 def exported(site):
     answer = site.get(f"{VERSION}/records")
     assert answer.status_code == 200, answer.json
@@ -46,16 +38,6 @@ def told(site):
     """All that an analyst is told of numbers and records."""
     answers = [site.get(f"{VERSION}/{what}") for what in (*ASKED[:2], "counts")]
     return [exported(site), *(answer.json for answer in answers)]
-
-
-def run_job(site, kind):
-    answer = site.post(f"{VERSION}/jobs/{kind}", json={})
-    assert answer.status_code == 202, answer.json
-    job = answer.json["id"]
-    Runner(site.services).run_waiting()
-    result = site.get(f"/api/v1/jobs/{job}/result")
-    assert result.status_code == 200, result.json
-    return result.json
 
 
 def segments(site):
@@ -76,12 +58,12 @@ def test_before_first_release_nothing_is_told_but_when_it_is_due(site, what):
     assert "50" not in answer.json["detail"]
 
 
-def test_manifest_without_the_term_releases_daily(site, make_draft):
+def test_manifest_without_the_term_releases_daily(site):
     draft = make_draft()
     del draft["release"]
     manifest = site.post("/api/v1/surveys", json=draft).json["manifest"]
     assert "release" not in manifest
-    assert site.services.surveys.latest("work").release == "daily"
+    assert site.row().release == "daily"
 
 
 def test_reports_are_released_at_midnight(site):
@@ -102,7 +84,7 @@ def test_reports_are_released_at_midnight(site):
 
 
 @pytest.mark.parametrize("first", [0, 20], ids=["before the first release", "after one"])
-def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_report, first):
+def test_no_question_no_job_and_no_upload_releases_anything(make_site, first):
     site = make_site(SEAL_AT=10)
     published = site.publish(release="daily")
     if first:
@@ -111,11 +93,11 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
     before = site.counts(published)
     reports = site.fill(published, 40)
     for report in [make_report(published), *reports[:5]]:
-        site.send("work", wire.encode_report_json(published.digest, report))
+        site.send(published, report)
     for _ in range(2):
         for what in ASKED:
             site.get(f"{VERSION}/{what}")
-        job = run_job(site, "seal")
+        job = site.run_job("seal")
         assert job["moved"] is None
         assert (job["inbox"], job["sealed"]) == (None, first)
         site.services.sealing.turn()
@@ -128,22 +110,21 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, make_repo
     if first:
         assert site.get(f"{VERSION}/estimates").json["n"] == first
         assert sum(exported(site).values()) == first
-        assert run_job(site, "shape")["n"] == first
+        assert site.run_job("shape")["n"] == first
 
 
-def test_counts_are_those_of_the_release_until_the_survey_is_over(site, make_report):
+def test_counts_are_those_of_the_release_until_the_survey_is_over(site):
     published = site.publish(release="daily")
     reports = site.fill(published, 10)
-    site.send_batch("work", wire.pack_reports(published.digest, reports[:4]))
+    site.send_batch(published, reports[:4])
     midnight(site)
     first = site.counts(published)
     assert (first["accepted"], first["sealed"], first["duplicate"]) == (10, 10, 4)
-    site.send_batch("work", wire.pack_reports(published.digest, reports[:3]))
+    site.send_batch(published, reports[:3])
     site.fill(published, 1)
     assert site.counts(published) == first
-    close(site)
-    late = wire.encode_report_json(published.digest, make_report(published))
-    assert site.send("work", late).status_code == 410
+    site.close()
+    assert site.send(published).status_code == 410
     last = site.counts(published)
     assert (last["accepted"], last["duplicate"]) == (11, 7)
     assert last["rejected"] == {"survey-closed": 1}
@@ -173,10 +154,7 @@ def test_server_that_was_down_at_midnight_releases_when_it_starts(make_site):
     later = make_site(clock=FixedClock("2026-03-04T07:30:00Z"))
     maintenance = Maintenance(later.services.sealing)
     maintenance.start()
-    deadline = time.monotonic() + 60
-    while later.get(f"{VERSION}/estimates").status_code != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: later.get(f"{VERSION}/estimates").status_code == 200)
     maintenance.stop()
     body = later.get(f"{VERSION}/estimates").json
     assert (body["n"], body["released_at"]) == (20, "2026-03-04T07:30:00Z")
@@ -210,7 +188,7 @@ def test_one_of_two_servers_makes_a_release(make_site):
 def test_end_of_a_survey_releases_the_rest(site, release):
     published = site.publish(release=release)
     site.fill(published, 20)
-    close(site, grace=3600)
+    site.close(3600)
     assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-released"
     assert site.get(f"{VERSION}/counts").json["next_release"] == "2026-03-01T13:00:00Z"
     site.fill(published, 1)
@@ -231,14 +209,14 @@ def test_survey_that_releases_at_its_end_is_silent_until_then(site):
     assert site.problem(answer)[1] == "not-released"
     assert "closed" in answer.json["detail"]
     assert answer.json["next_release"] is None
-    close(site)
+    site.close()
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
 
 
 def test_survey_that_is_over_with_too_few_reports_says_so(site):
     published = site.publish(release="daily", minimum_batch=10)
     site.fill(published, 4)
-    close(site)
+    site.close()
     assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
 
 
@@ -246,7 +224,7 @@ def test_survey_that_is_over_with_too_few_reports_says_so(site):
 def test_survey_that_is_over_without_a_report_promises_no_release(site, release):
     """Guards: that its reports are released within seconds was said for ever."""
     site.publish(release=release)
-    close(site, grace=60)
+    site.close(60)
     site.clock.advance(60)
     sweep(site)
     assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
@@ -290,7 +268,7 @@ def test_release_that_goes_by_no_period_has_no_period_end(release):
     assert period_end(release, 0) is None
 
 
-def attack(site, published, make_report):
+def attack(site, published):
     """Export, wait for one report, send 99 of one's own, export again, subtract.
 
     Whatever can be asked is asked in between. Returns what is new and not one's own.
@@ -298,35 +276,35 @@ def attack(site, published, make_report):
     before = exported(site)
     answers = {"gender": "Female", "age": None, "education": "low", "income": "poor"}
     victim = make_report(published, **answers)
-    site.send("work", wire.encode_report_json(published.digest, victim))
+    site.send(published, victim)
     own = [make_report(published, education="middle") for _ in range(99)]
-    site.send_batch("work", wire.pack_reports(published.digest, own))
+    site.send_batch(published, own)
     for what in ASKED:
         site.get(f"{VERSION}/{what}")
-    run_job(site, "seal")
+    site.run_job("seal")
     site.services.sealing.turn()
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
 
-def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site, make_report):
+def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site):
     """Guards: an analyst who sent all reports of a minimum batch but one was given that one."""
     published = site.publish(release="daily", minimum_batch=100)
     site.fill(published, 300)
     midnight(site)
     for _ in range(3):
-        found, _ = attack(site, published, make_report)
+        found, _ = attack(site, published)
         assert not found
     assert site.get(f"{VERSION}/estimates").json["n"] == 300
 
 
-def test_same_attacker_finds_a_record_where_release_is_immediate(site, make_report):
+def test_same_attacker_finds_a_record_where_release_is_immediate(site):
     published = site.publish(release="immediate", minimum_batch=100)
     site.fill(published, 300)
-    found, victim = attack(site, published, make_report)
+    found, victim = attack(site, published)
     assert found == Counter([victim])
 
 
-def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
+def test_records_sealed_between_releases_stay_apart_from_released_ones(site):
     published = site.publish(release="daily")
     site.fill(published, 10)
     midnight(site)
@@ -334,7 +312,7 @@ def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
     assert first[:2] == (10, True)
     for _ in range(3):
         site.fill(published, 5)
-        run_job(site, "seal")
+        site.run_job("seal")
         later = sorted(segments(site).values())
         assert later[0] == first or later[1] == first
         assert len(later) == 2  # what is not released is shuffled together
@@ -344,16 +322,16 @@ def test_what_is_sealed_between_releases_is_apart_from_what_is_released(site):
 
 
 @pytest.mark.parametrize("most", [7, 16])
-def test_releases_of_full_segments_hold_every_report_once(site, make_report, monkeypatch, most):
+def test_releases_of_full_segments_hold_every_report_once(site, monkeypatch, most):
     monkeypatch.setattr("hushpoll_server.store.segments.SEGMENT_REPORTS", most)
     published = site.publish(release="daily")
     sent = Counter()
     for size in (5, 11, 23, 3, 40):
         sent += Counter(report.record for report in site.fill(published, size))
-        run_job(site, "seal")
+        site.run_job("seal")
         site.fill(published, 3)
         before = exported(site) if len(sent) > 5 else None
-        run_job(site, "seal")
+        site.run_job("seal")
         if before is not None:
             assert exported(site) == before
         midnight(site)
@@ -362,30 +340,13 @@ def test_releases_of_full_segments_hold_every_report_once(site, make_report, mon
     assert site.get(f"{VERSION}/estimates").json["n"] == sum(sent.values())
 
 
-def test_check_of_counts_looks_at_the_release_too(make_site):
-    site = make_site()
-    published = site.publish(release="daily")
-    site.fill(published, 20)
-    midnight(site)
-    site.fill(published, 5)
-    run_job(site, "seal")
-    settings = site.services.settings
-    assert [same for _, same in check_counts(settings, repair=False)] == [True]
-    with site.services.database.writing() as connection:
-        connection.execute(text("UPDATE releases SET reports = 19"))
-    assert [same for _, same in check_counts(settings, repair=True)] == [False]
-    assert [same for _, same in check_counts(settings, repair=False)] == [True]
-    assert site.get(f"{VERSION}/estimates").json["n"] == 20
-
-
 def test_records_of_releases_are_deleted_and_their_counts_stay(site):
     published = site.publish(release="daily")
     site.fill(published, 20)
     midnight(site)
     site.fill(published, 10)
-    close(site)
-    answer = site.client().delete(f"{VERSION}/records", headers=site.admin)
-    assert answer.json["deleted"] == 30
+    site.close()
+    assert site.delete_records().json["deleted"] == 30
     assert segments(site) == {}
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
     assert site.problem(site.get(f"{VERSION}/records"))[1] == "records-deleted"

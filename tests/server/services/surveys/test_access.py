@@ -2,90 +2,93 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
+from sqlalchemy import select
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.store.schema import api_tokens
 from hushpoll_shared.wire import reports as wire
+from sample_survey import VERSION, bearer, body_of, make_report
+from waiting import run_together
 
 
-def bearer(token):
-    return {"Authorization": f"Bearer {token}"}
+def issue(site, **body):
+    answer = site.post("/api/v1/tokens", json={"scopes": ["read"], **body})
+    assert answer.status_code == 201, answer.json
+    return answer.json
 
 
-def issue(site, count=1):
-    answer = site.post("/api/v1/surveys/work/tokens", json={"count": count})
-    assert answer.status_code == 201
-    return answer.json["tokens"]
+def rotate(site, token_id, **body):
+    return site.post(f"/api/v1/tokens/{token_id}/rotate", json=body)
 
 
-def body_of(published, report):
-    return wire.encode_report_json(published.digest, report)
+def works(site, token):
+    status = site.get(f"{VERSION}/counts", headers=bearer(token)).status_code
+    assert status in (200, 401)
+    return status == 200
 
 
-def test_each_token_is_worth_one_report(site, make_report):
+def listed(site):
+    return {one["id"]: one for one in site.get("/api/v1/tokens").json["tokens"]}
+
+
+def test_each_token_is_worth_one_report(site):
     published = site.publish(submission="token")
-    first, second = issue(site, 2)
+    first, second = site.tokens(2)
     report, other = make_report(published), make_report(published)
-    assert site.send("work", body_of(published, report), first).status_code == 201
-    spent = site.send("work", body_of(published, other), first)
+    assert site.send(published, report, first).status_code == 201
+    spent = site.send(published, other, first)
     assert site.problem(spent) == (401, "unauthorized", "Authorization")
-    assert site.send("work", body_of(published, other), second).status_code == 201
+    assert site.send(published, other, second).status_code == 201
     assert site.counts(published)["accepted"] == 2
     assert site.counts(published)["rejected"] == {"unauthorized": 1}
 
 
-def test_a_retry_is_never_refused_for_its_token(site, make_report):
+def test_a_retry_is_never_refused_for_its_token(site):
     published = site.publish(submission="token")
-    (token,) = issue(site)
-    body = body_of(published, make_report(published))
-    assert site.send("work", body, token).status_code == 201
+    (token,) = site.tokens()
+    body = body_of(published)
+    assert site.send_body(body, token).status_code == 201
     for retried_with in (token, None, "unknown"):
-        assert site.send("work", body, retried_with).json == {"status": "duplicate"}
+        assert site.send_body(body, retried_with).json == {"status": "duplicate"}
 
 
-def test_a_refused_report_does_not_spend_its_token(site, make_report):
+def test_a_refused_report_does_not_spend_its_token(site):
     published = site.publish(submission="token")
-    first, second = issue(site, 2)
+    first, second = site.tokens(2)
     report = make_report(published)
-    assert site.send("work", body_of(published, report), first).status_code == 201
+    assert site.send(published, report, first).status_code == 201
     conflict = wire.Report(report.id, make_report(published, education="low").record)
-    assert site.send("work", body_of(published, conflict), second).status_code == 409
+    assert site.send(published, conflict, second).status_code == 409
     short = wire.Report(wire.new_report_id(), report.record[:-1])
-    assert site.send("work", body_of(published, short), second).status_code == 422
-    assert site.send("work", body_of(published, make_report(published)), second).status_code == 201
+    assert site.send(published, short, second).status_code == 422
+    assert site.send(published, token=second).status_code == 201
 
 
 @pytest.mark.parametrize("token", [None, "", "unknown", "A" * 43, "é" * 43])
-def test_no_or_an_unknown_token_is_unauthorized(site, make_report, token):
+def test_no_or_an_unknown_token_is_unauthorized(site, token):
     published = site.publish(submission="token")
-    answer = site.send("work", body_of(published, make_report(published)), token)
+    answer = site.send(published, token=token)
     assert site.problem(answer) == (401, "unauthorized", "Authorization")
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_token_of_another_survey_is_unknown(site, make_report):
+def test_a_token_of_another_survey_is_unknown(site):
     site.publish(submission="token")
     other = site.publish(name="other", submission="token")
-    (token,) = issue(site)
-    answer = site.send("other", body_of(other, make_report(other)), token)
+    (token,) = site.tokens()
+    answer = site.send_body(body_of(other, make_report(other)), token, name="other")
     assert answer.status_code == 401
 
 
-def test_a_token_raced_by_many_reports_is_spent_once(site, make_report):
+def test_a_token_raced_by_many_reports_is_spent_once(site):
     published = site.publish(submission="token")
-    (token,) = issue(site)
+    (token,) = site.tokens()
     answers = []
 
     def race():
-        answers.append(site.send("work", body_of(published, make_report(published)), token))
+        answers.append(site.send(published, token=token))
 
-    threads = [threading.Thread(target=race) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_together(*[race] * 12)
     assert sorted(answer.status_code for answer in answers) == [201] + [401] * 11
     assert site.counts(published)["accepted"] == 1
 
@@ -102,7 +105,7 @@ def test_tokens_are_issued_within_bounds(make_site, body):
     site.publish(submission="token")
     answer = site.post("/api/v1/surveys/work/tokens", json=body)
     assert site.problem(answer) == (422, "invalid-request", "count")
-    assert len(set(issue(site, 10))) == 10
+    assert len(set(site.tokens(10))) == 10
 
 
 def test_an_issued_token_works_until_it_expires(site):
@@ -112,21 +115,11 @@ def test_an_issued_token_works_until_it_expires(site):
     assert answer.json["expires_at"] == "2026-03-01T12:01:00Z"
     headers = bearer(answer.json["token"])
     site.publish()
-    path = "/api/v1/surveys/work/versions/1/counts"
+    path = f"{VERSION}/counts"
     site.clock.advance(59)
     assert site.get(path, headers=headers).status_code == 200
     site.clock.advance(1)
     assert site.get(path, headers=headers).status_code == 401
-
-
-def test_a_revoked_token_is_refused(site):
-    answer = site.post("/api/v1/tokens", json={"scopes": ["publish", "read"]})
-    client = site.client()
-    path = f"/api/v1/tokens/{answer.json['id']}"
-    assert client.delete(path, headers=site.admin).status_code == 204
-    headers = bearer(answer.json["token"])
-    assert site.get("/api/v1/surveys", headers=headers).status_code == 401
-    assert client.delete("/api/v1/tokens/" + "0" * 16, headers=site.admin).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -140,7 +133,7 @@ def test_a_revoked_token_is_refused(site):
         ({"scopes": ["read"], "owner": "me"}, "owner"),
     ],
 )
-def test_a_token_that_cannot_be_is_not_issued(site, body, field):
+def test_invalid_token_request_is_refused_by_field(site, body, field):
     answer = site.post("/api/v1/tokens", json=body)
     assert site.problem(answer) == (422, "invalid-request", field)
 
@@ -167,6 +160,140 @@ def test_the_first_admin_token_is_issued_once(site):
     assert site.services.access.first_admin() is None
 
 
-def test_issuing_checks_its_parameters(site):
-    with pytest.raises(InvalidParameter, match="root"):
-        site.services.access.issue(["read", "root"])
+def test_a_replaced_token_works_until_its_overlap_is_over(site):
+    site.publish()
+    old = issue(site, label="report", scopes=["read", "train"])
+    answer = rotate(site, old["id"], overlap_seconds=60)
+    assert answer.status_code == 201
+    new = answer.json
+    assert new["scopes"] == ["read", "train"]
+    assert new["replaces"] == old["id"]
+    assert new["replaced_until"] == "2026-03-01T12:01:00Z"
+    assert "expires_at" not in new
+    assert listed(site)[new["id"]]["label"] == "report"
+    assert (works(site, old["token"]), works(site, new["token"])) == (True, True)
+    site.clock.advance(59)
+    assert works(site, old["token"])
+    site.clock.advance(1)
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_an_overlap_of_nothing_ends_the_old_token_at_once(site):
+    site.publish()
+    old = issue(site)
+    new = rotate(site, old["id"], overlap_seconds=0).json
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_rotation_extends_neither_the_old_token_nor_by_itself_the_new(site):
+    site.publish()
+    old = issue(site, expires_in=30)
+    new = rotate(site, old["id"], overlap_seconds=3600).json
+    assert new["replaced_until"] == new["expires_at"] == "2026-03-01T12:00:30Z"
+    other = issue(site, expires_in=30)
+    longer = rotate(site, other["id"], overlap_seconds=10, expires_in=90).json
+    assert longer["expires_at"] == "2026-03-01T12:01:30Z"
+    site.clock.advance(30)
+    found = [works(site, one["token"]) for one in (old, new, other, longer)]
+    assert found == [False, False, False, True]
+
+
+def test_the_overlap_is_a_day_by_default(site):
+    assert rotate(site, issue(site)["id"]).json["replaced_until"] == "2026-03-02T12:00:00Z"
+
+
+def test_only_a_valid_token_that_has_no_successor_is_rotated(site):
+    replaced, revoked, expired = issue(site), issue(site), issue(site, expires_in=5)
+    successor = rotate(site, replaced["id"]).json["id"]
+    site.client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.clock.advance(5)
+    before = listed(site)
+    for token, words in (
+        (replaced, f"replaced by {successor}"),
+        (revoked, "is revoked"),
+        (expired, "is expired"),
+    ):
+        answer = rotate(site, token["id"])
+        assert site.problem(answer) == (422, "invalid-request", "token_id")
+        assert words in answer.json["detail"]
+    assert site.problem(rotate(site, "0" * 16)) == (404, "not-found", None)
+    assert listed(site) == before
+
+
+def test_a_token_rotated_twice_at_once_has_one_successor(site):
+    token = issue(site)
+    statuses = []
+
+    def run():
+        statuses.append(rotate(site, token["id"]).status_code)
+
+    run_together(*[run] * 8)
+    assert sorted(statuses) == [201] + [422] * 7
+    assert len(listed(site)) == 3  # the admin's, this one, its successor
+
+
+def test_revoking_ends_an_overlap(site):
+    site.publish()
+    old = issue(site)
+    new = rotate(site, old["id"]).json
+    path = f"/api/v1/tokens/{old['id']}"
+    assert site.client().delete(path, headers=site.admin).status_code == 204
+    assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
+
+
+def test_the_list_shows_states_and_no_secrets(site):
+    valid, revoked, expired = issue(site, label="a"), issue(site), issue(site, expires_in=5)
+    replaced = issue(site, scopes=["submit", "publish"])
+    successor = rotate(site, replaced["id"], overlap_seconds=600).json
+    site.client().delete(f"/api/v1/tokens/{revoked['id']}", headers=site.admin)
+    site.clock.advance(5)
+    answer = site.get("/api/v1/tokens")
+    found = {one["id"]: one for one in answer.json["tokens"]}
+    assert found[valid["id"]] == {
+        "id": valid["id"],
+        "label": "a",
+        "scopes": ["read"],
+        "state": "valid",
+        "issued_at": "2026-03-01T12:00:00Z",
+    }
+    assert found[revoked["id"]]["state"] == "revoked"
+    assert (found[expired["id"]]["state"], found[expired["id"]]["expires_at"]) == (
+        "expired",
+        "2026-03-01T12:00:05Z",
+    )
+    assert (found[replaced["id"]]["state"], found[replaced["id"]]["replaced_by"]) == (
+        "replaced",
+        successor["id"],
+    )
+    assert found[replaced["id"]]["scopes"] == ["publish", "submit"]
+    for one in (valid, revoked, expired, replaced, successor):
+        secret = one["token"].split("_", 2)[2]
+        assert secret.encode() not in answer.data
+    with site.services.database.reading() as connection:
+        hashes = connection.execute(select(api_tokens.c.hash)).scalars().all()
+    assert not any(bytes(one).hex().encode() in answer.data for one in hashes)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"overlap_seconds": -1}, "overlap_seconds"),
+        ({"overlap_seconds": 2_592_001}, "overlap_seconds"),
+        ({"overlap_seconds": 1.5}, "overlap_seconds"),
+        ({"overlap_seconds": True}, "overlap_seconds"),
+        ({"expires_in": 0}, "expires_in"),
+        ({"expires_in": 10**12}, "expires_in"),
+        ({"scopes": ["admin"]}, "scopes"),
+    ],
+)
+def test_invalid_rotation_is_refused_by_field(site, body, field):
+    token = issue(site)
+    assert site.problem(rotate(site, token["id"], **body)) == (422, "invalid-request", field)
+    assert len(listed(site)) == 2
+
+
+@pytest.mark.parametrize("label", ["a\x00b", "line\nbreak", "\ud800", "\u202e"])
+def test_a_label_is_printable(site, label):
+    """Guards: PostgreSQL takes no NUL in a text, and no database takes half a surrogate pair."""
+    answer = site.post("/api/v1/tokens", json={"scopes": ["read"], "label": label})
+    assert site.problem(answer)[:2] in {(422, "invalid-request"), (400, "invalid-json")}

@@ -6,12 +6,12 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.ingest.routes import REPORTS as REPORTS_ROUTE
-from hushpoll_server.ingest.routes import ROUTES, SURVEY, VERSION
+from hushpoll_server.ingest.routes import ROUTES, SURVEY
+from hushpoll_server.ingest.routes import VERSION as VERSION_ROUTE
 from hushpoll_server.services.surveys.origins import CACHE_SECONDS, Origins, check_origin
-from hushpoll_shared.wire import reports as wire
+from sample_survey import REPORTS, VERSION, body_of
 
 SHOP = "https://shop.example.org"
-REPORTS = "/api/v1/surveys/work/reports"
 
 
 def name_origins(site, *origins, name="work"):
@@ -54,11 +54,11 @@ def test_no_page_may_by_default(site):
     assert site.counts(published)["accepted"] == 0
 
 
-def test_a_page_of_a_named_origin_fetches_and_sends(site, make_report):
+def test_a_page_of_a_named_origin_fetches_and_sends(site):
     published = site.publish()
     answer = name_origins(site, SHOP, "http://localhost:8080", SHOP)
     assert answer.json == {"survey": "work", "origins": ["http://localhost:8080", SHOP]}
-    for path in ("/api/v1/surveys/work", "/api/v1/surveys/work/versions/1"):
+    for path in ("/api/v1/surveys/work", VERSION):
         allowed = preflight(site, path, "GET")
         assert allowed.status_code == 200
         assert crossing(allowed) == {
@@ -75,7 +75,7 @@ def test_a_page_of_a_named_origin_fetches_and_sends(site, make_report):
         }
         assert "Origin" in fetched.vary
     assert crossing(preflight(site, REPORTS, "POST"))["Allow-Methods"] == "POST"
-    body = wire.encode_report_json(published.digest, make_report(published))
+    body = body_of(published)
     sent = from_page(site, REPORTS, method="POST", json=body)
     assert (sent.status_code, crossing(sent)["Allow-Origin"]) == (201, SHOP)
     # a page must be able to read why it was refused
@@ -101,7 +101,7 @@ def test_a_page_of_a_named_origin_fetches_and_sends(site, make_report):
         "",
     ],
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.sqlite
 def test_other_origins_are_not_the_one_named(site, origin):
     site.publish()
     name_origins(site, SHOP)
@@ -119,7 +119,7 @@ def test_origins_are_a_surveys_own_and_hold_for_all_its_versions(site):
     assert crossing(from_page(site, path.format("other"))) == {}
     assert crossing(from_page(site, path.format("nothing"))) == {}
     # the manifest, and with it the digest, knows nothing of them
-    assert site.get("/api/v1/surveys/work/versions/1").data == first.canonical
+    assert site.get(VERSION).data == first.canonical
     assert site.get("/api/v1/surveys/work/versions/2").data == second.canonical
 
 
@@ -135,13 +135,13 @@ def test_only_the_routes_of_respondents_take_part(site):
         path = rule.replace("<name>", "work").replace("<int:version>", "1")
         if "<" not in path and crossing(preflight(site, path, "GET")):
             open_to_pages.add(rule)
-    assert open_to_pages == {SURVEY.template, VERSION.template, REPORTS_ROUTE.template}
+    assert open_to_pages == {SURVEY.template, VERSION_ROUTE.template, REPORTS_ROUTE.template}
 
 
-def test_a_page_cannot_send_a_report_without_asking_first(site, make_report):
+def test_a_page_cannot_send_a_report_without_asking_first(site):
     """What a page may send unasked (a form's media types) is not taken."""
     published = site.publish()
-    body = wire.encode_report_json(published.digest, make_report(published))
+    body = body_of(published)
     text = site.app.json.dumps(body)
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         answer = from_page(site, REPORTS, method="POST", data=text, content_type=media_type)
@@ -169,8 +169,8 @@ def test_naming_none_takes_all_away(site):
         f"https://{'a' * 250}.example", "javascript:alert(1)", "https://shop.example.org\x00",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_is_no_origin_is_refused(site, origin):
+@pytest.mark.sqlite
+def test_invalid_origin_is_refused(site, origin):
     site.publish()
     name_origins(site, SHOP)
     answer = name_origins(site, "https://a.example", origin)
@@ -186,7 +186,7 @@ def test_what_is_no_origin_is_refused(site, origin):
         "http://localhost:3000", "http://127.0.0.1:5000", "http://[::1]:8000",
     ],
 )  # fmt: skip
-def test_what_is_an_origin_is_taken_as_it_is(origin):
+def test_valid_origin_is_kept_unchanged(origin):
     assert check_origin(origin) == origin
 
 
@@ -196,7 +196,7 @@ def test_there_are_at_most_fifty(site):
     assert name_origins(site, *many[:50]).status_code == 200
     assert site.problem(name_origins(site, *many)) == (422, "invalid-request", "origins")
     with pytest.raises(InvalidParameter, match="51 entries"):
-        site.services.origins.replace(site.services.surveys.latest("work"), many)
+        site.services.origins.replace(site.row(), many)
 
 
 def test_a_survey_that_is_not_there_has_none(site):

@@ -8,33 +8,40 @@ import pytest
 
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.schema import metadata
-from hushpoll_shared.wire import reports as wire
+from sample_survey import VERSION, make_draft
 
-CLOSE = "/api/v1/surveys/work/versions/1/close"
+CLOSE = f"{VERSION}/close"
 
 
-def takes(site, published, make_report):
-    body = wire.encode_report_json(published.digest, make_report(published))
-    return site.send("work", body).status_code == 201
+def takes(site, published):
+    """Whether a report is taken; if not, it is refused with the state's own code."""
+    answer = site.send(published)
+    if answer.status_code == 201:
+        return True
+    before = state(site) == "scheduled"
+    refusal = (403, "survey-not-open") if before else (410, "survey-closed")
+    assert site.problem(answer) == (*refusal, "digest")
+    assert not before or "takes reports from 2026-03-01T1" in answer.json["detail"]
+    return False
 
 
 def state(site):
     return site.get("/api/v1/surveys").json["surveys"][0]["state"]
 
 
-def walk(site, published, make_report, steps):
+def walk(site, published, steps):
     """Advance the clock by each number of seconds, and note what the version is and does."""
     seen = []
     for seconds in steps:
         site.clock.advance(seconds)
-        seen.append((state(site), takes(site, published, make_report)))
+        seen.append((state(site), takes(site, published)))
     return seen
 
 
-def test_a_scheduled_version_runs_through_every_state(make_site, make_report):
+def test_a_scheduled_version_runs_through_every_state(make_site):
     site = make_site(CLOSE_GRACE_SECONDS=100)
     published = site.publish(opens="2026-03-01T12:01:00Z", closes="2026-03-01T12:02:00Z")
-    assert walk(site, published, make_report, [0, 59, 1, 59, 1, 99, 1]) == [
+    assert walk(site, published, [0, 59, 1, 59, 1, 99, 1]) == [
         ("scheduled", False),
         ("scheduled", False),
         ("open", True),
@@ -43,6 +50,7 @@ def test_a_scheduled_version_runs_through_every_state(make_site, make_report):
         ("closing", True),
         ("closed", False),
     ]
+    assert site.counts(published)["rejected"] == {"survey-not-open": 2, "survey-closed": 1}
 
 
 @pytest.mark.parametrize(
@@ -54,16 +62,16 @@ def test_a_scheduled_version_runs_through_every_state(make_site, make_report):
         (3590, [0, 9, 1, 40], ["closing", "closing", "closing", "closed"]),
     ],
 )
-def test_the_earlier_end_counts(make_site, make_report, closed_after, steps, expected):
+def test_the_earlier_end_counts(make_site, closed_after, steps, expected):
     site = make_site(CLOSE_GRACE_SECONDS=50)
     published = site.publish(closes="2026-03-01T13:00:00Z")
     site.clock.advance(closed_after)
     assert site.post(CLOSE).json["state"] == "closing"
-    found = walk(site, published, make_report, steps)
+    found = walk(site, published, steps)
     assert found == [(one, one != "closed") for one in expected]
 
 
-def test_a_version_closed_before_it_opened_never_takes_a_report(site, make_report):
+def test_a_version_closed_before_it_opened_never_takes_a_report(site):
     """Guards: its grace period used to take reports although it had never been open."""
     published = site.publish(opens="2026-03-01T13:00:00Z")
     answer = site.post(CLOSE, json={"grace_seconds": 600}).json
@@ -71,10 +79,10 @@ def test_a_version_closed_before_it_opened_never_takes_a_report(site, make_repor
     assert answer["accepts_until"] == answer["closed_at"]
     for seconds in (0, 60, 3600):
         site.clock.advance(seconds)
-        assert not takes(site, published, make_report)
+        assert not takes(site, published)
 
 
-def test_closing_again_shortens_the_grace_and_never_lengthens_it(site, make_report, debug_log):
+def test_closing_again_shortens_the_grace_and_never_lengthens_it(site, debug_log):
     """Guards: the second grace_seconds was ignored without a word, and logged as a closing."""
     published = site.publish()
 
@@ -93,20 +101,20 @@ def test_closing_again_shortens_the_grace_and_never_lengthens_it(site, make_repo
         assert close(**body) == ("closing", "12:10:00Z")
     assert logged() == [("closed", 600)]
     assert close(grace_seconds=120) == ("closing", "12:03:00Z")
-    assert walk(site, published, make_report, [119]) == [("closing", True)]
+    assert walk(site, published, [119]) == [("closing", True)]
     assert close(grace_seconds=0) == ("closed", "12:02:59Z")
     assert close(grace_seconds=600) == ("closed", "12:02:59Z")
-    assert not takes(site, published, make_report)
+    assert not takes(site, published)
     assert logged() == [("closed", 600), ("grace-shortened", 120), ("grace-shortened", 0)]
 
 
-def test_no_version_opens_again(site, make_draft, make_report):
+def test_no_version_opens_again(site):
     published = site.publish()
     site.post(CLOSE, json={"grace_seconds": 0})
     for body in ({"grace_seconds": 600}, None):
         assert site.post(CLOSE, json=body).json["state"] == "closed"
     assert site.post("/api/v1/surveys", json=make_draft()).status_code == 200  # changes nothing
-    assert not takes(site, published, make_report)
+    assert not takes(site, published)
 
 
 def test_the_data_model_names_every_table_state_and_problem_of_a_report(root):

@@ -14,12 +14,12 @@ from hushpoll_server.store.backend import Deletions
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.postgresql.session import SESSION
 from hushpoll_server.store.reports import Batch, Outcome
-from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 from postgres_files import stored_rows
+from sample_survey import make_report
 from waiting import wait_until
 
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.postgresql
 
 
 @pytest.fixture
@@ -85,16 +85,13 @@ def test_a_database_that_is_away_is_unavailable(database, postgres, database_url
     database.ping()
 
 
-def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(
-    make_site, make_report, postgres
-):
+def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(make_site, postgres):
     site = make_site()
     published = site.publish(submission="token")
-    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 20}).json["tokens"]
+    tokens = site.tokens(20)
     reports = [make_report(published) for _ in tokens]
     for report, token in zip(reports, tokens, strict=True):
-        body = wire.encode_report_json(published.digest, report)
-        assert site.send("work", body, token).status_code == 201
+        assert site.send(published, report, token).status_code == 201
     database = site.services.database
 
     def scalar(statement):
@@ -102,7 +99,7 @@ def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(
             return connection.scalar(text(statement))
 
     assert scalar("SELECT pg_relation_size('inbox')") > 0
-    site.services.sealing.seal(site.services.surveys.latest("work"))
+    site.seal()
     # Vacuuming gives empty pages at the end of a table back, unless a statement is in the way.
     everything = Deletions(sealed=True, erased=frozenset())
     both = "SELECT pg_relation_size('inbox') + pg_relation_size('respondent_tokens')"
@@ -139,7 +136,7 @@ CHUNKS = {
     ],
     ids=["reading the inbox", "a batch", "sealing ids"],
 )
-def test_what_the_driver_itself_refuses_is_unavailable(
+def test_error_of_the_driver_itself_is_unavailable(
     make_site, database_url, monkeypatch, table, work
 ):
     """Guards: a cancelled statement of a seal, which is not SQLAlchemy's, was an internal error."""
@@ -170,12 +167,12 @@ def vacuum(site):
 
 @pytest.mark.parametrize("holds", ["a snapshot", "changes of its own"])
 def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
-    make_site, make_report, database_url, postgres, holds
+    make_site, database_url, postgres, holds
 ):
     """Guards: vacuuming left its row, with the number of its report's transaction, for good."""
     site = make_site()
     published = site.publish(submission="token")
-    tokens = site.post("/api/v1/surveys/work/tokens", json={"count": 3}).json["tokens"]
+    tokens = site.tokens(3)
     vacuum(site)  # what no seal calls for is then all there is
     with psycopg.connect(database_url) as older:
         if holds == "a snapshot":
@@ -183,8 +180,7 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
             older.execute("SELECT 1")
         else:
             older.execute("INSERT INTO surveys (name) VALUES ('other')")
-        body = wire.encode_report_json(published.digest, make_report(published))
-        assert site.send("work", body, tokens[0]).status_code == 201
+        assert site.send(published, token=tokens[0]).status_code == 201
         site.stop_taking()
         site.services.database.vacuum()
         (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}

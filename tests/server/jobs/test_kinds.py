@@ -1,7 +1,8 @@
-"""The test of report shape over HTTP: a worker finds what the function finds, and tells no row."""
+"""Jobs of analysis find what their functions find on the same records; others are refused."""
+
+from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -10,11 +11,35 @@ from hushpoll_analysis import Records
 from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
-from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.reports import Report
+from hushpoll_training import fairness_of_records
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.recipe import Recipe
+from sample_survey import make_report
 
-VERSION = "/api/v1/surveys/work/versions/1"
+# They read records, and it makes no difference to them where the records were.
+pytestmark = pytest.mark.sqlite
+
+
+def test_fairness_job_finds_what_the_function_finds(site):
+    published = site.publish()
+    reports = [make_report(published, income=income) for income in ["poor", "rich"] * 60]
+    site.send_batch(published, reports)
+    body = {"seed": 3, "folds": 2, "parameters": {"n_estimators": 3}}
+    found = site.run_job("fairness", body)
+    blocks = site.services.segments.blocks(1, published.layout.record_size)
+    (records,) = blocks
+    expected = fairness_of_records(
+        Records(published, records), Recipe.of({"n_estimators": 3}), FitOptions(3), folds=2
+    )
+    assert found == json.loads(json.dumps(expected.to_dict()))
+    assert found["n"] == 120
+
+
+def test_fairness_job_of_a_survey_without_groups_is_refused(site):
+    site.fill(site.publish(protected=None), 20)
+    answer = site.ask_for_job("fairness")
+    assert site.problem(answer) == (422, "invalid-request", "protected")
 
 
 def records_of(published, n, seed, fakes=0):
@@ -37,24 +62,8 @@ def records_of(published, n, seed, fakes=0):
 def send(site, published, records, seed):
     rng = np.random.default_rng(seed)
     reports = [Report(rng.bytes(16), row.tobytes()) for row in records]
-    answer = site.send_batch("work", wire.pack_reports(published.digest, reports))
+    answer = site.send_batch(published, reports)
     assert answer.json["accepted"] == len(records), answer.json
-
-
-def shape_of(site, **body):
-    answer = site.post(f"{VERSION}/jobs/shape", json=body)
-    assert answer.status_code == 202, answer.json
-    Runner(site.services).run_waiting()
-    result = site.get(f"/api/v1/jobs/{answer.json['id']}/result")
-    return json.loads(result.data)
-
-
-@pytest.fixture
-def database_url(tmp_path, migrated):
-    """SQLite alone: the test reads records, and where they were makes no difference to it."""
-    path = tmp_path / "hushpoll.sqlite"
-    shutil.copy(migrated, path)
-    return f"sqlite:///{path}"
 
 
 @pytest.fixture
@@ -63,10 +72,10 @@ def published(site):
 
 
 @pytest.mark.parametrize("fakes", [0, 60])
-def test_the_job_finds_what_the_function_finds(site, published, fakes):
+def test_shape_job_finds_what_the_function_finds(site, published, fakes):
     records = records_of(published, 600, 5, fakes)
     send(site, published, records, 5)
-    found = shape_of(site)
+    found = site.run_job("shape")
     assert found["survey"] == {"name": "work", "version": 1, "digest": published.digest}
     assert (found["kind"], found["pending"]) == ("report shape", 0)
     expected = report_shape(Records(published, records)).to_dict()
@@ -77,28 +86,40 @@ def test_the_job_finds_what_the_function_finds(site, published, fakes):
     assert not any(record.tobytes().hex() in json.dumps(found) for record in records)
 
 
-def test_the_level_is_the_caller_s(site, published):
+def test_level_of_a_shape_job_is_the_caller_s(site, published):
     send(site, published, records_of(published, 300, 8), 8)
-    cautious, eager = (shape_of(site, alpha=alpha) for alpha in (1e-9, 0.5))
+    cautious, eager = (site.run_job("shape", {"alpha": alpha}) for alpha in (1e-9, 0.5))
     assert cautious["p_value"] == eager["p_value"]
     assert not cautious["flagged"]
     assert eager["flagged"] is (eager["p_value"] <= 0.5)
 
 
 @pytest.mark.parametrize(
-    ("body", "field"),
-    [({"alpha": 0}, "alpha"), ({"alpha": 0.6}, "alpha"), ({"level": 0.1}, "level")],
+    ("kind", "body", "field"),
+    [
+        ("fairness", {"folds": 1}, "folds"),
+        ("fairness", {"folds": 21}, "folds"),
+        ("fairness", {"confidence": 1}, "confidence"),
+        ("fairness", {"groups": "x"}, "groups"),
+        ("fairness", {"groups": "age"}, "reference"),
+        ("fairness", {"groups": "age", "reference": "x"}, "reference"),
+        ("fairness", {"reference": "Male"}, "reference"),
+        ("fairness", {"protected_input": "x"}, "protected_input"),
+        ("shape", {"alpha": 0}, "alpha"),
+        ("shape", {"alpha": 0.6}, "alpha"),
+        ("shape", {"level": 0.1}, "level"),
+    ],
 )
-def test_what_cannot_be_done_is_refused_at_once(site, published, body, field):
-    send(site, published, records_of(published, 20, 1), 1)
-    answer = site.post(f"{VERSION}/jobs/shape", json=body)
+def test_invalid_job_is_refused_at_once(site, kind, body, field):
+    site.fill(site.publish(), 20)
+    answer = site.ask_for_job(kind, body)
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
-def test_nothing_is_told_of_fewer_than_a_minimum_batch(site):
+def test_shape_job_tells_nothing_of_fewer_than_a_minimum_batch(site):
     published = site.publish(minimum_batch=50)
     send(site, published, records_of(published, 49, 1), 1)
-    answer = site.post(f"{VERSION}/jobs/shape", json={})
+    answer = site.ask_for_job("shape")
     assert site.problem(answer)[:2] == (409, "not-enough-reports")
 
 
@@ -110,7 +131,7 @@ def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
         records = records_of(published, 120, number)
         rng = np.random.default_rng(number)
         reports = [Report(rng.bytes(16), row.tobytes()) for row in records]
-        site.send_batch(published.name, wire.pack_reports(published.digest, reports))
+        site.send_batch(published, reports)
         parts = site.services
         row = parts.surveys.version(published.name, 1)
         alarms += json.loads(next(shape(parts, row, {}).blocks))["flagged"]
