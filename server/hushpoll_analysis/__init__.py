@@ -33,9 +33,8 @@ from hushpoll_analysis.planning.precision import (
     protected_width,
     respondents_for_width,
 )
-from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.records import Channel, Records, RecordStream
 
 del find_spec, numpy
 

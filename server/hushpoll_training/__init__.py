@@ -5,10 +5,9 @@ Collected records become features (:class:`Features`), a learner is fitted to th
 """
 
 import hushpoll_training.learners.installed  # noqa: F401  it must come before what it checks for
-from hushpoll_training.audits.crossfit import cross_fit
-from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.audits.predictions import cross_fit, external_predictions
 from hushpoll_training.audits.records_fairness import RecordsFairness, fairness_of_records
-from hushpoll_training.data.coded import describe_codes, read_codes
+from hushpoll_training.data.coded import describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Encoding, Features
@@ -25,10 +24,8 @@ from hushpoll_training.models.prediction import Predictions, predict_rows
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
 from hushpoll_training.runs.cell import Cell, baseline_cell, cell
-from hushpoll_training.runs.collected import train_collected
 from hushpoll_training.runs.record import run_record
-from hushpoll_training.runs.simulation import override, train_simulated
-from hushpoll_training.runs.training_run import TrainingRun
+from hushpoll_training.runs.training_run import TrainingRun, train_collected, train_simulated
 
 __all__ = [
     "ENCODINGS",

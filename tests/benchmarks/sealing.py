@@ -21,7 +21,7 @@ import numpy.typing as npt
 from benchmarks.adult import MIXED, draft, load_codes
 from benchmarks.harness import REPEATS, Figure, against, alternate, announced, seconds
 from hushpoll_analysis import Records
-from hushpoll_analysis.records.pair_counts import count_pairs
+from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_server import create_app
 from hushpoll_server.store.reports import Batch
 from hushpoll_shared import Manifest

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.group_rate import product
-from hushpoll_analysis.auditing.limits import edgeworth, known_limits
+from hushpoll_analysis.auditing.group_rate import edgeworth, known_limits, product, quantile
 from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS, Moments
-from hushpoll_analysis.auditing.rates import quantile
 from hushpoll_analysis.metrics.intervals import difference_limits, joined, ratio_limits
 from hushpoll_shared.group_metrics import METRICS
 

@@ -15,8 +15,9 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile, weighted
 from hushpoll_protocols.estimation.score import score_limits
@@ -124,7 +125,9 @@ def _row(title: str, estimator: str, values: Array, truth: float) -> Row:
 def _raw_cells(oracle: FrequencyOracle, tables: Sequence[JointCounts]) -> Array:
     """Return value, error and limits of the first cell as they were: D1 D2, no correction."""
     channel, n = Channel.of(oracle), tables[0].n
-    q, gap, e = float(channel.q), channel.gap, channel.moment_elsewhere
+    p, q, gap = float(channel.p), float(channel.q), channel.gap
+    # E[D^2] where the category is not the answer, and where it is
+    e, at_match = q * (1 - q) / gap**2, (p * (1 - 2 * q) + q * q) / gap**2
     pi1, pi2, both = (
         np.array(column, dtype=np.float64) / n
         for column in (
@@ -134,7 +137,7 @@ def _raw_cells(oracle: FrequencyOracle, tables: Sequence[JointCounts]) -> Array:
         )
     )
     value = (both - q * (pi1 + pi2) + q * q) / gap**2
-    rise = channel.moment_at_match - e
+    rise = at_match - e
     none = ((pi1 + pi2 - 2 * q) / gap) * rise * e + e * e
     spread = np.maximum(none + rise**2 * value - value**2, 0.0)
     lower, upper = score_limits(

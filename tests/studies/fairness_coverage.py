@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import Moments, row_terms
+from hushpoll_analysis.auditing.moments import Moments, row_terms, weights
 from hushpoll_analysis.auditing.sets import conclusive, disparate, metric_set
-from hushpoll_analysis.auditing.weights import weights
 from hushpoll_analysis.metrics.intervals import combined
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw

@@ -20,8 +20,6 @@ from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
-    difference_error,
-    expected_moments,
 )
 from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
 from hushpoll_protocols import create
@@ -29,10 +27,12 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.evaluation.fairness import Bounds, GroupEstimate, fairness_report
 from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
+from hushpoll_training.evaluation.fairness.estimates import Bounds, GroupEstimate
 from hushpoll_training.evaluation.fairness.partition import Partition
+from hushpoll_training.evaluation.fairness.report import fairness_report
 from studies.earlier_rule import ENOUGH, earlier_metric
+from studies.expected_moments import difference_error, expected_moments
 from studies.fairness_coverage import Law, truth
 
 RESAMPLES = 500

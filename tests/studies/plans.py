@@ -21,7 +21,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.planning.planner import POWER, detectable_difference, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,

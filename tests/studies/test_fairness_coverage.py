@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import chisquare
 
 from hushpoll_analysis.auditing import sets as fairness_sets
-from hushpoll_analysis.auditing.moments import Moments, row_terms
+from hushpoll_analysis.auditing.moments import Moments, row_terms, weights
 from hushpoll_analysis.auditing.sets import metric_set
-from hushpoll_analysis.auditing.weights import weights
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb

@@ -5,8 +5,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_training.audits.audit_inputs import AuditInputs
-from hushpoll_training.audits.crossfit import cross_fit
+from hushpoll_training.audits.predictions import AuditInputs, cross_fit
 from hushpoll_training.data.target import Target
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM

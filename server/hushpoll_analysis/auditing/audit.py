@@ -1,4 +1,4 @@
-"""An audit of a model's group fairness from perturbed records alone, no group being known in clear.
+"""An audit of a model's group fairness from perturbed records alone: no group is known in clear.
 
 See docs/explanation/fairness-without-the-attribute.md for the derivation and its conditions.
 """
@@ -10,10 +10,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.group_rate import rates
 from hushpoll_analysis.auditing.group_shares import group_shares
-from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS, Moments, row_terms
+from hushpoll_analysis.auditing.moments import (
+    PEOPLE,
+    RATE_TERMS,
+    Moments,
+    excess_shares,
+    row_terms,
+    weights,
+)
 from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
-from hushpoll_analysis.auditing.rates import rates
 from hushpoll_analysis.auditing.report import (
     NO_LABELS,
     Compared,
@@ -24,20 +31,17 @@ from hushpoll_analysis.auditing.report import (
     interval,
 )
 from hushpoll_analysis.auditing.sets import metric_set
-from hushpoll_analysis.auditing.weights import excess_shares, weights
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.planning.outlook import POWER, Outlook, outlooks
-from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.planning.power import POWER, AuditAssumptions, Outlook, outlooks
 from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
-from hushpoll_analysis.records.channel import Channel
-from hushpoll_analysis.records.records import CELLS, Records
+from hushpoll_analysis.records.records import CELLS, Channel, Records
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
 SMALLEST_SHARE = 1e-3
-"""What an estimated share is taken for where it is below, to say what a survey can find."""
+"""Smallest share that an outlook is computed for; an estimated share below it is raised to it."""
 
 PRODUCTS = 64
 """Numbers per row while moments are taken, more or less."""
@@ -57,8 +61,8 @@ def audit(
     """Estimate the group metrics and the group rates behind them from records.
 
     A metric is always answered, by a confidence set (:mod:`hushpoll_analysis.auditing.sets`).
-    Every number is about the people who answered the target, where the survey has one. A perturbed
-    target is debiased like the protected attribute: its noise is independent.
+    Where the survey has a target, every number is about the respondents who answered it. A
+    perturbed target is debiased like the protected attribute: its noise is independent.
 
     Parameters
     ----------
@@ -69,8 +73,8 @@ def audit(
     confidence : float
         In (0, 0.999].
     expected : AuditAssumptions, optional
-        Shares that were declared, or found earlier: what the outlook of each metric is computed
-        for. By default the shares that these records give. They decide nothing else.
+        Shares that were declared, or estimated earlier, for which the outlook of each metric is
+        computed; by default those that these records give. They decide nothing else.
     outlook : bool
         Whether to say what such a survey can find, which takes thousands of simulated audits, a
         second in all; without it, an audit is fast enough to be simulated itself.
@@ -88,14 +92,14 @@ def audit(
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     labelled = _positive(published) is not None
-    given = expected or _estimated(moments)
+    assumptions = expected or _estimated(moments)
     prospects: Mapping[str, Outlook | None] = {}
     if outlook:
         outside = 1 - float((moments.mean[:4] + moments.mean[4:]) @ PEOPLE)
         prospects = outlooks(
             published,
             moments.n,
-            given,
+            assumptions,
             confidence=confidence,
             outside=min(max(outside, 0.0), 1 - SMALLEST_SHARE),
         )
@@ -135,9 +139,9 @@ def audit(
         unprivileged=protected.unprivileged,
         expected={
             "basis": "estimated from these records" if expected is None else "declared",
-            "unprivileged": given.unprivileged,
-            "positive": given.positive,
-            "base": given.base,
+            "unprivileged": assumptions.unprivileged,
+            "positive": assumptions.positive,
+            "base": assumptions.base,
             "power": POWER,
         },
         shares={names[group]: shares[group] for group in (1, 0)},

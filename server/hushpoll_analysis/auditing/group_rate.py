@@ -1,10 +1,15 @@
-"""One group's rate, a ratio of two estimated means, and the values of it that records allow.
+"""One group's rate, a ratio of two estimated means, and the confidence set that records allow it.
 
 R = N/W is a ratio of means, so its influence on a row is (numerator - R denominator)/W. The values
-r that are compatible with N - r W = 0 are Fieller's set (JRSS B 16, 1954). It is an interval where
-W is more than z of its standard errors above 0; below, it has no bound on at least one side, and
-says truly that these records tell nothing of the rate. So there is no need, and no way, to decide
-from W whether there is enough data.
+r that are compatible with N - r W = 0 are Fieller's set (JRSS B 16, 1954; Cochran, Sampling
+Techniques, 1977, chapter 6). It is an interval where W is more than z of its standard errors above
+0; below, it has no bound on at least one side, and says truly that these records tell nothing of
+the rate. So there is no need, and no way, to decide from W whether there is enough data.
+
+The limits are corrected for groups of few people and for rare predictions. Symmetric intervals
+missed on one side up to ten times as often as on the other, and the one through log DI covered as
+little as 63 % where few are predicted positive: docs/explanation/fairness-without-the-attribute.md.
+Two rates are compared in :mod:`hushpoll_analysis.auditing.sets`.
 """
 
 from __future__ import annotations
@@ -15,8 +20,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.limits import edgeworth, known_limits
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile, wilson_limits
 
 Array = npt.NDArray[np.float64]
 
@@ -117,17 +123,153 @@ class GroupRate:
         bend = self.bend[..., None] * (2 * square + 1) / 6
         root = value + (root - value) * factor[..., None] + bend
         _, lower, upper = known_limits(value, self.size[..., None], np.abs(level))
-        found: Array = np.where(level > 0, np.maximum(root, upper), np.minimum(root, lower))
-        return found
+        return np.asarray(np.where(level > 0, np.maximum(root, upper), np.minimum(root, lower)))
 
     def deviation(self, at: Array) -> Array:
         """Return the standard error of N - r W at r, f64[..., m]."""
         over, both, under = (part[..., None] for part in self.covariances)
-        found: Array = np.sqrt(np.maximum(over - 2 * at * both + at**2 * under, 0.0))
-        return found
+        return np.asarray(np.sqrt(np.maximum(over - 2 * at * both + at**2 * under, 0.0)))
 
 
 def product(second: Array, one: Array, other: Array) -> Array:
     """Return the mean product of two combinations of terms, from that of each pair of terms."""
-    found: Array = np.einsum("...ij,...i,...j->...", second, one, other)
-    return found
+    return np.asarray(np.einsum("...ij,...i,...j->...", second, one, other))
+
+
+def edgeworth(
+    moments: Moments, group: int, influence: Array, variance: Array, z: float
+) -> tuple[Array, Array, Array]:
+    """Return what limits are moved by, and two factors by which they are moved apart.
+
+    With g and k the skewness and the excess kurtosis of the influences, a studentized mean T has
+
+        P(T <= x) = Phi(x) + phi(x) (g (2x^2+1)/(6 n^1/2) + q(x)/n),
+        q(x) = x (k (x^2-3)/12 - g^2 (x^4+2x^2-3)/18 - (x^2+3)/4)
+
+    (Hall, The Bootstrap and Edgeworth Expansion, 1992, sections 2.6 and 2.7). Moving both limits by
+    c g/n^1/2 standard errors, c = (2z^2+1)/6, makes both sides miss equally often. What is then
+    left of order 1/n, the error of the estimated g included, whose covariance with T is
+    (k - 3g^2/2)/n^1/2, is made up for by the factor
+
+        1 + (k (c - (z^2-3)/12) + g^2 ((z^4+2z^2-3)/18 - 5c/6 - c^2/2) + (z^2+3)/4)/n.
+
+    A difference of two groups' rates takes the same without g^2. Its coefficient is negative at the
+    usual z: it says how much of the kurtosis comes from skewness, and in a difference of two groups
+    that are skewed alike the skewness cancels, but the kurtosis stays. With g^2, 6.1 % instead of
+    5 % of surveys without a difference were told apart where 15 of 500 people decide a rate.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the rows.
+    group : int
+        0 or 1.
+    influence : f64[..., 4]
+        Coefficients of the rate's influence on the group's terms.
+    variance : f64[...]
+        Of the rate: the mean square of the influence, over n.
+    z : float
+        Normal quantile of the limits.
+
+    Returns
+    -------
+    shift, factor, of_difference : f64[...]
+        What limits of the level z are moved by, in the unit of the rate, and the factors for a rate
+        by itself and for one in a difference; factors are at least 1.
+    """
+    spread = np.where(variance > 0, variance * moments.n, 1.0)
+    cube = np.einsum(
+        "...ijk,...i,...j,...k->...", moments.third[..., group, :, :, :], *(influence,) * 3
+    )
+    pairs = (influence[..., :, None] * influence[..., None, :]).reshape(*influence.shape[:-1], 16)
+    fourth = np.einsum("...ij,...i,...j->...", moments.fourth[..., group, :, :], pairs, pairs)
+    kurtosis = np.where(variance > 0, fourth / spread**2 - 3, 0.0)
+    square = cube**2 / spread**3
+    c = (2 * z**2 + 1) / 6
+    apart = kurtosis * (c - (z**2 - 3) / 12) + (z**2 + 3) / 4
+    alone = apart + square * ((z**4 + 2 * z**2 - 3) / 18 - 5 * c / 6 - c**2 / 2)
+    factor, of_difference = (1 + np.maximum(part, 0.0) / moments.n for part in (alone, apart))
+    return c * cube / spread / moments.n, factor, of_difference
+
+
+def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Array]:
+    """Return the variance and Wilson's limits of a rate of so many people whose groups are known.
+
+    Records tell no more than that, so no interval may end inside this one. A rate that happens to
+    be 0 or 1 has influences of 0, yet is no certainty.
+
+    Parameters
+    ----------
+    rate : f64[...]
+        Estimated; taken as 0 or 1 where it is outside.
+    size : f64[...]
+        People it is a rate of, at least 0.
+    z : float or f64[...]
+        Normal quantile of the limits.
+    """
+    people = np.maximum(size, 1e-300)
+    lower, upper = wilson_limits(people * np.clip(rate, 0.0, 1.0), people, z)
+    centre = (lower + upper) / 2
+    return centre * (1 - centre) / (people + z**2), lower, upper
+
+
+LARGEST_CONFIDENCE = 0.999
+"""Of intervals: corrections for skewness and kurtosis hold in the middle, not far in the tails."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceSet:
+    """A rate or a metric with its confidence set, of one survey or one per survey.
+
+    Attributes
+    ----------
+    value, standard_error : f64[...]
+        Not projected: a rate may fall outside [0, 1]. nan where a denominator may be 0.
+    lower, upper : f64[...]
+        Of the confidence set; infinite where it has no bound.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+
+def rates(moments: Moments, name: str, *, confidence: float) -> tuple[ConfidenceSet, ConfidenceSet]:
+    """Return a rate, by name, in the unprivileged and in the privileged group.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is not in (0, `LARGEST_CONFIDENCE`].
+    """
+    z = quantile(confidence)
+    low, high = (_set_of(GroupRate.of(moments, name, group, z)) for group in (0, 1))
+    return low, high
+
+
+def _set_of(rate: GroupRate) -> ConfidenceSet:
+    limits = rate.at(np.array([-rate.z, rate.z]), in_difference=False)
+    return ConfidenceSet(
+        np.where(rate.bounded, rate.value, np.nan),
+        np.where(rate.bounded, rate.standard_error, np.nan),
+        np.where(rate.bounded, limits[..., 0], -np.inf),
+        np.where(rate.bounded, limits[..., 1], np.inf),
+    )
+
+
+def quantile(confidence: float) -> float:
+    """Return the normal quantile of two-sided intervals.
+
+    Raises
+    ------
+    InvalidParameter
+        If confidence is not in (0, `LARGEST_CONFIDENCE`].
+    """
+    if confidence > LARGEST_CONFIDENCE:
+        raise InvalidParameter(
+            f"confidence is {confidence}; a fairness audit takes one in (0, {LARGEST_CONFIDENCE}]: "
+            "use 0.95",
+            field="confidence",
+        )
+    return normal_quantile(confidence)

@@ -1,6 +1,6 @@
 """The share of a group in an audit, with the interval of an estimate.
 
-A group is a set of categories, and its weight is the sum of theirs. Where everybody's label counts,
+A group is a set of categories, and its weight is the sum of theirs. Where every row has a label,
 its share is the sum of their estimates, and its interval is that of estimates
 (:mod:`hushpoll_protocols.estimation.score`), with the variance and the skewness that the law gives
 the weight of the set. Where the target has a category for missing answers, the share is of those
@@ -20,10 +20,9 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import PEOPLE, Moments
 from hushpoll_analysis.auditing.predictions import protected_of
 from hushpoll_analysis.auditing.report import Interval
-from hushpoll_analysis.estimates.weight_moments import weight_products
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
@@ -141,7 +140,7 @@ def _labelled(
         return alone
     answers = range(target.k - 1)
     labelled = group_share(target, support[target.name], n, answers, confidence=confidence)
-    f1, f2 = (min(max(one.value, 0.0), 1.0) for one in (alone, labelled))
+    f1, f2 = (min(max(share.value, 0.0), 1.0) for share in (alone, labelled))
     (m1, e1), (m2, e2) = (
         (1.0 + inside, outside)
         for inside, outside in (

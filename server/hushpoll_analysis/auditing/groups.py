@@ -1,7 +1,7 @@
 """An audit of more than two groups from LDP records alone: each against one reference group.
 
 The weights of the categories of one attribute are unbiased for each category by itself, and they
-sum to one (:mod:`hushpoll_analysis.auditing.weights`), so any two disjoint sets of categories make
+sum to one (:mod:`hushpoll_analysis.auditing.moments`), so any two disjoint sets of categories make
 the two groups of an audit, whatever the manifest's groups are. The condition on predictions is then
 about this attribute: none of them may use its record. Every interval holds by itself; of twenty at
 95 % one is to be expected to miss.
@@ -16,7 +16,7 @@ from typing import Any
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import FairnessAudit
-from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
@@ -72,7 +72,7 @@ def regrouped(
     """Return a survey whose groups are one reference, and all other categories of an attribute.
 
     It serves to make predictions for :func:`audit_groups` that do without the attribute's record.
-    It is no published survey: nobody was shown it, and its digest is nobody's.
+    The result is no published survey: no respondent has seen it, and its digest means nothing.
 
     Parameters
     ----------
@@ -90,32 +90,32 @@ def regrouped(
         no group besides the reference.
     """
     own = published.protected
-    one = protected_of(published) if attribute is None else published.attribute(attribute)
-    answers = tuple(one.categories)
+    compared = protected_of(published) if attribute is None else published.attribute(attribute)
+    answers = tuple(compared.categories)
     if reference is not None:
         privileged: tuple[str, ...] = (reference,)
-    elif own is not None and own.attribute == one.name:
+    elif own is not None and own.attribute == compared.name:
         privileged = own.privileged
     else:
         raise InvalidParameter(
-            f"{one.name} is not the manifest's protected attribute, so it has no privileged "
+            f"{compared.name} is not the manifest's protected attribute, so it has no privileged "
             f"categories to compare with; give one as reference: {', '.join(answers[:12])}",
             field="reference",
         )
-    if reference is not None and reference not in one.domain:
+    if reference is not None and reference not in compared.domain:
         raise InvalidParameter(
-            f"reference is {reference!r}, no category of {one.name}; give one of "
+            f"reference is {reference!r}, no category of {compared.name}; give one of "
             f"{', '.join(answers[:12])}",
             field="reference",
         )
     others = tuple(category for category in answers if category not in privileged)
     if not others:
         raise InvalidParameter(
-            f"{one.name} has no category besides the reference, so there is nothing to compare; "
-            "give another attribute or reference",
+            f"{compared.name} has no category besides the reference, so there is nothing to "
+            "compare; give another attribute or reference",
             field="reference",
         )
-    return replace(published, protected=Protected(one.name, privileged, others))
+    return replace(published, protected=Protected(compared.name, privileged, others))
 
 
 def audit_groups(

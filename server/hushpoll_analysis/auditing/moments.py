@@ -1,4 +1,9 @@
-"""What group rates need of the rows: eight numbers a row, their mean and their products.
+"""The numbers that each row gives to an audit: their weights, their means and their products.
+
+A row's weights in the categories of an attribute are those of the estimates
+(:mod:`hushpoll_protocols.estimation.weights`), so that audits and estimates give the same shares.
+The respondent's other records say nothing of the excess T either, so the weights stay unbiased when
+predictions and labels are multiplied in.
 
 Per group a (0 unprivileged, 1 privileged) a row gives, D_a being its weight in the group, y and
 1 - y its label and yhat its prediction,
@@ -19,7 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.counts import count
+from hushpoll_analysis.records.records import Channel, Records
+from hushpoll_protocols.estimation.frequencies import estimate_proportion
+from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.group_metrics import RATES, Cells
+from hushpoll_shared.survey.attributes import PublishedAttribute
 
 TERMS = 8
 """Numbers per row: four per group, the unprivileged group first."""
@@ -162,3 +172,43 @@ def row_terms(
         for part in (weights, chosen)
     ]
     return np.concatenate(parts, axis=-1)
+
+
+def excess_shares(records: Records, attribute: PublishedAttribute) -> npt.NDArray[np.float64]:
+    """Return c, f64[k], which sum to 1, or are 0 where every support has the same size.
+
+    Parameters
+    ----------
+    records : Records
+        At least one.
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    """
+    law = WeightLaw.of(attribute.oracle)
+    if not law.varies:
+        return np.zeros(attribute.k)
+    channel = Channel.of(attribute.oracle)
+    support = count(records, only=[attribute.name]).support[attribute.name]
+    debiased = estimate_proportion(support, len(records), p=channel.p, q=channel.q).frequency
+    return law.excess_shares(debiased)
+
+
+def weights(
+    indicators: npt.NDArray[np.uint8], channel: Channel, shares: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return D_v - c_v T, f64[..., k]: its expectation given the truth is the one-hot truth.
+
+    Parameters
+    ----------
+    indicators : uint8[..., k]
+        Support of each record.
+    channel : Channel
+        Its law.
+    shares : f64[..., k]
+        The constants c.
+    """
+    debiased = channel.debias(indicators)
+    if not shares.any():
+        return debiased
+    excess = debiased.sum(axis=-1, keepdims=True) - 1.0
+    return np.asarray(debiased - shares * excess)

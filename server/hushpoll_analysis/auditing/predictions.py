@@ -1,7 +1,7 @@
 """The predictions that an audit takes: with what they were made from, and by which model.
 
 Two of the three conditions under which an audit from records alone is unbiased cannot be seen in
-the predictions themselves, so whoever makes them declares them, and :func:`check` refuses the rest.
+the predictions themselves. So the caller declares them, and :func:`check` refuses what breaks one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IN_CLEAR: Final = "on inputs in clear"
 
 @dataclass(frozen=True, slots=True)
 class AuditPredictions:
-    """AuditPredictions for the rows of a survey's records, in their order.
+    """Predictions for the records of a survey, in their order.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def check(published: Published, n: int, predictions: AuditPredictions) -> npt.ND
 def setting(published: Published, predictions: AuditPredictions) -> str:
     """Return on what inputs the model is audited: `AS_DEPLOYED`, `EACH_VALUE` or `IN_CLEAR`."""
     protected = protected_of(published).name
-    perturbed = {one.name for one in published.perturbed}
+    perturbed = {attribute.name for attribute in published.perturbed}
     if not perturbed & (set(predictions.inputs) - {protected}):
         return IN_CLEAR
     return EACH_VALUE if protected in perturbed.intersection(predictions.inputs) else AS_DEPLOYED

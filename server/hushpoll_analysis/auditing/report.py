@@ -1,4 +1,4 @@
-"""What an audit found: estimates with confidence sets, and what may be concluded from them."""
+"""The result of an audit: estimates with confidence sets, and what may be concluded from them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hushpoll_analysis.auditing.rates import ConfidenceSet
+from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
-from hushpoll_analysis.estimates.reading import how_to_read
-from hushpoll_analysis.planning.outlook import SELDOM, Outlook
+from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.planning.power import SELDOM, Outlook
 from hushpoll_analysis.poisoning.audits import Poisoned
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]

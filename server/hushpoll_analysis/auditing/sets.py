@@ -15,7 +15,7 @@ the extremes of d over the region's boundary, an ellipse in (t_0, t_1), which on
 The region is bounded if and only if both W_a are more than z standard errors above 0, and DI has an
 upper bound if moreover no pair of the region has r_1 = 0. Otherwise the set is unbounded, which is
 an answer: these records cannot tell. Such sets count as answers wherever coverage is measured. A
-rule that leaves out surveys by the W that they found keeps the lucky ones instead, and its
+rule that leaves out surveys by their estimates of W keeps the lucky ones instead, and its
 intervals do not cover: docs/explanation/fairness-without-the-attribute.md.
 
 The set of the largest of several differences follows from the sets of each, at a level at which
@@ -27,9 +27,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.group_rate import GroupRate, product
+from hushpoll_analysis.auditing.group_rate import ConfidenceSet, GroupRate, product, quantile
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
-from hushpoll_analysis.auditing.rates import ConfidenceSet, quantile
 from hushpoll_analysis.metrics.intervals import largest_limits, level_of_each
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS
@@ -169,8 +168,8 @@ class _Region:
     @property
     def standard_error(self) -> Array:
         """Of the metric, by the delta method, f64[...]."""
-        one, other = self._slopes
-        square = one**2 + 2 * self._estimated[..., 0] * one * other + other**2
+        low_slope, high_slope = self._slopes
+        square = low_slope**2 + 2 * self._estimated[..., 0] * low_slope * high_slope + high_slope**2
         return np.asarray(np.sqrt(np.maximum(square, 0.0)))
 
     def _correlation(self, r0: Array, r1: Array) -> Array:
@@ -178,10 +177,8 @@ class _Region:
         covariance = part[0, 0] - r1 * part[0, 1] - r0 * part[1, 0] + r0 * r1 * part[1, 1]
         scale = self._low.deviation(r0) * self._high.deviation(r1)
         known = scale > 0
-        found: Array = np.clip(
-            np.where(known, covariance, 0.0) / np.where(known, scale, 1.0), -1.0, 1.0
-        )
-        return found
+        correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
+        return np.asarray(np.clip(correlation, -1.0, 1.0))
 
     def _metric(self, angle: Array) -> Array:
         """Return the metric at angles f64[..., m] of the boundary; nan where it is not defined."""
@@ -207,11 +204,12 @@ class _Region:
         sign : int or int64[...]
             1 or -1.
         """
-        one, other = self._slopes
+        low_slope, high_slope = self._slopes
         correlation = self._estimated[..., 0]
         # where the extreme is if both rates are normal
         start = np.arctan2(
-            sign * np.sqrt(1 - correlation**2) * other, sign * (one + correlation * other)
+            sign * np.sqrt(1 - correlation**2) * high_slope,
+            sign * (low_slope + correlation * high_slope),
         )
         step = 2 * np.pi / ANGLES
         angle = start[..., None] + step * np.arange(ANGLES)

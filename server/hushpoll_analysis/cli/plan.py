@@ -57,46 +57,51 @@ def plan_command(manifest: Path, n: int, metric: str, as_json: bool, **assumed: 
     is none). Categories are taken as equally frequent. Audit: the chances that an audit from the
     records alone finds --gap between the protected groups, by metric; DI has that of SPD.
     """
-    found = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
-    emit(found, lambda: _text(found), as_json=as_json)
+    document = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
+    emit(document, lambda: _text(document), as_json=as_json)
 
 
-def _text(found: dict[str, Any]) -> str:
+def _text(document: dict[str, Any]) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    possible = [one for one in found["options"] if "error" not in one]
+    possible = [option for option in document["options"] if "error" not in option]
     table = Table()
-    names = [one["name"] for one in possible[0]["attributes"]] if possible else []
+    names = [attribute["name"] for attribute in possible[0]["attributes"]] if possible else []
     for heading in ("protocol", "split", *names, "variance", f"audit: {' / '.join(DIFFERENCES)}"):
         table.add_column(heading, overflow="fold")
-    for one in found["options"]:
-        if "error" in one:
-            table.add_row(one["protocol"], one["split"], *["-"] * (len(names) + 2))
+    for option in document["options"]:
+        if "error" in option:
+            table.add_row(option["protocol"], option["split"], *["-"] * (len(names) + 2))
             continue
-        powers = one["audit_power"] or {}
+        powers = option["audit_power"] or {}
         table.add_row(
-            one["protocol"],
-            one["split"],
-            *(f"{row['width']:.3f} / {_difference(row)}" for row in one["attributes"]),
-            f"{one['total_variance']:.4g}",
+            option["protocol"],
+            option["split"],
+            *(f"{row['width']:.3f} / {_difference(row)}" for row in option["attributes"]),
+            f"{option['total_variance']:.4g}",
             " / ".join(_share(powers.get(metric)) for metric in DIFFERENCES),
         )
     buffer = StringIO()
     Console(file=buffer, width=140, color_system=None).print(table)
-    chosen = found["recommended"]
-    lines = [f"{found['survey']}, {found['n']} respondents", buffer.getvalue().rstrip("\n")]
+    chosen = document["recommended"]
+    lines = [f"{document['survey']}, {document['n']} respondents", buffer.getvalue().rstrip("\n")]
     if chosen:
         lines.append(
             f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
-            f"{found['reason']}."
+            f"{document['reason']}."
         )
-    gains = found["optimal_gain"]
+    gains = document["optimal_gain"]
     if gains:
         less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
         lines.append(f"With the draft's protocols the split optimal has a total variance {less}.")
     lines += sorted(
-        {f"Note: {text}." for one in possible for text in one["warnings"] if one["split"] == "own"}
+        {
+            f"Note: {text}."
+            for option in possible
+            for text in option["warnings"]
+            if option["split"] == "own"
+        }
     )
     return "\n".join(lines)
 

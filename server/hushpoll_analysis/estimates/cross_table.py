@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
+from hushpoll_analysis.estimates.joint import Side, estimate_joint
 from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
+from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -110,7 +111,7 @@ def cross_table_from_counts(
     """Estimate the cross-table from the joint counts of a and b; see :func:`cross_table`."""
     first, second = pair(published, a, b)
     require_rows(counts.n)
-    found = estimate_joint(
+    joint = estimate_joint(
         counts, Side.of(first.oracle), Side.of(second.oracle), confidence=confidence
     )
     return CrossTable(
@@ -120,11 +121,11 @@ def cross_table_from_counts(
         categories_b=second.domain,
         n=counts.n,
         confidence=confidence,
-        frequency=found.frequency,
-        standard_error=found.standard_error,
-        lower=found.lower,
-        upper=found.upper,
-        poisoning=table_influence(first.oracle, second.oracle, (found.first, found.second)),
+        frequency=joint.frequency,
+        standard_error=joint.standard_error,
+        lower=joint.lower,
+        upper=joint.upper,
+        poisoning=table_influence(first.oracle, second.oracle, (joint.first, joint.second)),
     )
 
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (
     Estimator,
@@ -35,46 +36,6 @@ Array = npt.NDArray[np.float64]
 
 CELLS_AT_A_TIME = 1 << 16
 """Cells whose limits are computed at a time, so that a large table takes bounded memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class JointCounts:
-    """How often indicators were 1, alone and together; add two to join their rows.
-
-    Attributes
-    ----------
-    n : int
-        Rows counted.
-    first, second : int64[k1], int64[k2]
-        Support counts of each attribute.
-    both : int64[k1, k2]
-        Rows in which both indicators were 1.
-    """
-
-    n: int
-    first: npt.NDArray[np.int64]
-    second: npt.NDArray[np.int64]
-    both: npt.NDArray[np.int64]
-
-    def __add__(self, other: JointCounts) -> JointCounts:
-        return JointCounts(
-            self.n + other.n,
-            self.first + other.first,
-            self.second + other.second,
-            self.both + other.both,
-        )
-
-    @classmethod
-    def of(cls, first: npt.NDArray[np.uint8], second: npt.NDArray[np.uint8]) -> JointCounts:
-        """Count the indicator matrices [n, k1] and [n, k2] of one chunk, n below 2^24."""
-        # float32 goes through BLAS and is exact for counts below 2^24
-        both = first.astype(np.float32).T @ second.astype(np.float32)
-        return cls(
-            first.shape[0],
-            first.sum(axis=0, dtype=np.int64),
-            second.sum(axis=0, dtype=np.int64),
-            both.astype(np.int64),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +182,15 @@ class _RowMoments:
 
 
 def _intervals(
-    frequency: Array, n: int, one: _RowMoments, two: _RowMoments, *, z: float, skewed: bool
+    frequency: Array, n: int, row: _RowMoments, column: _RowMoments, *, z: float, skewed: bool
 ) -> tuple[Array, Array, Array]:
     """Return standard errors and limits f64[r, k2] of some rows of a table."""
-    f1, f2 = one.frequency, two.frequency
-    none, rise = _mixed(f1, f2, (one.second, one.other), (two.second, two.other))
-    none3, rise3 = _mixed(f1, f2, (one.third, one.other_third), (two.third, two.other_third))
+    f1, f2 = row.frequency, column.frequency
+    none, rise = _mixed(f1, f2, (row.second, row.other), (column.second, column.other))
+    none3, rise3 = _mixed(f1, f2, (row.third, row.other_third), (column.third, column.other_third))
 
     def third(f: Array) -> Array:
-        found: Array = none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3
-        return found
+        return np.asarray(none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3)
 
     least = np.maximum(f1 + f2 - 1.0, 0.0)
     lower, upper = score_limits(
@@ -241,7 +201,7 @@ def _intervals(
         third=third if skewed else None,
         least=least,
     )
-    # As in `estimate`: outside the frequencies there can be, the variance is the nearest one's.
+    # As in `estimate`: outside the frequencies there can be, the variance is the nearest row's.
     inside = np.clip(frequency, least, 1.0)
     variance = np.maximum(none + rise * inside - inside**2, 0.0)
     return np.sqrt(variance / n), lower, upper

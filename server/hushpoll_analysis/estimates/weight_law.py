@@ -1,13 +1,23 @@
-"""The law of the weights by which a record counts in sets of categories, as a few weighted points.
+"""The law of the weights by which a record counts in sets of categories, and their second moments.
 
 An audit weighs a row in a set a of categories by W_a = sum over v in a of D_v - c_v T
-(:mod:`hushpoll_analysis.auditing.weights`), which depends on the record through the numbers s_a of
-supported categories in each set. Given the truth and whether it is supported, the other categories
-of each set are independent draws (bits and hashes) or a sample without replacement (supports of a
-fixed size). Few categories are enumerated, so the law is exact. Of many, a number has three points
-with the mean, the variance and the fifth moment of the normal law, or, for independent draws, with
-the first five moments of the binomial one (Gauss quadrature: Golub and Welsch, Mathematics of
-Computation 23, 1969).
+(:mod:`hushpoll_protocols.estimation.weights`), which depends on the record through the numbers s_a
+of supported categories in each set.
+
+The law. Given the truth and whether it is supported, the other categories of each set are
+independent draws (bits and hashes) or a sample without replacement (supports of a fixed size). Few
+categories are enumerated, so the law is exact. Of many, a number has three points with the mean,
+the variance and the fifth moment of the normal law, or, for independent draws, with the first five
+moments of the binomial one (Gauss quadrature: Golub and Welsch, Mathematics of Computation 23,
+1969).
+
+The moments. Given the truth t, W_a has the mean [t in a], and
+
+    Cov(W_a, W_b) = (C_ab - c_a C_b - c_b C_a + c_a c_b V)/(p - q)^2,
+
+C_ab being the covariance of the supports' sizes in a and in b, C_a that with the whole support's
+and V the variance of the latter. Bits are independent given the truth, and so are the hashes of two
+categories; of records of fixed size T is 0 and c plays no part.
 """
 
 from __future__ import annotations
@@ -45,13 +55,13 @@ def weight_law(
     """
     if oracle is None:
         return [(row[None, :], np.ones(1)) for row in np.eye(len(sizes))]
-    found = []
+    laws = []
     for truth in range(len(sizes)):
         points = list(_supports(oracle, sizes, truth))
         supported = np.array([counts for counts, _ in points])
         weights = weights_of_supports(oracle, sizes, shares, supported)
-        found.append((weights, np.array([chance for _, chance in points])))
-    return found
+        laws.append((weights, np.array([chance for _, chance in points])))
+    return laws
 
 
 def weights_of_supports(
@@ -87,7 +97,7 @@ def _supports(oracle: FrequencyOracle, sizes: Sequence[int], truth: int) -> Iter
             rest = list(_independent(others, q))
         for counts, part in rest:
             yield (
-                tuple(one + kept * (number == truth) for number, one in enumerate(counts)),
+                tuple(count + kept * (number == truth) for number, count in enumerate(counts)),
                 chance * part,
             )
 
@@ -130,11 +140,55 @@ def _hypergeometric(draws: float, size: int, total: int) -> list[tuple[float, fl
     if abs(draws - number) < 1e-9 and most - least < POINTS + 1:
         ways = comb(total, number)
         return [
-            (float(one), comb(size, one) * comb(total - size, number - one) / ways)
-            for one in range(least, most + 1)
+            (float(inside), comb(size, inside) * comb(total - size, number - inside) / ways)
+            for inside in range(least, most + 1)
         ]
     share = size / total
     mean = draws * share
     spread = mean * (1 - share) * (total - draws) / (total - 1)
     step = float(np.sqrt(3 * max(spread, 0.0)))
     return [(mean - step, 1 / 6), (mean, 2 / 3), (mean + step, 1 / 6)]
+
+
+def weight_products(
+    oracle: FrequencyOracle | None, sizes: Sequence[int], shares: Sequence[float]
+) -> npt.NDArray[np.float64]:
+    """Return E[W_a W_b] given that the truth is in t, f64[t, a, b].
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        Of the attribute; None in clear.
+    sizes : sequence of int
+        Categories of each of some disjoint sets, at least 1.
+    shares : sequence of float
+        Of the respondents whose truth is in each set, summing to 1.
+    """
+    number = len(sizes)
+    same = np.eye(number)
+    # 1 where truth, a and b are the same set
+    truth = same[:, :, None] * same[:, None, :]
+    if oracle is None:
+        return truth
+    p, q = float(oracle.p), float(oracle.q)
+    gap = float(oracle.p - oracle.q)
+    at_match, elsewhere = p * (1 - p), q * (1 - q)
+    size = np.asarray(sizes, dtype=np.float64)
+    with_truth = float(oracle.covariances.with_truth)
+    others = float(oracle.covariances.between_others)
+    # spread[t, a]: variances in a, summed; the truth's own differs
+    spread = elsewhere * size + (at_match - elsewhere) * same
+    rest = size - same  # [t, a]: members of a besides the truth
+    pairs = rest[:, :, None] * rest[:, None, :] - same * rest[:, :, None]
+    touching = same[:, :, None] * rest[:, None, :] + rest[:, :, None] * same[:, None, :]
+    covariance = same * spread[:, :, None] + others * pairs + with_truth * touching
+    if oracle.support_size is None:
+        whole = float(oracle.support_variance)
+        c = (elsewhere * size + (at_match - elsewhere) * np.asarray(shares)) / whole
+        covariance = (
+            covariance
+            - c[None, :, None] * spread[:, None, :]
+            - c[None, None, :] * spread[:, :, None]
+            + whole * c[:, None] * c[None, :]
+        )
+    return truth + covariance / gap**2

@@ -40,7 +40,7 @@ def combined(metric: GroupMetric, low: Sequence[Array], high: Sequence[Array]) -
     if metric.is_ratio:
         defined = high[0] > 0
         return np.asarray(np.where(defined, low[0] / np.where(defined, high[0], 1.0), np.nan))
-    differences = [one - zero for zero, one in zip(low, high, strict=True)]
+    differences = [upper - lower for lower, upper in zip(low, high, strict=True)]
     if metric.is_largest:
         return np.asarray(np.max(np.abs(differences), axis=0))
     return np.asarray(differences[0])
@@ -59,19 +59,19 @@ def rate_limits(hits: npt.NDArray[np.generic], rows: npt.NDArray[np.generic], z:
 
 
 def difference_limits(
-    one: Array,
-    one_limits: Limits,
-    other: Array,
-    other_limits: Limits,
+    first: Array,
+    first_limits: Limits,
+    second: Array,
+    second_limits: Limits,
     correlation: Array | float = 0.0,
 ) -> Limits:
-    """Return limits of ``one - other``, two rates, from the limits of each.
+    """Return limits of ``first - second``, two rates, from the limits of each.
 
     `correlation` is that of the two rates; 0 where the groups do not overlap.
     """
-    gap = one - other
-    below = joined(one - one_limits[0], other_limits[1] - other, correlation)
-    above = joined(one_limits[1] - one, other - other_limits[0], correlation)
+    gap = first - second
+    below = joined(first - first_limits[0], second_limits[1] - second, correlation)
+    above = joined(first_limits[1] - first, second - second_limits[0], correlation)
     return gap - below, gap + above
 
 
@@ -126,9 +126,8 @@ def spread_limits(
     pairs = len(hits) * (len(hits) - 1) / 2
     z = normal_quantile(1 - (1 - confidence) / pairs)
     rate, (low, high) = hits / rows, rate_limits(hits, rows, z)
-    one, other = np.triu_indices(len(hits), 1)
-    first = np.concatenate([one, other])
-    second = np.concatenate([other, one])
+    pairs_of = np.triu_indices(len(hits), 1)
+    first, second = np.concatenate(pairs_of), np.concatenate(pairs_of[::-1])
     if ratio:
         known = rate[second] > 0
         first, second = first[known], second[known]
@@ -143,7 +142,7 @@ def spread_limits(
     return float(max(lower.max(), 0.0)), float(min(upper.max(), 1.0))
 
 
-def joined(one: Array, other: Array, correlation: Array | float) -> Array:
+def joined(first: Array, second: Array, correlation: Array | float) -> Array:
     """Return the length of a difference whose two parts have these lengths and correlation."""
-    square = one**2 - 2 * correlation * one * other + other**2
+    square = first**2 - 2 * correlation * first * second + second**2
     return np.asarray(np.sqrt(np.maximum(square, 0.0)))

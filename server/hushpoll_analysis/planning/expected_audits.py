@@ -1,6 +1,6 @@
-"""What audits would say of a population: the decision rule itself, on surveys drawn from the law.
+"""How often audits of a population would decide: their own rule, on surveys drawn from the law.
 
-Nothing else predicts how often a rule for small groups with rare positives decides: a normal law
+No closed form predicts how often a rule for small groups with rare positives decides: a normal law
 with the delta method's variance said .99 where .78 was true. A row of a survey is one of few kinds
 (group, label, prediction, and what the records of group and label say), so a survey is one
 multinomial draw, and thousands of audits take less than a second. The generator has a fixed seed:

@@ -1,4 +1,4 @@
-"""What a survey will be able to say, before anybody has answered: for every protocol and split.
+"""A plan compares protocols and splits by what a survey's estimates and audits will be able to say.
 
 Per attribute, categories being equally frequent: the width of a category's 95 % interval, and the
 smallest difference of a category's share between two halves of the respondents that a two-sided
@@ -109,40 +109,40 @@ def plan(
         raise InvalidParameter(
             f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
         )
-    asked = given or AuditAssumptions()
+    assumptions = given or AuditAssumptions()
     options = [
-        _option(manifest, protocol, split, n, asked)
+        _option(manifest, protocol, split, n, assumptions)
         for protocol in ("own", *PROTOCOLS)
         for split in SPLITS
     ]
-    possible = [one for one in options if "error" not in one]
-    best = min(possible, key=lambda one: _preference(one, metric), default=None)
+    possible = [option for option in options if "error" not in option]
+    best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
         "survey": manifest.name,
         "n": n,
         "confidence": LEVEL,
         "power": POWER,
         "assumptions": {
-            "gap": asked.gap,
-            "positive": asked.positive,
-            "unprivileged": asked.unprivileged,
-            "base": asked.base,
-            "true_positive": asked.true_positive,
-            "false_positive": asked.false_positive,
+            "gap": assumptions.gap,
+            "positive": assumptions.positive,
+            "unprivileged": assumptions.unprivileged,
+            "base": assumptions.base,
+            "true_positive": assumptions.true_positive,
+            "false_positive": assumptions.false_positive,
         },
         "metric": metric,
         "options": options,
         "optimal_gain": _gain(options),
         "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
-        "reason": best and _reason(best, asked, metric),
+        "reason": best and _reason(best, assumptions, metric),
     }
 
 
 def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
     totals = {
-        one["split"]: one["total_variance"]
-        for one in options
-        if one["protocol"] == "own" and "error" not in one
+        option["split"]: option["total_variance"]
+        for option in options
+        if option["protocol"] == "own" and "error" not in option
     }
     if OPTIMAL not in totals:
         return {}
@@ -194,26 +194,26 @@ def _option(
     if published.protected is not None:
         powers = dict(audit_powers(published, n, given))
     rows, total = [], Fraction(0)
-    warnings = [one.message for one in weak_protection(published)]
-    for one in published.perturbed:
-        oracle = one.oracle
+    warnings = [warning.message for warning in weak_protection(published)]
+    for attribute in published.perturbed:
+        oracle = attribute.oracle
         assert oracle is not None  # noqa: S101  (perturbed)
-        total += oracle.estimate_variance(Fraction(1, one.k))
+        total += oracle.estimate_variance(Fraction(1, attribute.k))
         rows.append(
             {
-                "name": one.name,
-                "k": one.k,
+                "name": attribute.name,
+                "k": attribute.k,
                 "protocol": oracle.name,
                 "epsilon": format_epsilon(oracle.epsilon),
                 "realized_epsilon": format_epsilon(oracle.realized_epsilon),
-                "width": category_width(oracle, one.k, n),
-                "detectable": detectable_difference(oracle, one.k, n),
+                "width": category_width(oracle, attribute.k, n),
+                "detectable": detectable_difference(oracle, attribute.k, n),
             }
         )
         if float(oracle.realized_epsilon) < UNSPENT * float(oracle.epsilon):
             warnings.append(
                 f"{oracle.name} spends {float(oracle.realized_epsilon):.3f} of the epsilon "
-                f"{oracle.epsilon:f} given to {one.name}"
+                f"{oracle.epsilon:f} given to {attribute.name}"
             )
     return {
         **heading,
@@ -231,8 +231,10 @@ def _resolved(manifest: Manifest, protocol: str, split: str) -> Published:
             changed,
             attributes=tuple(
                 # a target keeps its own: most protocols' records give no label to learn from
-                replace(one, protocol=protocol) if one.role == "sensitive" else one
-                for one in changed.attributes
+                replace(attribute, protocol=protocol)
+                if attribute.role == "sensitive"
+                else attribute
+                for attribute in changed.attributes
             ),
         )
     return changed.resolve()

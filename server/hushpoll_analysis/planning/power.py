@@ -1,8 +1,10 @@
-"""Power of a fairness audit from records alone, before anybody has answered.
+"""What an audit from records alone can say, from what is known beforehand: power and outlook.
 
 An audit finds a gap if it can conclude and its set leaves out what would be fair. How often it does
 is counted over surveys drawn from the law of a population and of the protocols, by the audit's own
-rule (:mod:`hushpoll_analysis.planning.expected_audits`).
+rule (:mod:`hushpoll_analysis.planning.expected_audits`). The planner shows this power before a
+survey begins. The outlook stands beside each result and decides nothing: whether there is a
+conclusion follows from the confidence set alone.
 
 The population is as simple as the metrics allow. Both groups have the same share of positive
 labels, and in the unprivileged group the model has a selection rate P_0 and a recall TPR_0, hence
@@ -14,16 +16,16 @@ predicted positive there, but the share of them that is right is smaller by the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.moments import RATE_TERMS, TERMS
-from hushpoll_analysis.estimates.weight_moments import weight_products
-from hushpoll_analysis.planning.expected_audits import finds, share_of_surveys
+from hushpoll_analysis.auditing.moments import Moments
+from hushpoll_analysis.planning.expected_audits import concludes, finds, share_of_surveys
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, Rate
 from hushpoll_shared.survey.published import Published
@@ -187,71 +189,125 @@ def audit_powers(
     return powers
 
 
-def difference_error(published: Published, n: int, population: Array, metric: str) -> float:
-    """Return the standard error of a difference that is expected of n respondents.
+POWER: Final = 0.8
+SELDOM: Final = 0.5
+"""Share of the surveys below which they conclude seldom."""
+
+SURVEYS: Final = 500
+SMALLEST_GAP: Final = 1e-4
+PRECISION: Final = 0.05
+"""Relative, of the smallest difference that is found."""
+
+Rule = Callable[[Moments, str, float], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What surveys of this n, epsilon and shares can say of a metric.
+
+    Attributes
+    ----------
+    concludes : float
+        Share of them that conclude, if there is no disparity.
+    smallest_detectable : float or None
+        Smallest true difference of the two rates that is found with power `POWER`, for a ratio the
+        ratio that this difference makes; None if not even the largest is found so often.
+    """
+
+    concludes: float
+    smallest_detectable: float | None
+
+
+def outlooks(
+    published: Published,
+    n: int,
+    given: AuditAssumptions,
+    *,
+    confidence: float,
+    outside: float = 0.0,
+) -> Mapping[str, Outlook | None]:
+    """Return the outlook of each metric; None where the shares leave no room for a disparity.
 
     Parameters
     ----------
-    published, n
-        See :func:`audit_powers`.
-    population : f64[2, 2, 2]
-        Shares by group, label and prediction, summing to 1.
-    metric : str
-        A difference of one rate, such as ``SPD``.
+    published : Published
+        With a protected attribute. Without a target that has a positive category, metrics that use
+        labels are None.
+    n : int
+        Respondents, at least 1.
+    given : AuditAssumptions
+        About the population; its gap plays no part.
+    confidence : float
+        Of the audit's sets.
+    outside : float
+        Share of the respondents who are in neither group, in [0, 1).
 
     Raises
     ------
     InvalidParameter
-        As :func:`audit_powers`.
+        If n is below 1, or there is no protected attribute.
     """
-    if n < 1:
-        raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
-    mean, second = expected_moments(published, population)
-    numerator, denominator = RATE_TERMS[METRICS[metric].rates[0].name]
-    influence = np.zeros(TERMS)
-    for group, sign in ((0, -1.0), (1, 1.0)):
-        own = slice(4 * group, 4 * group + 4)
-        weight, top = float(mean[own] @ denominator), float(mean[own] @ numerator)
-        influence[own] = sign * (numerator - top / weight * denominator) / weight
-    return float(np.sqrt(influence @ second @ influence / n))
+    target = published.target
+    labelled = target is not None and target.positive is not None
+    return {
+        name: _outlook(published, n, given, name, confidence, outside)
+        if labelled or not metric.uses_labels
+        else None
+        for name, metric in METRICS.items()
+    }
 
 
-def expected_moments(published: Published, population: Array) -> tuple[Array, Array]:
-    """Return the expected means f64[8] of an audit's terms and of their products f64[8, 8].
+def _outlook(
+    published: Published,
+    n: int,
+    given: AuditAssumptions,
+    metric: str,
+    confidence: float,
+    outside: float,
+) -> Outlook | None:
+    def share(decide: Rule, population: Array) -> float:
+        return share_of_surveys(
+            decide,
+            published,
+            n,
+            population,
+            (metric,),
+            confidence=confidence,
+            outside=outside,
+            surveys=SURVEYS,
+        )[metric]
 
-    Raises
-    ------
-    InvalidParameter
-        If the survey has no protected attribute.
-    """
-    protected, target = published.protected, published.target
-    if protected is None:
-        raise InvalidParameter(
-            f"survey {published.name} declares no protected attribute, so there is nothing to "
-            "audit; declare one",
-            field="protected",
-        )
-    groups = weight_products(
-        published.attribute(protected.attribute).oracle,
-        [len(protected.unprivileged), len(protected.privileged)],
-        population.sum(axis=(1, 2)),
-    )
-    labels = weight_products(None, [1, 1], [0.5, 0.5])
-    if target is not None and target.positive is not None:
-        sizes = [len(target.categories) - 1, 1]
-        labels = weight_products(target.oracle, sizes, population.sum(axis=(0, 2)))
-    # Terms of a group: y, 1 - y, yhat y, yhat (1 - y).
-    group = np.repeat([0, 1], TERMS // 2)
-    label = np.tile([1, 0, 1, 0], 2)
-    chosen = np.tile([False, False, True, True], 2)
-    mean, second = np.zeros(TERMS), np.zeros((TERMS, TERMS))
-    for (g, y, predicted), share in np.ndenumerate(population):
-        counted = np.where(chosen, predicted, 1)
-        mean += share * counted * (group == g) * (label == y)
-        second += (
-            share
-            * np.outer(counted, counted)
-            * groups[g][np.ix_(group, group)]
-            * labels[y][np.ix_(label, label)]
-        )
-    return mean, second
+    low, high = SMALLEST_GAP, _largest_gap(given, metric)
+    least, most = given.with_gap(low, metric), given.with_gap(high, metric)
+    if least is None or most is None:
+        return None
+    conclusive, below, above = share(concludes, least), share(finds, least), share(finds, most)
+    if above < POWER:
+        return Outlook(conclusive, None)
+    while high - low > PRECISION * high:
+        # where the power's normal quantile would reach the aim if it were straight between the two
+        part = (_probit(POWER) - _probit(below)) / max(_probit(above) - _probit(below), 1e-9)
+        middle = low + min(max(part, 0.1), 0.9) * (high - low)
+        population = given.with_gap(middle, metric)
+        assert population is not None  # noqa: S101  (there is room for more)
+        power = share(finds, population)
+        if power >= POWER:
+            high, above = middle, power
+        else:
+            low, below = middle, power
+    if METRICS[metric].is_ratio:
+        value = given.rate(METRICS[metric].rates[0])
+        return Outlook(conclusive, value / (value + high))
+    return Outlook(conclusive, high)
+
+
+def _largest_gap(given: AuditAssumptions, metric: str) -> float:
+    low, high = SMALLEST_GAP, 1.0
+    while high - low > PRECISION * low:
+        middle = (low + high) / 2
+        low, high = (low, middle) if given.with_gap(middle, metric) is None else (middle, high)
+    return low
+
+
+def _probit(chance: float) -> float:
+    return NormalDist().inv_cdf(min(max(chance, 1e-3), 1 - 1e-3))

@@ -103,9 +103,9 @@ def _extremes(mean: Array, rows: Array, rate: str, f: float, *, ratio: bool) -> 
     _, w0, n1, w1 = parts
     if min(w0.min(), w1.min()) <= 0 or (ratio and n1.min() <= 0):
         return 0.0 if ratio else -np.inf, np.inf
-    one, other = np.triu_indices(len(rows))
-    ends = [(part[one], part[other] - part[one]) for part in parts]
-    at = np.concatenate([_stationary(ends, ratio), np.tile([[0.0], [1.0]], len(one))])
+    first, second = np.triu_indices(len(rows))
+    ends = [(part[first], part[second] - part[first]) for part in parts]
+    at = np.concatenate([_stationary(ends, ratio), np.tile([[0.0], [1.0]], len(first))])
     (a0, b0), (c0, d0), (a1, b1), (c1, d1) = ends
     r0, r1 = (a0 + b0 * at) / (c0 + d0 * at), (a1 + b1 * at) / (c1 + d1 * at)
     value = r0 / r1 if ratio else r1 - r0
@@ -169,14 +169,14 @@ def _extreme_supports(oracle: FrequencyOracle, sizes: Sequence[int]) -> Array:
     """Return the vertices f64[m, sets] of what records can support of each set."""
     if oracle.support_size is None:
         return np.array(list(product(*([0.0, float(size)] for size in sizes))))
-    found = set()
+    vertices = set()
     for order in permutations(range(len(sizes))):
         left, counts = oracle.support_size, [0.0] * len(sizes)
         for place in order:
             counts[place] = float(min(left, sizes[place]))
             left -= int(counts[place])
-        found.add(tuple(counts))
-    return np.array(sorted(found))
+        vertices.add(tuple(counts))
+    return np.array(sorted(vertices))
 
 
 def _parts(
@@ -209,18 +209,18 @@ def _stationary(ends: Sequence[tuple[Array, Array]], ratio: bool) -> Array:
     if ratio:
         # R_0/R_1 = (a0 + b0 t)(c1 + d1 t)/((a1 + b1 t)(c0 + d0 t)): a quadratic over a quadratic
         p, q = (a0 * c1, a0 * d1 + b0 * c1, b0 * d1), (a1 * c0, a1 * d0 + b1 * c0, b1 * d0)
-        found = _roots(
+        roots = _roots(
             p[2] * q[1] - p[1] * q[2], 2 * (p[2] * q[0] - p[0] * q[2]), p[1] * q[0] - p[0] * q[1]
         )
     else:
         # the derivatives of R_1 and R_0 are k/(c + d t)^2
         k0, k1 = b0 * c0 - a0 * d0, b1 * c1 - a1 * d1
-        found = _roots(
+        roots = _roots(
             k1 * d0**2 - k0 * d1**2,
             2 * (k1 * c0 * d0 - k0 * c1 * d1),
             k1 * c0**2 - k0 * c1**2,
         )
-    return np.clip(found, 0.0, 1.0)
+    return np.clip(roots, 0.0, 1.0)
 
 
 def _roots(a: Array, b: Array, c: Array) -> Array:
@@ -228,5 +228,5 @@ def _roots(a: Array, b: Array, c: Array) -> Array:
     under = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
     far = -(b + np.where(b >= 0, under, -under)) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.stack([far / a, c / far])
-    return np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)
+        roots = np.stack([far / a, c / far])
+    return np.nan_to_num(roots, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,6 +1,6 @@
-"""Exact tails of counts: whether something happened more often than chance allows.
+"""P-values of counts that are larger than chance allows, from exact tails.
 
-Plain sums, so that no p-value rests on a normal approximation in the tail, where alarms are.
+They are plain sums: no p-value rests on a normal approximation, which is worst in the tails.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def largest_excess(
     n = int(counts.sum())
     if n == 0:
         return 1.0, 0
-    # Chernoff's bound is at least the tail; only cells that it leaves in question are summed up.
+    # Chernoff's bound is at least the tail, so only the cells with the lowest bounds are summed.
     share = counts / n
     with np.errstate(divide="ignore", invalid="ignore"):
         hit = np.where(counts > 0, share * np.log(share / law), 0.0)
@@ -101,8 +101,7 @@ def bernoulli_plus_binomial(p: float, n: int, q: float) -> npt.NDArray[np.float6
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     hits = np.arange(n + 1)
     law = np.exp(logs[n] - logs - logs[::-1] + hits * math.log(q) + (n - hits) * math.log1p(-q))
-    found: npt.NDArray[np.float64] = np.zeros(n + 2)
-    found[:-1] += (1 - p) * law
-    found[1:] += p * law
-    found /= found.sum()
-    return found
+    total = np.zeros(n + 2)
+    total[:-1] += (1 - p) * law
+    total[1:] += p * law
+    return np.asarray(total / total.sum())

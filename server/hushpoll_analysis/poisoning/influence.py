@@ -1,4 +1,4 @@
-"""How far fake reports can move an estimate: closed forms, proven against a brute-force attacker.
+"""How far fake reports can move an estimate: closed forms, which tests compare with brute force.
 
 A respondent's device may send any well-formed record, and the estimate is the mean of the records'
 weights W_v = D_v - c_v T (:mod:`hushpoll_protocols.estimation.weights`). An honest answer counts as
@@ -51,7 +51,7 @@ QUOTED_SHARE = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What one report of a fake counts as, towards the people of a category or of several.
+    """What one fake report counts as in the estimate of a category, or of several together.
 
     Attributes
     ----------
@@ -68,17 +68,17 @@ class Influence:
     def weights(self, frequency: float | Fraction) -> tuple[Fraction, Fraction]:
         """Return the least and the most that a fake counts as, at a frequency of the estimate."""
         share = self.base + self.slope * Fraction(frequency)
-        found = [debiased - share * excess for debiased, excess in self.corners]
-        return min(found), max(found)
+        weights = [debiased - share * excess for debiased, excess in self.corners]
+        return min(weights), max(weights)
 
     @property
     def up(self) -> Fraction:
-        """The most, where nobody gave the categories; at least 1."""
+        """The most, at a frequency of 0; at least 1."""
         return self.weights(0)[1]
 
     @property
     def down(self) -> Fraction:
-        """The least, where everybody did; at most 0 (or 1, if each record counts as 1 anyway)."""
+        """The least, at a frequency of 1; at most 0 (or 1, if each record counts as 1 anyway)."""
         return self.weights(1)[0]
 
     def shift(
@@ -96,7 +96,7 @@ class Influence:
         fakes : int
             Reports of the attacker, at least 0.
         genuine : int
-            Reports of everybody else, at least 1.
+            Reports of honest devices, at least 1.
         frequency : float or Fraction
             What the genuine reports alone give, unbiased; may lie outside [0, 1].
         excess : float or Fraction
@@ -114,8 +114,8 @@ class Influence:
         """
         _check(fakes, genuine)
         share, alone = Fraction(fakes, fakes + genuine), Fraction(frequency)
-        found = [self._moved(corner, share, alone, Fraction(excess)) for corner in self.corners]
-        return min(*found, Fraction(0)), max(*found, Fraction(0))
+        shifts = [self._moved(corner, share, alone, Fraction(excess)) for corner in self.corners]
+        return min(*shifts, Fraction(0)), max(*shifts, Fraction(0))
 
     def _moved(
         self, corner: tuple[Fraction, Fraction], share: Fraction, alone: Fraction, excess: Fraction
@@ -158,7 +158,7 @@ class Influence:
                 f"share is {share}; the share of fake reports lies in [0, 1)", field="share"
             )
         whole = 1 + self.slope * Fraction(excess)
-        found = []
+        frequencies = []
         for debiased, own in self.corners:
             rest = whole - share * (1 + self.slope * own)
             if rest <= 0:
@@ -166,18 +166,18 @@ class Influence:
                     f"share is {share}; so many fakes leave nothing known: give a smaller share",
                     field="share",
                 )
-            found.append(
+            frequencies.append(
                 (whole * Fraction(frequency) - share * (debiased - self.base * own)) / rest
             )
-        return float(min(found)), float(max(found))
+        return float(min(frequencies)), float(max(frequencies))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
-        return _told(
+        return _document(
             self.up,
             self.down,
-            # of a category that nobody, and that everybody gave
+            # of a category with the frequency 0, and with 1
             self.shift(fakes=fakes, genuine=genuine, frequency=0)[1],
             self.shift(fakes=fakes, genuine=genuine, frequency=1)[0],
         )
@@ -185,7 +185,7 @@ class Influence:
 
 @dataclass(frozen=True, slots=True)
 class TableInfluence:
-    """What one report of a fake counts as, towards the people of a cell of a cross-table.
+    """What one fake report counts as in a cell of a cross-table.
 
     A fake's product of weights is bilinear, so its extremes are products of the extremes of both
     attributes. The constants c are those of the table; that fakes move them too is of the second
@@ -202,10 +202,10 @@ class TableInfluence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
-        return _told(self.up, self.down, QUOTED_SHARE * self.up, QUOTED_SHARE * (self.down - 1))
+        return _document(self.up, self.down, QUOTED_SHARE * self.up, QUOTED_SHARE * (self.down - 1))
 
 
-def _told(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> dict[str, Any]:
+def _document(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> dict[str, Any]:
     return {
         "one_fake_adds": float(up),
         "one_fake_removes": float(-down),
@@ -230,19 +230,19 @@ def table_influence(
         The estimates of both attributes, which the constants c are of.
     """
     ends = [
-        _ends(influence(oracle), given)
-        for oracle, given in zip((first, second), frequencies, strict=True)
+        _ends(influence(oracle), shares)
+        for oracle, shares in zip((first, second), frequencies, strict=True)
     ]
-    products = [one * other for one, other in product(*ends)]
+    products = [weight * other for weight, other in product(*ends)]
     return TableInfluence(max(products), min(products))
 
 
-def _ends(one: Influence, frequencies: npt.NDArray[np.float64]) -> Sequence[Fraction]:
+def _ends(fake: Influence, frequencies: npt.NDArray[np.float64]) -> Sequence[Fraction]:
     """Return the least and the most weight over all categories; weights are linear in f."""
-    found = [
-        weight for end in (frequencies.min(), frequencies.max()) for weight in one.weights(end)
+    weights = [
+        weight for end in (frequencies.min(), frequencies.max()) for weight in fake.weights(end)
     ]
-    return min(found), max(found)
+    return min(weights), max(weights)
 
 
 def influence(
@@ -290,41 +290,6 @@ def influence(
 
 
 _ZEROS = (Fraction(0), Fraction(0))
-
-
-def fakes_for_shift(
-    oracle: FrequencyOracle | None, *, genuine: int, shift: float, frequency: float = 0.0
-) -> int:
-    """Return the fewest fake reports that can raise a category's estimate by `shift`.
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        The protocol; None for an attribute in clear.
-    genuine : int
-        Honest reports, at least 1.
-    shift : float
-        In (0, 1 - frequency).
-    frequency : float
-        What the genuine reports give, in [0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For a number out of bounds.
-    """
-    _check(0, genuine)
-    if not 0 <= frequency < 1 or not 0 < shift < 1 - frequency:
-        raise InvalidParameter(
-            f"shift is {shift} from {frequency}; the estimate must stay in (0, 1)", field="shift"
-        )
-    one, by, alone = influence(oracle), Fraction(shift), Fraction(frequency)
-    # m (W - f) >= shift (n + m (1 + slope T)) for one of the extreme records
-    gains = [
-        debiased - (one.base + one.slope * alone) * excess - alone - by * (1 + one.slope * excess)
-        for debiased, excess in one.corners
-    ]
-    return -(-by * genuine // max(gains))
 
 
 def _check(fakes: int, genuine: int) -> None:

@@ -1,6 +1,6 @@
-"""Do reports look like those that devices make? A test for fakes that were not made with care.
+"""A test of whether reports look like those that devices make: it finds careless fake reports.
 
-What a record *says* depends on its answer, but parts of its *shape* do not, whoever answers:
+What a record *says* depends on its answer, but parts of its *shape* have the same law for all:
 
 - OUE, RAPPOR, THE: the number of set bits is a Bernoulli(p) plus a binomial(k-1, q).
 - BLH, OLH: the words a and b are uniform, no two reports share a, the bucket y is uniform, and the
@@ -9,8 +9,8 @@ What a record *says* depends on its answer, but parts of its *shape* do not, who
 
 So the law under honest reports is known exactly, without knowing the population. Fakes of the
 maximal gain attack set few bits or all, random bytes set half of them, and copies repeat a hash.
-Who draws the rest of a record like a device passes: this finds the careless, and
-:mod:`hushpoll_analysis.poisoning.influence` bounds what the careful can do.
+An attacker who draws the rest of a record like a device passes the test;
+:mod:`hushpoll_analysis.poisoning.influence` bounds what such a careful attacker can do.
 
 Each p-value is valid for any number of reports: exact binomial tails, the inequality of Dvoretzky,
 Kiefer and Wolfowitz, the birthday bound, and, for the mean support of local hashing, Maurer and
@@ -20,7 +20,7 @@ Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -87,12 +87,12 @@ class ReportShape:
     @property
     def p_value(self) -> float | None:
         """Over all attributes (Bonferroni); None where no attribute can be tested."""
-        tested = [one.p_value for one in self.attributes if one.p_value is not None]
-        return min(1.0, len(tested) * min(tested)) if tested else None
+        p_values = [shape.p_value for shape in self.attributes if shape.p_value is not None]
+        return min(1.0, len(p_values) * min(p_values)) if p_values else None
 
     @property
     def flagged(self) -> bool:
-        """Whether fakes are among the reports, as far as can be told."""
+        """Whether honest devices would hardly have sent these reports."""
         return self.p_value is not None and self.p_value <= self.alpha
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,15 +102,7 @@ class ReportShape:
             "alpha": self.alpha,
             "p_value": self.p_value,
             "flagged": self.flagged,
-            "attributes": [
-                {
-                    "name": one.name,
-                    "protocol": one.protocol,
-                    "p_value": one.p_value,
-                    "finding": one.finding,
-                }
-                for one in self.attributes
-            ],
+            "attributes": [asdict(shape) for shape in self.attributes],
         }
 
 
@@ -130,35 +122,35 @@ def report_shape(records: Records | RecordStream, *, alpha: float = ALPHA) -> Re
         If there are no records.
     """
     attributes = records.published.attributes
-    tallies = {one.name: _tally(one) for one in attributes}
+    tests = {attribute.name: _test_of(attribute) for attribute in attributes}
     n = 0
-    for block in records.blocks(CELLS // max(one.k for one in attributes)):
+    for block in records.blocks(CELLS // max(attribute.k for attribute in attributes)):
         n += len(block)
-        for name, tally in tallies.items():
-            tally.add(block.column(name))
+        for name, test in tests.items():
+            test.add(block.column(name))
     require_rows(n)
-    return ReportShape(n, tuple(tally.found() for tally in tallies.values()), alpha)
+    return ReportShape(n, tuple(test.shape() for test in tests.values()), alpha)
 
 
 class _Untestable:
     """An attribute whose reports have no shape of their own."""
 
-    def __init__(self, one: PublishedAttribute) -> None:
-        self._one = one
+    def __init__(self, attribute: PublishedAttribute) -> None:
+        self._attribute = attribute
 
     def add(self, part: npt.NDArray[np.uint8]) -> None:
-        """Take note of nothing."""
+        """Ignore the records."""
 
-    def found(self) -> AttributeShape:
-        oracle = self._one.oracle
+    def shape(self) -> AttributeShape:
+        name, oracle = self._attribute.name, self._attribute.oracle
         if oracle is None:
-            return AttributeShape(self._one.name, None, None, "in clear: any answer is a report")
+            return AttributeShape(name, None, None, "in clear: any answer is a report")
         what = (
             "every record has the same number of bits, or is malformed"
             if isinstance(oracle.form, BitForm)
             else "a record is one code, and any is possible"
         )
-        return AttributeShape(self._one.name, oracle.name, None, what)
+        return AttributeShape(name, oracle.name, None, what)
 
 
 class _Popcounts:
@@ -173,7 +165,7 @@ class _Popcounts:
         set_bits = np.bitwise_count(part).sum(axis=1, dtype=np.int64)
         self._counts += np.bincount(set_bits, minlength=len(self._counts))
 
-    def found(self) -> AttributeShape:
+    def shape(self) -> AttributeShape:
         excess, cell = largest_excess(self._counts, self._law)
         shift = uniform_distance(self._counts, self._law)
         n = int(self._counts.sum())
@@ -211,10 +203,10 @@ class _Hashes:
         sizes = indicators(self._oracle, part).sum(axis=1, dtype=np.int64)
         self._sizes += np.bincount(sizes, minlength=len(self._sizes))
 
-    def found(self) -> AttributeShape:
-        found = [self._copies(), self._seeds(), self._bucket(), self._support()]
-        p_value, what = min(found)
-        return AttributeShape(self._name, self._oracle.name, min(1.0, len(found) * p_value), what)
+    def shape(self) -> AttributeShape:
+        tests = [self._copies(), self._seeds(), self._bucket(), self._support()]
+        p_value, what = min(tests)
+        return AttributeShape(self._name, self._oracle.name, min(1.0, len(tests) * p_value), what)
 
     def _copies(self) -> tuple[float, str]:
         first = np.concatenate(self._first)
@@ -225,11 +217,10 @@ class _Hashes:
         return (bound if copies else 1.0), f"{copies} records repeat the hash of another"
 
     def _seeds(self) -> tuple[float, str]:
-        found = [largest_excess(counts, np.full(256, 1 / 256)) for counts in self._bytes]
-        at = min(range(len(found)), key=lambda one: found[one])
-        p_value, value = found[at]
+        excesses = [largest_excess(counts, np.full(256, 1 / 256)) for counts in self._bytes]
+        (p_value, value), at = min((excess, at) for at, excess in enumerate(excesses))
         what = f"byte {at} of the hash seed is {value} in {self._bytes[at, value]} records"
-        return min(1.0, len(found) * p_value), what
+        return min(1.0, len(excesses) * p_value), what
 
     def _bucket(self) -> tuple[float, str]:
         g = len(self._buckets)
@@ -250,20 +241,17 @@ class _Hashes:
         return bernstein(abs(mean - expected), variance, n, k), what
 
 
-_Tally = _Untestable | _Popcounts | _Hashes
-
-
-def _tally(one: PublishedAttribute) -> _Tally:
-    oracle = one.oracle
+def _test_of(attribute: PublishedAttribute) -> _Untestable | _Popcounts | _Hashes:
+    oracle = attribute.oracle
     if oracle is None:
-        return _Untestable(one)
+        return _Untestable(attribute)
     match oracle.form:
         case BitForm(omega=None):
-            return _Popcounts(one.name, oracle)
+            return _Popcounts(attribute.name, oracle)
         case CodeForm(seed_size=size) as form if size:
-            return _Hashes(one.name, oracle, form)
+            return _Hashes(attribute.name, oracle, form)
         case _:
-            return _Untestable(one)
+            return _Untestable(attribute)
 
 
 def popcount_law(oracle: FrequencyOracle) -> npt.NDArray[np.float64]:

@@ -1,9 +1,19 @@
-"""Support counts: all that frequencies need of the records, in one pass over chunks of rows."""
+"""Support counts, and joint counts of two attributes: all that estimates need of the records.
+
+Support counts say how many records support each category, joint counts how many support two
+categories of different attributes. Counts add up: those of old records and of new ones together are
+the counts of all, so a server that keeps them never reads a record twice. In the count of all pairs
+each category is a string of bits, one per record; two categories meet where both have a one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +21,7 @@ import numpy.typing as npt
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import support_counts
+from hushpoll_protocols.kernels.blocks import run, spans
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -85,3 +96,223 @@ def _count_block(records: Records, only: Collection[str] | None) -> Counts:
         else:
             support[name] = support_counts(attribute.oracle, records.column(name))
     return Counts(len(records), support)
+
+
+PAIRED_CATEGORIES = 1024
+"""Categories of all attributes together whose joint counts are kept: at most 2^19 cells, 4 MiB."""
+
+ROWS = 1 << 14
+"""Rows counted at a time: a bit per category, so that Adult's 270 take 540 KiB of the cache."""
+
+Cells = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class JointCounts:
+    """How often indicators were 1, alone and together; add two to join their rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows counted.
+    first, second : int64[k1], int64[k2]
+        Support counts of each attribute.
+    both : int64[k1, k2]
+        Rows in which both indicators were 1.
+    """
+
+    n: int
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    both: npt.NDArray[np.int64]
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        return JointCounts(
+            self.n + other.n,
+            self.first + other.first,
+            self.second + other.second,
+            self.both + other.both,
+        )
+
+    @classmethod
+    def of(cls, first: npt.NDArray[np.uint8], second: npt.NDArray[np.uint8]) -> JointCounts:
+        """Count the indicator matrices [n, k1] and [n, k2] of one chunk, n below 2^24."""
+        # float32 goes through BLAS and is exact for counts below 2^24
+        both = first.astype(np.float32).T @ second.astype(np.float32)
+        return cls(
+            first.shape[0],
+            first.sum(axis=0, dtype=np.int64),
+            second.sum(axis=0, dtype=np.int64),
+            both.astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Support counts, and the joint counts of pairs; add two to join their rows.
+
+    Attributes
+    ----------
+    counts : Counts
+        Rows, and support of every attribute.
+    joint : mapping of (str, str) to int64[k1, k2]
+        Rows in which both indicators were 1, for each pair of :func:`paired` attributes, in
+        manifest order.
+    """
+
+    counts: Counts
+    joint: Mapping[tuple[str, str], Cells]
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        return PairCounts(
+            self.counts + other.counts,
+            {pair: cells + other.joint[pair] for pair, cells in self.joint.items()},
+        )
+
+    @classmethod
+    def none(cls, published: Published) -> PairCounts:
+        """Return the counts of no record."""
+        return cls(
+            Counts.none(published),
+            {
+                (first.name, second.name): np.zeros((first.k, second.k), np.int64)
+                for first, second in combinations(paired(published), 2)
+            },
+        )
+
+    def of_pair(self, a: str, b: str) -> JointCounts | None:
+        """Return what a cross-table of a and b needs, or None where the pair is not kept."""
+        if (a, b) in self.joint:
+            both = self.joint[a, b]
+        elif (b, a) in self.joint:
+            both = self.joint[b, a].T
+        else:
+            return None
+        support = self.counts.support
+        return JointCounts(self.counts.n, support[a], support[b], both)
+
+    def pack(self) -> tuple[bytes, bytes]:
+        """Return the supports and the joint counts as int64, little-endian, in manifest order."""
+        return _packed(self.counts.support), _packed(self.joint)
+
+    @classmethod
+    def unpack(cls, published: Published, n: int, support: bytes, joint: bytes) -> PairCounts:
+        """Read what :meth:`pack` wrote of `n` rows.
+
+        Raises
+        ------
+        InvalidParameter
+            If the bytes are of another survey, or of a release that kept other pairs.
+        """
+        empty = cls.none(published)
+        return cls(
+            Counts(n, _unpacked(empty.counts.support, support)), _unpacked(empty.joint, joint)
+        )
+
+
+def paired(published: Published) -> tuple[PublishedAttribute, ...]:
+    """Return the attributes whose joint counts are kept, in manifest order.
+
+    Those with the fewest categories, as many as have ``PAIRED_CATEGORIES`` together; of two with
+    as many, the first of the manifest. Of any other pair a cross-table reads the records.
+    """
+    chosen: set[str] = set()
+    left = PAIRED_CATEGORIES
+    for attribute in sorted(published.attributes, key=lambda attribute: attribute.k):
+        if attribute.k > left:
+            break
+        left -= attribute.k
+        chosen.add(attribute.name)
+    return tuple(attribute for attribute in published.attributes if attribute.name in chosen)
+
+
+def count_pairs(records: Records | RecordStream) -> PairCounts:
+    """Count the support of every category and of every pair of categories that is kept.
+
+    Parameters
+    ----------
+    records : Records or RecordStream
+        Read in blocks.
+    """
+    total = PairCounts.none(records.published)
+    for block in records.blocks(CELLS // records.published.layout.record_size):
+        total = total + _count_block_in_pairs(block)
+    return total
+
+
+def _count_block_in_pairs(records: Records) -> PairCounts:
+    # They need numba, which is slow to import; a server starts without it.
+    from hushpoll_analysis.records.pair_kernels import count_bits
+
+    published = records.published
+    together = paired(published)
+    starts = np.cumsum([0, *(attribute.k for attribute in together)]).tolist()
+    places = {
+        attribute.name: slice(start, start + attribute.k)
+        for attribute, start in zip(together, starts, strict=False)
+    }
+    width = starts[-1]
+    # Of each column, where the next attribute's columns begin.
+    later = np.repeat(starts[1:], [attribute.k for attribute in together])
+    support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
+    adding = Lock()
+
+    def block(rows: slice) -> None:
+        bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
+        for attribute in together:
+            _set_bits(records.take(rows), attribute, bits[places[attribute.name]])
+        ones, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
+        count_bits(bits, later, ones, both)
+        with adding:
+            np.add(support, ones, out=support)
+            np.add(joint, both, out=joint)
+
+    run(partial(block, rows) for rows in spans(len(records), ROWS))
+    alone = {attribute.name for attribute in published.attributes} - set(places)
+    others = count(records, only=alone).support if alone else {}
+    return PairCounts(
+        Counts(
+            len(records),
+            {
+                attribute.name: others[attribute.name]
+                if attribute.name in alone
+                else support[places[attribute.name]]
+                for attribute in published.attributes
+            },
+        ),
+        {
+            (first.name, second.name): joint[places[first.name], places[second.name]]
+            for first, second in combinations(together, 2)
+        },
+    )
+
+
+def _set_bits(records: Records, attribute: PublishedAttribute, bits: Bits) -> None:
+    """Set bit i of row v of `bits` where record i supports category v."""
+    from hushpoll_analysis.records import pair_kernels as kernels
+
+    if attribute.oracle is None:
+        kernels.set_codes(records.codes(attribute.name), bits)
+    else:
+        kernels.set_indicators(records.indicators(attribute.name), bits)
+
+
+def _packed(arrays: Mapping[Any, Cells]) -> bytes:
+    return b"".join(cells.astype("<i8").tobytes() for cells in arrays.values())
+
+
+def _unpacked(shapes: Mapping[Any, Cells], data: bytes) -> dict[Any, Cells]:
+    expected = 8 * sum(cells.size for cells in shapes.values())
+    if len(data) != expected:
+        raise InvalidParameter(
+            f"the stored counts have {len(data)} bytes, and those of this survey {expected}; "
+            "count its segments again",
+            field="counts",
+        )
+    values = np.frombuffer(data, "<i8").astype(np.int64)
+    ends = np.cumsum([cells.size for cells in shapes.values()])
+    return {
+        key: values[end - cells.size : end].reshape(cells.shape)
+        for (key, cells), end in zip(shapes.items(), ends, strict=True)
+    }

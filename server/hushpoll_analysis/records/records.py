@@ -2,20 +2,22 @@
 
 A record is the bytes of one respondent's answers. What it says of an attribute is a row of
 indicators, one 0/1 column per category: the support of a perturbed record, or the one-hot answer in
-clear. That is the one encoding which estimates, audits and models read.
+clear. That is the one encoding which estimates, audits and models read. The law of an indicator
+given the answer is its :class:`Channel`, from which the unbiased D = (I - q)/(p - q) follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.published import Published
@@ -27,6 +29,37 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 24
 """Indicators held at a time, so that memory does not grow with the number of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The law of one indicator given the truth.
+
+    Attributes
+    ----------
+    p, q : Fraction
+        Probability that the indicator is 1 for the answer and for another category, p > q.
+    """
+
+    p: Fraction
+    q: Fraction
+
+    @classmethod
+    def of(cls, oracle: FrequencyOracle | None) -> Channel:
+        """Channel of a protocol; of an attribute in clear for None."""
+        if oracle is None:
+            return cls(Fraction(1), Fraction(0))
+        return cls(oracle.p, oracle.q)
+
+    @property
+    def gap(self) -> float:
+        """Difference p - q, in (0, 1]; exact, since floats would cancel at a small epsilon."""
+        return float(self.p - self.q)
+
+    def debias(self, indicators: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return D = (I - q)/(p - q), whose expectation given the truth is the one-hot truth."""
+        values = np.array([-self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)])
+        return np.asarray(values.astype(np.float64)[indicators])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,21 +101,16 @@ class Records:
     def trusted(cls, published: Published, rows: npt.NDArray[np.uint8]) -> Records:
         """Return rows that were checked before, or that this program has just drawn itself.
 
-        The server checks a report before it stores it, so its segments need no second pass. Only
-        codes in clear are compared with their domains, as they index arrays. A damaged row of a
-        perturbed attribute is still refused, by the kernel that reads it.
+        The server checks a report before it stores it, so its segments need no second pass. A
+        damaged row would still be refused, by :meth:`codes` or by the kernel that reads it, when
+        its attribute is read.
 
         Raises
         ------
-        InvalidParameter, MalformedRecord
+        InvalidParameter
             As :class:`Records`.
         """
         _check_shape(published, rows)
-        for attribute in published.attributes:
-            if attribute.oracle is None:
-                outside = codes(published.layout, rows, attribute.name) >= attribute.k
-                if outside.any():
-                    return cls(published, rows)  # it raises, and names the row
         return _unchecked(published, rows)
 
     @classmethod
@@ -135,7 +163,11 @@ class Records:
 
     def codes(self, name: str) -> npt.NDArray[np.int64]:
         """Return the answers of an attribute in clear, int64[n] in [0, k)."""
-        return codes(self.published.layout, self.rows, name)
+        values = codes(self.published.layout, self.rows, name)
+        # they index arrays, also in compiled loops, so trusted ones are compared with the domain
+        if len(values) and values.max() >= self.published.attribute(name).k:
+            Records(self.published, self.rows)  # it raises, and names the row
+        return values
 
     def indicators(self, name: str) -> npt.NDArray[np.uint8]:
         """Return uint8[n, k]: 1 for each category that a record supports, or that was answered.
@@ -166,7 +198,11 @@ class Records:
         import pandas as pd  # slow to import, and a server needs no frame
 
         attributes = self.published.attributes
-        names = [f"{one.name}={category}" for one in attributes for category in one.domain]
+        names = [
+            f"{attribute.name}={category}"
+            for attribute in attributes
+            for category in attribute.domain
+        ]
         matrices = [self.indicators(attribute.name) for attribute in attributes]
         return pd.DataFrame(np.concatenate(matrices, axis=1), columns=names)
 

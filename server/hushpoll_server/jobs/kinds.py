@@ -174,8 +174,8 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     """
     from hushpoll_training.models.saved import save_model
     from hushpoll_training.reports.card import model_card
-    from hushpoll_training.runs.collected import train_collected
     from hushpoll_training.runs.record import run_record
+    from hushpoll_training.runs.training_run import train_collected
 
     trained = train_collected(_collected(parts, row), *_how_to_fit(parameters))
     run = run_record(trained, {})
@@ -285,7 +285,7 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
 
 def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
     _check_train(parts, row, parameters)
-    from hushpoll_training.audits.audit_inputs import AuditInputs
+    from hushpoll_training.audits.predictions import AuditInputs
     from hushpoll_training.audits.records_fairness import compared_survey
 
     published = parts.surveys.published(row)

@@ -130,7 +130,7 @@ class Aggregate(NamedTuple):
     reports : int
         How many there are.
     support, joint : bytes
-        int64, little-endian; see ``hushpoll_analysis.records.pair_counts``.
+        int64, little-endian; see ``hushpoll_analysis.records.counts``.
     """
 
     reports: int

@@ -13,7 +13,7 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.audits.crossfit import FOLDS, cross_fit
+from hushpoll_training.audits.predictions import FOLDS, cross_fit
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
 
@@ -33,7 +33,7 @@ class RecordsFairness:
         How the audited models were made, JSON: ``folds``, ``seed``, learner, parameters and
         encoding, or the name of an external ``model``; and ``versions``.
     protected_input : str
-        ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audits.audit_inputs`.
+        ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audits.predictions`.
     """
 
     audit: FairnessAudit | GroupsAudit
@@ -68,7 +68,7 @@ def fairness_of_records(
     records : Records
         Of a survey that declares a protected attribute and a target that gives labels.
     recipe, options, folds, protected_input
-        See :func:`hushpoll_training.audits.crossfit.cross_fit`.
+        See :func:`hushpoll_training.audits.predictions.cross_fit`.
     groups : str, optional
         An attribute, each of whose categories is compared with `reference`; by default the two
         groups of the manifest are compared.

@@ -18,7 +18,7 @@ from hushpoll_shared.cli.fairness_options import (
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.audits.predictions import external_predictions
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
     declared_shares,
@@ -33,8 +33,8 @@ from hushpoll_training.cli.options import (
     threads_option,
 )
 from hushpoll_training.data.predictions_file import read_predictions
-from hushpoll_training.evaluation.fairness import fairness_report, partition_by
-from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST
+from hushpoll_training.evaluation.fairness.partition import partition_by
+from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST, fairness_report
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.recipe import Recipe

@@ -17,14 +17,13 @@ from hushpoll_shared.spelling.text import NAME_LENGTH
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.data.coded import attribute_name, describe_codes, read_codes
+from hushpoll_training.data.coded import attribute_name, describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.models.model import Codes
-from hushpoll_training.runs.simulation import override
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 ROLES: Final = ("target", "protected", "sensitive")

@@ -47,10 +47,13 @@ from hushpoll_training.models.saved import check_directory, load_model, save_mod
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.training_report import metrics_table, training_report
 from hushpoll_training.runs.cell import TEST_SIZE
-from hushpoll_training.runs.collected import measure_collected, train_collected
 from hushpoll_training.runs.record import run_record
-from hushpoll_training.runs.simulation import train_simulated
-from hushpoll_training.runs.training_run import TrainingRun
+from hushpoll_training.runs.training_run import (
+    TrainingRun,
+    measure_collected,
+    train_collected,
+    train_simulated,
+)
 
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _GOES_WITH: Final = {

@@ -1,4 +1,4 @@
-"""Files of integer codes without a manifest, as experiments keep them, and the one they are given.
+"""Files of integer codes without a manifest: how they are read, and the manifest they are given.
 
 k is the largest code + 1 over the *whole* file: taken from the training part it would differ from
 seed to seed, and a domain must not depend on which rows were drawn.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_training.data.csv_file import Column, read_coded
+from hushpoll_training.data.rows import Column, read_coded
 
 LARGEST_CODE = 65_535
 
@@ -50,7 +50,7 @@ def read_codes(path: Path, *, ignored: Collection[str] = ()) -> dict[str, npt.ND
             for position, column in enumerate(header)
             if column not in ignored
         ]
-        names = [one.name for one in read]
+        names = [column.name for column in read]
         for name in names:
             if names.count(name) > 1:
                 raise InvalidParameter(
@@ -102,10 +102,10 @@ def describe_codes(
         ("protected", [protected]),
         ("sensitive", sensitive),
     ):
-        for one in wanted:
-            if one not in codes:
+        for name_of_column in wanted:
+            if name_of_column not in codes:
                 raise InvalidParameter(
-                    f"{field} names {one!r}, which is no column; the columns are "
+                    f"{field} names {name_of_column!r}, which is no column; the columns are "
                     f"{', '.join(codes)}",
                     field=field,
                 )
@@ -137,3 +137,44 @@ def describe_codes(
             "protected": {"attribute": protected, "privileged": ["1"], "unprivileged": ["0"]},
         }
     )
+
+
+def override(
+    manifest: Manifest,
+    *,
+    protocol: str | None = None,
+    split: str | None = None,
+    epsilon: str | None = None,
+) -> Manifest:
+    """Return the manifest with another protocol, split or epsilon.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        A draft.
+    protocol : str, optional
+        Of every sensitive attribute, whatever each names; a target keeps its own.
+    split : str, optional
+        ``uniform``, ``k-based`` or ``optimal``.
+    epsilon : str, optional
+        The total.
+
+    Raises
+    ------
+    InvalidParameter
+        For a value that a manifest refuses.
+    """
+    draft = manifest.to_dict()
+    if protocol is not None:
+        draft["protocol"] = protocol
+        for attribute in draft["attributes"]:
+            if attribute["role"] == "sensitive":
+                attribute.pop("protocol", None)
+    if split is not None:
+        draft["split"] = split
+    if epsilon is not None:
+        draft["epsilon"] = epsilon
+    try:
+        return Manifest.from_dict(draft)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"with the options: {error}", field=error.field) from None

@@ -1,4 +1,4 @@
-"""Predictions that somebody else's model made, in a CSV file, for a report of their fairness."""
+"""Predictions of any model, with labels and groups, read from a CSV file for a fairness report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.csv_cells import unescaped
 from hushpoll_shared.spelling.text import show
-from hushpoll_training.data.csv_file import Column, read_coded
+from hushpoll_training.data.rows import Column, read_coded
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,173 @@
-"""Clear rows in the manifest's terms: columns named by attribute, cells by category."""
+"""Clear rows in the manifest's terms, read from CSV files strictly: a bad cell ends the reading.
+
+Training on rows that were silently dropped or shifted gives numbers that nobody can trust. So a
+cell that is not understood ends the reading, and every mistake is named by file, row, column, value
+and remedy. A file is coded while it is read; its texts are never held all at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import csv
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.spelling.csv_cells import escaped, unescaped
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.data.csv_file import Column, read_coded
+
+CHUNK = 65_536
+"""Rows whose texts are held at a time."""
+
+
+class _Codes(dict[str, int]):
+    """Codes of the texts seen so far: each distinct text is checked once."""
+
+    def __init__(self, code: Callable[[str], int]) -> None:
+        super().__init__()
+        self._code = code
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = self._code(text)
+        return code
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column to read.
+
+    Attributes
+    ----------
+    name : str
+        Name of the attribute that it gives.
+    position : int
+        Place in the header.
+    code : callable
+        From a cell's text to its code; raises `InvalidParameter` saying what is wrong with the
+        text, and the remedy.
+    """
+
+    name: str
+    position: int
+    code: Callable[[str], int]
+
+
+@dataclass(slots=True)
+class _Chunk:
+    first: int = 1
+    rows: list[list[str]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    def place(self, at: int) -> str:
+        return f"row {self.first + at} (line {self.lines[at]})"
+
+
+def read_coded(
+    path: Path, option: str, columns_of: Callable[[Sequence[str]], Iterable[Column]]
+) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
+    """Read a CSV file with a header (UTF-8, comma-separated).
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    option : str
+        What the file was given as, for the errors' field.
+    columns_of : callable
+        From the header, without repetitions, to the columns to read; it raises for a header that
+        will not do.
+
+    Returns
+    -------
+    codes : mapping of str to int64[n]
+        By the columns' names.
+    n : int
+        Rows, at least 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file is no UTF-8 text, no CSV, has no rows, a row of another length than the header,
+        or a cell that its column refuses.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            header = _header(path, option, next(reader, []))
+            columns = [(column, _Codes(column.code)) for column in columns_of(header)]
+            parts: dict[str, list[npt.NDArray[np.int64]]] = {
+                column.name: [] for column, _ in columns
+            }
+            chunk = _Chunk()
+            for cells in reader:
+                if not cells:
+                    continue
+                chunk.rows.append(cells)
+                chunk.lines.append(reader.line_num)
+                if len(cells) != len(header):
+                    raise InvalidParameter(
+                        f"{path} {chunk.place(len(chunk.rows) - 1)} has {len(cells)} values, and "
+                        f"the header names {len(header)} columns; give one value per column",
+                        field=option,
+                    )
+                if len(chunk.rows) == CHUNK:
+                    chunk = _code(path, option, chunk, columns, parts)
+            chunk = _code(path, option, chunk, columns, parts)
+    except UnicodeDecodeError as error:
+        raise InvalidParameter(
+            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}); give a CSV file, "
+            "saved as UTF-8",
+            field=option,
+        ) from None
+    except csv.Error as error:
+        raise InvalidParameter(
+            f"{path} line {reader.line_num} is no CSV: {error}; correct the quotes", field=option
+        ) from None
+    if chunk.first == 1:
+        raise InvalidParameter(f"{path} has no rows; give a file with some", field=option)
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}, chunk.first - 1
+
+
+def _header(path: Path, option: str, header: list[str]) -> list[str]:
+    if not header:
+        raise InvalidParameter(
+            f"{path} is empty; give a header of attribute names and one row per person",
+            field=option,
+        )
+    header = [unescaped(column) for column in header]
+    for column in header:
+        if header.count(column) > 1:
+            raise InvalidParameter(
+                f"{path} has the column {show(column)} twice; remove one", field=option
+            )
+    return header
+
+
+def _code(
+    path: Path,
+    option: str,
+    chunk: _Chunk,
+    columns: Sequence[tuple[Column, _Codes]],
+    parts: dict[str, list[npt.NDArray[np.int64]]],
+) -> _Chunk:
+    for column, codes in columns:
+        texts = [cells[column.position] for cells in chunk.rows]
+        try:
+            coded = np.fromiter(map(codes.__getitem__, texts), np.int64, len(texts))
+        except InvalidParameter as error:
+            at = next(at for at, text in enumerate(texts) if text not in codes)
+            raise InvalidParameter(
+                f"{path} {chunk.place(at)}, column {column.name}: {error}", field=option
+            ) from None
+        parts[column.name].append(coded)
+    return _Chunk(chunk.first + len(chunk.rows))
 
 
 def read_rows(
@@ -53,7 +207,7 @@ def read_rows(
     OSError
         If the file cannot be read.
     """
-    names = [one.name for one in published.attributes]
+    names = [attribute.name for attribute in published.attributes]
     for column in ignored:
         if column in names:
             raise InvalidParameter(
@@ -69,24 +223,26 @@ def read_rows(
                     f"remove it, or ignore it. The attributes are {', '.join(names)}",
                     field=option,
                 )
-        for one in published.attributes:
-            if one.name not in header and one.name not in optional and one.missing is None:
+        for attribute in published.attributes:
+            required = attribute.name not in optional and attribute.missing is None
+            if required and attribute.name not in header:
                 raise InvalidParameter(
-                    f"{path} has no column {one.name}, and {published.name} gives it no category "
-                    f"for a missing answer; add the column. The columns are {', '.join(header)}",
+                    f"{path} has no column {attribute.name}, and {published.name} gives it no "
+                    "category for a missing answer; add the column. The columns are "
+                    f"{', '.join(header)}",
                     field=option,
                 )
         return [
-            Column(one.name, header.index(one.name), _coder(one))
-            for one in published.attributes
-            if one.name in header
+            Column(attribute.name, header.index(attribute.name), _coder(attribute))
+            for attribute in published.attributes
+            if attribute.name in header
         ]
 
-    found, n = read_coded(path, option, columns)
+    codes, n = read_coded(path, option, columns)
     return {
-        one.name: found[one.name] if one.name in found else np.full(n, one.k - 1, dtype=np.int64)
-        for one in published.attributes
-        if one.name in found or one.name not in optional
+        attribute.name: codes.get(attribute.name, np.full(n, attribute.k - 1, dtype=np.int64))
+        for attribute in published.attributes
+        if attribute.name in codes or attribute.name not in optional
     }
 
 

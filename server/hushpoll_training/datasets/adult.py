@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
-from hushpoll_training.data.csv_file import Column, read_coded
+from hushpoll_training.data.rows import Column, read_coded
 from hushpoll_training.datasets.dataset import Dataset, Recipe, ranked
 from hushpoll_training.datasets.source import Source
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.records.channel import Channel
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate_proportion

@@ -124,8 +124,8 @@ def cross_validate(
     for inside, outside in cutter.split(raw, label[answered]):
         model = fit_clear(published, take(known, inside), learner, options)
         raw[outside] = model.raw_scores(take(known, outside), threads=options.threads)
-    found = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
-    return replace(found, rows={**found.rows, "unanswered": int((~answered).sum())})
+    evaluation = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
+    return replace(evaluation, rows={**evaluation.rows, "unanswered": int((~answered).sum())})
 
 
 def evaluate_scores(

@@ -37,7 +37,7 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, 
     z = normal_quantile(confidence)
     everyone = np.zeros(len(scored.label), dtype=np.int64)
     counts = GroupCounts.of(scored.label, scored.predicted, everyone, 1)
-    negative, false, missed, hits = (int(one) for one in counts.cells[0])
+    negative, false, missed, hits = (int(cell) for cell in counts.cells[0])
     tpr, fpr = (_proportion(counts, rate, z) for rate in ("TPR", "FPR"))
     intervals: dict[str, tuple[float, float] | None] = {
         "accuracy": _proportion(counts, "ACC", z),
@@ -50,8 +50,8 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, 
         limits = _limits(hits, hits + false + missed, z)
         intervals["f1"] = (2 * limits[0] / (1 + limits[0]), 2 * limits[1] / (1 + limits[1]))
     if tpr is not None and fpr is not None:
-        one, other = np.array(hits / (hits + missed)), np.array(false / (false + negative))
-        low, high = difference_limits(one, _arrays(tpr), other, _arrays(fpr))
+        recall, alarms = np.array(hits / (hits + missed)), np.array(false / (false + negative))
+        low, high = difference_limits(recall, _arrays(tpr), alarms, _arrays(fpr))
         intervals["balanced_acc"] = ((1 + float(low)) / 2, (1 + float(high)) / 2)
     return {name: _as_json(intervals[name]) for name in UTILITY}
 

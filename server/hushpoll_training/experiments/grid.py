@@ -10,13 +10,12 @@ import numpy as np
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.data.coded import attribute_name, describe_codes
+from hushpoll_training.data.coded import attribute_name, describe_codes, override
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Codes
 from hushpoll_training.runs.cell import BASELINE, baseline_cell, cell
-from hushpoll_training.runs.simulation import override
 
 ORDER = {name: at for at, name in enumerate((BASELINE, *PROTOCOLS, "none", *DRAFT_SPLITS))}
 """Place of each protocol and split in results."""

@@ -98,5 +98,7 @@ def save_predictions(predictions: Predictions, path: Path) -> None:
 
 def summary(predictions: Predictions) -> Mapping[str, int]:
     """Return how many rows were given each category."""
-    found, counts = np.unique(np.array(predictions.category, dtype=np.str_), return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    categories, counts = np.unique(
+        np.array(predictions.category, dtype=np.str_), return_counts=True
+    )
+    return dict(zip(categories.tolist(), counts.tolist(), strict=True))

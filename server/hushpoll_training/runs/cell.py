@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,27 @@ from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
 from hushpoll_training.learners.learner import FitOptions, check_seed
 from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.runs.stopwatch import Stopwatch
+
+
+class Stopwatch:
+    """Seconds between laps.
+
+    Attributes
+    ----------
+    laps : dict of str to float
+        Seconds that each named step took.
+    """
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, name: str) -> None:
+        """End a step; the next one begins."""
+        now = perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now
+
 
 BASELINE = "NonDP"
 TEST_SIZE = 0.2
@@ -164,8 +185,8 @@ def perturbation(published: Published, seed: int) -> np.random.Generator:
 def protocol_name(published: Published) -> str:
     """Return the one protocol of the sensitive attributes, or all, joined by ``+``."""
     names = {
-        one.oracle.name: None
-        for one in published.perturbed
-        if one.role == "sensitive" and one.oracle is not None
+        attribute.oracle.name: None
+        for attribute in published.perturbed
+        if attribute.role == "sensitive" and attribute.oracle is not None
     }
     return "+".join(names) or "none"

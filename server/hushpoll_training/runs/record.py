@@ -1,4 +1,7 @@
-"""The record of one training run: a JSON document that explains itself years later."""
+"""The record of one training run: a JSON document that explains itself years later.
+
+It holds the metrics with the intervals of utility, and fairness group by group.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from typing import Any
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 from hushpoll_training.evaluation.evaluation import Evaluation
+from hushpoll_training.evaluation.fairness.partition import partition_of, protected_partition
+from hushpoll_training.evaluation.fairness.report import fairness_report
+from hushpoll_training.evaluation.utility_intervals import utility_intervals
 from hushpoll_training.runs.cell import protocol_name
 from hushpoll_training.runs.training_run import TrainingRun
-from hushpoll_training.runs.uncertainty import uncertainty
 
 FORMAT = 1
 """Version of the record itself."""
@@ -30,12 +35,12 @@ def run_record(
     run : TrainingRun
         What it gave.
     inputs : mapping of str to str
-        Names of the files that it read, by option. Names only: a path tells of somebody's computer.
+        Names of the files that it read, by option; no paths, which would describe a computer.
     clock : Clock, optional
         For the date; the computer's by default.
     groupings : sequence of sequences of str
         Attributes to report fairness by, besides the manifest's groups; see
-        :func:`hushpoll_training.runs.uncertainty.uncertainty`.
+        :func:`hushpoll_training.runs.record.uncertainty`.
 
     Returns
     -------
@@ -78,7 +83,59 @@ def run_record(
     }
 
 
-def _metrics(found: Evaluation | None) -> dict[str, Any] | None:
-    if found is None:
+def _metrics(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    if evaluation is None:
         return None
-    return {name: metric.to_json() for name, metric in found.metrics.items()}
+    return {name: metric.to_json() for name, metric in evaluation.metrics.items()}
+
+
+CONFIDENCE = 0.95
+
+
+def uncertainty(run: TrainingRun, groupings: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+    """Return ``intervals`` and ``fairness`` of both models; null where nothing was measured.
+
+    Parameters
+    ----------
+    run : TrainingRun
+        Of a training.
+    groupings : sequence of sequences of str
+        Further attributes whose categories, crossed, make the groups of a report each; the
+        manifest's two groups are always reported.
+
+    Raises
+    ------
+    InvalidParameter
+        For a name that is no attribute of the survey.
+    """
+    models = {"ldp": run.ldp, "baseline": run.baseline}
+    return {
+        "confidence": CONFIDENCE,
+        "intervals": {
+            name: None
+            if evaluation is None
+            else utility_intervals(evaluation.scored, confidence=CONFIDENCE)
+            for name, evaluation in models.items()
+        },
+        "fairness": {
+            name: None if evaluation is None else _reports(run, evaluation, groupings)
+            for name, evaluation in models.items()
+        },
+    }
+
+
+def _reports(
+    run: TrainingRun, evaluation: Evaluation, groupings: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    published, scored = run.model.published, evaluation.scored
+    partitions = [
+        protected_partition(published, scored.codes),
+        *(partition_of(published, scored.codes, names) for names in groupings),
+    ]
+    return [
+        fairness_report(
+            scored.label, scored.predicted, partition, confidence=CONFIDENCE, seed=run.seed
+        ).to_dict()
+        for partition in partitions
+        if partition is not None and (partition.group >= 0).any()
+    ]

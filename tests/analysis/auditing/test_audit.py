@@ -11,7 +11,7 @@ import pytest
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing import audit as fairness
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.auditing.moments import row_terms
+from hushpoll_analysis.auditing.moments import row_terms, weights
 from hushpoll_analysis.auditing.predictions import (
     AS_DEPLOYED,
     EACH_VALUE,
@@ -19,9 +19,8 @@ from hushpoll_analysis.auditing.predictions import (
     AuditPredictions,
 )
 from hushpoll_analysis.auditing.report import Compared, Interval
-from hushpoll_analysis.auditing.weights import weights
 from hushpoll_analysis.planning.power import AuditAssumptions
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.manifest import Manifest

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from hushpoll_analysis.auditing.limits import edgeworth, known_limits
+from hushpoll_analysis.auditing.group_rate import edgeworth, known_limits, rates
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments, row_terms
-from hushpoll_analysis.auditing.rates import rates
 from hushpoll_analysis.auditing.sets import conclusive, disparate, found_disparate, metric_set
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter

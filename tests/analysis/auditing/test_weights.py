@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.auditing.weights import excess_shares, weights
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.auditing.moments import excess_shares, weights
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many

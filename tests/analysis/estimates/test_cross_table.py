@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, RecordStream, cross_table, frequencies
-from hushpoll_analysis.auditing.weights import excess_shares, weights
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.auditing.moments import excess_shares, weights
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many

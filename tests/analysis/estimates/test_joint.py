@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from hushpoll_analysis.auditing.weights import weights
-from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate

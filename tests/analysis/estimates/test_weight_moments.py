@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hushpoll_analysis.auditing.weights import weights
-from hushpoll_analysis.estimates.weight_moments import weight_products
-from hushpoll_analysis.records.channel import Channel
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.estimates.weight_law import weight_products
+from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import indicators, perturb
 

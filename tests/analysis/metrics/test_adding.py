@@ -9,7 +9,8 @@ from hushpoll_shared import Manifest
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.wire.batch import encode_many
-from hushpoll_training.evaluation.fairness import fairness_report, partition_by
+from hushpoll_training.evaluation.fairness.partition import partition_by
+from hushpoll_training.evaluation.fairness.report import fairness_report
 from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
 

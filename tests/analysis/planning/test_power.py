@@ -11,14 +11,13 @@ from hushpoll_analysis.auditing.sets import disparate, metric_set
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,
-    difference_error,
-    expected_moments,
 )
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.wire.batch import encode_many
+from studies.expected_moments import difference_error, expected_moments
 from studies.fairness_coverage import Law
 
 CASES = {

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Counts, frequencies_from_counts
-from hushpoll_analysis.estimates.joint import JointCounts, Side, estimate_joint
-from hushpoll_analysis.poisoning.influence import fakes_for_shift, influence, table_influence
+from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.poisoning.influence import influence, table_influence
+from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_protocols.estimation.weights import WeightLaw
@@ -144,16 +145,6 @@ def test_privacy_makes_fakes_heavier(protocol):
     assert weights[-1] > 1
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("frequency", [0.0, 0.3])
-def test_the_fewest_fakes_for_a_shift_are_the_fewest(protocol, frequency):
-    oracle = create(protocol, k=10, epsilon="1")
-    fakes = fakes_for_shift(oracle, genuine=10_000, shift=0.05, frequency=frequency)
-    one = influence(oracle)
-    assert one.shift(fakes=fakes, genuine=10_000, frequency=frequency)[1] >= 0.05
-    assert one.shift(fakes=fakes - 1, genuine=10_000, frequency=frequency)[1] < 0.05
-
-
 def test_every_estimate_tells_what_fakes_could_do():
     published = Manifest.from_dict(
         {
@@ -252,8 +243,6 @@ def expected_counts(sides, joint, n):
         (lambda one: influence(one).shift(fakes=-1, genuine=1, frequency=0), "fakes"),
         (lambda one: influence(one).shift(fakes=1, genuine=0, frequency=0), "genuine"),
         (lambda one: influence(one).without(0.5, Fraction(1)), "share"),
-        (lambda one: fakes_for_shift(one, genuine=10, shift=0.0), "shift"),
-        (lambda one: fakes_for_shift(one, genuine=10, shift=0.5, frequency=0.5), "shift"),
     ],
 )
 def test_each_mistake_names_its_field(call, field):

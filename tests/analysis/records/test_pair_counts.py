@@ -9,9 +9,8 @@ import pytest
 
 from hushpoll_analysis import Records, RecordStream
 from hushpoll_analysis.estimates.cross_table import joint_counts
-from hushpoll_analysis.records import pair_counts
-from hushpoll_analysis.records.counts import count
-from hushpoll_analysis.records.pair_counts import PairCounts, count_pairs, paired
+from hushpoll_analysis.records import counts as counting
+from hushpoll_analysis.records.counts import PairCounts, count, count_pairs, paired
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
@@ -79,7 +78,7 @@ def test_every_pair_is_counted_as_by_itself(published, n):
 
 
 def test_blocks_add_up(published, monkeypatch):
-    monkeypatch.setattr(pair_counts, "ROWS", 100)
+    monkeypatch.setattr(counting, "ROWS", 100)
     records = records_of(published, 730)
     whole = count_pairs(Records(published, records))
     parts = count_pairs(
@@ -104,7 +103,7 @@ def test_what_is_packed_is_read_back(published):
 
 def test_pairs_of_the_smallest_domains_are_kept_up_to_a_bound(published, monkeypatch):
     assert paired(published) == published.attributes
-    monkeypatch.setattr(pair_counts, "PAIRED_CATEGORIES", sum(SIZES) + 3)
+    monkeypatch.setattr(counting, "PAIRED_CATEGORIES", sum(SIZES) + 3)
     kept = [one.name for one in paired(published)]
     assert kept == [one.name for one in published.attributes][:-1]
     records = records_of(published, 150)
@@ -114,7 +113,7 @@ def test_pairs_of_the_smallest_domains_are_kept_up_to_a_bound(published, monkeyp
     codes = records[:, -2].astype(int) + 256 * records[:, -1].astype(int)
     expected = np.bincount(codes, minlength=300)
     assert found.counts.support["large"].tolist() == expected.tolist()
-    monkeypatch.setattr(pair_counts, "PAIRED_CATEGORIES", 1)
+    monkeypatch.setattr(counting, "PAIRED_CATEGORIES", 1)
     none = count_pairs(Records(published, records))
     assert none.joint == {}
     assert none.counts.support["grr"].tolist() == found.counts.support["grr"].tolist()

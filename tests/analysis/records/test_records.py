@@ -151,7 +151,7 @@ def test_trusted_rows_are_not_checked_again_but_never_miscounted():
     area = published.layout.field("area")
     rows[4, area.offset : area.end] = 255
     with pytest.raises(MalformedRecord):
-        Records.trusted(published, rows)
+        Records.trusted(published, rows).codes("area")
 
 
 def test_chosen_records_keep_their_order_and_their_survey():

@@ -56,7 +56,7 @@ class Stopwatch:
 def after(url: str, wanted: list[str]) -> Steps:
     """Do the steps that are wanted, in their order, on a database that no server serves."""
     from hushpoll_analysis import Records
-    from hushpoll_analysis.records.pair_counts import count_pairs
+    from hushpoll_analysis.records.counts import count_pairs
     from hushpoll_server import create_app
     from hushpoll_server.store.segments import shuffled
 

@@ -98,7 +98,7 @@ def test_counts_of_a_release_that_kept_other_pairs_are_made_anew(site, monkeypat
     published = site.publish()
     site.fill(published, 20)
     with monkeypatch.context() as patched:
-        patched.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 5)
+        patched.setattr("hushpoll_analysis.records.counts.PAIRED_CATEGORIES", 5)
         site.seal()
     path = f"{VERSION}/cross-tables?a=age&b=gender"
     assert site.get(path).json["n"] == 20

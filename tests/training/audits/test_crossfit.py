@@ -7,9 +7,7 @@ from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.audits.audit_inputs import AuditInputs
-from hushpoll_training.audits.crossfit import cross_fit, deal
-from hushpoll_training.audits.external import external_predictions
+from hushpoll_training.audits.predictions import AuditInputs, cross_fit, deal, external_predictions
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records

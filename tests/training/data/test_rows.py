@@ -69,7 +69,7 @@ def test_chunks_change_nothing_not_even_row_numbers(survey, people, write_rows, 
     published, codes = survey(), people(50)
     path = write_rows(tmp_path / "a.csv", published, codes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushpoll_training.data.csv_file.CHUNK", 7)
+        patch.setattr("hushpoll_training.data.rows.CHUNK", 7)
         found = read_rows(path, published)
         with pytest.raises(InvalidParameter, match=r"row 30 \(line 31\), column age: '9' is no"):
             read_rows(file(HEADER + GOOD * 29 + "Male,9,{c},low\n" + GOOD * 20), published)

@@ -10,7 +10,7 @@ from hushpoll_analysis.records.counts import count
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.audits.crossfit import cross_fit
+from hushpoll_training.audits.predictions import cross_fit
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.encodings.posterior import Posterior, posterior
 from hushpoll_training.encodings.priors import estimate_priors, priors_from_counts

@@ -9,7 +9,7 @@ from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.runs.collected import train_collected
+from hushpoll_training.runs.training_run import train_collected
 
 PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
 
@@ -77,7 +77,7 @@ def test_without_noise_both_models_are_the_same(survey, people, perturbed):
 
 def test_mistakes_are_found_before_anything_is_fitted(rows, survey, perturbed, people, monkeypatch):
     published, codes, records, panel = rows
-    monkeypatch.setattr("hushpoll_training.runs.collected.fit_records", None)
+    monkeypatch.setattr("hushpoll_training.runs.training_run.fit_records", None)
     with pytest.raises(InvalidParameter, match="0 records"):
         train_collected(
             Records(published, records[:0]), Recipe.of(PARAMETERS), FitOptions(3), panel=panel

@@ -14,9 +14,8 @@ from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.reports.training_report import metrics_table, training_report
-from hushpoll_training.runs.collected import train_collected
 from hushpoll_training.runs.record import run_record
-from hushpoll_training.runs.simulation import train_simulated
+from hushpoll_training.runs.training_run import train_collected, train_simulated
 
 PARAMETERS = {"n_estimators": 30, "min_child_samples": 30}
 

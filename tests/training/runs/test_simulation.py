@@ -4,10 +4,11 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.data.coded import override
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import baseline_cell, cell
-from hushpoll_training.runs.simulation import override, train_simulated
+from hushpoll_training.runs.training_run import train_simulated
 
 PARAMETERS = {"n_estimators": 10, "min_child_samples": 30}
 
@@ -41,7 +42,7 @@ def test_it_is_one_cell_and_its_baseline(survey, people):
 
 
 def test_a_target_without_labels_is_found_before_anything_is_fitted(survey, people, monkeypatch):
-    monkeypatch.setattr("hushpoll_training.runs.simulation.baseline_cell", None)
+    monkeypatch.setattr("hushpoll_training.runs.training_run.baseline_cell", None)
     with pytest.raises(InvalidParameter, match="collected with OLH"):
         train_simulated(
             survey(target={"protocol": "OLH"}), people(10), Recipe.of(PARAMETERS), FitOptions(3)

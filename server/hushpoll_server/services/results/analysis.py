@@ -20,9 +20,8 @@ from hushpoll_analysis.estimates.cross_table import (
     joint_counts,
     pair,
 )
-from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
-from hushpoll_analysis.estimates.reading import how_to_read
-from hushpoll_analysis.records.pair_counts import count_pairs
+from hushpoll_analysis.estimates.frequencies import frequencies_from_counts, how_to_read
+from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_analysis.records.pair_counts import PairCounts
+from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import State, SurveyService

@@ -104,19 +104,19 @@ class Measured:
         if np.isnan(value):
             return value, np.nan, Bounds(np.nan, np.nan)
         errors, limits = [], []
-        for rate, zero, one in zip(metric.rates, low, high, strict=True):
+        for rate, own, other in zip(metric.rates, low, high, strict=True):
             at = self._limits(rate, place, level), self._limits(rate, against, level)
             below, above = self._error(rate, place), self._error(rate, against)
             if metric.is_ratio:
-                errors.append(float(np.hypot(below, value * above) / one))
-                limits.append(ratio_limits(zero, at[0], one, at[1]))
+                errors.append(float(np.hypot(below, value * above) / other))
+                limits.append(ratio_limits(own, at[0], other, at[1]))
             else:
                 errors.append(float(np.hypot(below, above)))
-                limits.append(difference_limits(one, at[1], zero, at[0]))
+                limits.append(difference_limits(other, at[1], own, at[0]))
         if not metric.is_largest:
             return value, errors[0], _as_limits(limits[0])
         # the error is that of the difference which is the largest
-        widest = int(np.argmax([abs(one - zero) for zero, one in zip(low, high, strict=True)]))
+        widest = int(np.argmax([abs(other - own) for own, other in zip(low, high, strict=True)]))
         return value, errors[widest], _as_limits(largest_limits(limits))
 
     def _limits(self, rate: Rate, place: int, confidence: float) -> tuple[Array, Array]:

@@ -76,11 +76,17 @@ def partition_by(
     group = np.zeros(next(iter(arrays.values())).shape, dtype=np.int64)
     labels = [""]
     for name, values in arrays.items():
-        found, place = np.unique(values, return_inverse=True)
-        crossed, group = np.unique(group * len(found) + place, return_inverse=True)
+        categories, place = np.unique(values, return_inverse=True)
+        crossed, group = np.unique(group * len(categories) + place, return_inverse=True)
         labels = [
             ", ".join(
-                filter(None, [labels[code // len(found)], f"{name}={found[code % len(found)]}"])
+                filter(
+                    None,
+                    [
+                        labels[code // len(categories)],
+                        f"{name}={categories[code % len(categories)]}",
+                    ],
+                )
             )
             for code in crossed.tolist()
         ]

@@ -9,14 +9,13 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.estimates.reading import how_to_read
+from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
-from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread
+from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
 from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition
-from hushpoll_training.evaluation.fairness.spreads import spreads
 
 SMALLEST: Final = 30
 RESAMPLES: Final = 2_000
@@ -68,7 +67,7 @@ class FairnessReport:
         In the order of the partition.
     spreads : mapping of str to Spread or Withheld
         Over all groups that are large enough; see
-        :mod:`hushpoll_training.evaluation.fairness.spreads`.
+        :mod:`hushpoll_training.evaluation.fairness.estimates`.
     too_small : tuple of str
         Groups of which some rate is withheld.
     """

@@ -30,8 +30,7 @@ from hushpoll_training.experiments.reference.clients import (
 )
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import Codes, take
-from hushpoll_training.runs.cell import TEST_SIZE, split_rows
-from hushpoll_training.runs.stopwatch import Stopwatch
+from hushpoll_training.runs.cell import TEST_SIZE, Stopwatch, split_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def test_deleting_again_changes_nothing(site, over):
 
 
 def test_cross_table_without_kept_counts_is_refused_after_deletion(site, monkeypatch):
-    monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 7)
+    monkeypatch.setattr("hushpoll_analysis.records.counts.PAIRED_CATEGORIES", 7)
     published = site.publish()
     site.fill(published, 20)
     site.close()

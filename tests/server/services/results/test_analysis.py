@@ -168,7 +168,7 @@ def test_blocks_join_small_segments(site, monkeypatch):
 @pytest.fixture
 def no_pairs(monkeypatch):
     """Cross-tables read the records, as those of large domains do."""
-    monkeypatch.setattr("hushpoll_analysis.records.pair_counts.PAIRED_CATEGORIES", 2)
+    monkeypatch.setattr("hushpoll_analysis.records.counts.PAIRED_CATEGORIES", 2)
 
 
 @pytest.mark.usefixtures("no_pairs")
@@ -221,7 +221,7 @@ def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
 SCRIPT = """
 import numpy as np
 from numba.core.event import install_recorder
-from hushpoll_analysis.records.pair_counts import count_pairs
+from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.records import RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_server.services.results.analysis import prepare

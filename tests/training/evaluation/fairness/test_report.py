@@ -11,14 +11,9 @@ from sklearn.metrics import accuracy_score, precision_score
 from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_training.evaluation.fairness import (
-    Bounds,
-    GroupEstimate,
-    Spread,
-    fairness_report,
-    partition_by,
-    protected_partition,
-)
+from hushpoll_training.evaluation.fairness.estimates import Bounds, GroupEstimate, Spread
+from hushpoll_training.evaluation.fairness.partition import partition_by, protected_partition
+from hushpoll_training.evaluation.fairness.report import fairness_report
 from hushpoll_training.evaluation.metrics import FAIRNESS, measure
 
 N = 4000
