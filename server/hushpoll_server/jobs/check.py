@@ -30,7 +30,7 @@ def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, boo
     try:
         for row in parts.surveys.all():
             name = f"{row.name} version {row.version}"
-            sealed = parts.counts.read(row.id)
+            sealed = parts.segments.sealed(row.id)
             if sealed is not None and sealed.records_deleted_at is not None:
                 yield f"{name}: {sealed.aggregate.reports} reports, records deleted", True
                 continue

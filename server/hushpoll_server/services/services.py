@@ -11,7 +11,7 @@ from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Releases
-from hushpoll_server.store.counts import CountStore, ReleaseStore
+from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import shuffled
@@ -25,7 +25,6 @@ class Services(DeviceServices):
         self.aggregator = counted(self.surveys.published_of)
         self.segments = SegmentStore(self.database, shuffled, self.aggregator, self.surveys.now)
         self.release_store = ReleaseStore(self.database, shuffled)
-        self.counts = CountStore(self.database)
         self.sealing = Sealing(
             settings,
             surveys=self.surveys,
@@ -38,7 +37,6 @@ class Services(DeviceServices):
         self.releases = Releases(
             surveys=self.surveys,
             segments=self.segments,
-            counts=self.counts,
             counters=self.counters,
             store=self.release_store,
             before=self.sealing.before_question,
@@ -62,7 +60,6 @@ class Services(DeviceServices):
             jobs=self.job_store,
             surveys=self.surveys,
             segments=self.segments,
-            counts=self.counts,
             sealing=self.sealing,
         )
 

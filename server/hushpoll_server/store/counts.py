@@ -170,18 +170,6 @@ class Sealed(NamedTuple):
     records_deleted_at: int | None
 
 
-class CountStore:
-    """Reads aggregates."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def read(self, version_id: int) -> Sealed | None:
-        """Return the counts of a version; None if nothing was counted yet."""
-        with self._database.reading() as connection:
-            return read_sealed(connection, version_id)
-
-
 def read_sealed(connection: Connection, version_id: int) -> Sealed | None:
     """Return the counts of a version; None if nothing was counted yet."""
     row = connection.execute(

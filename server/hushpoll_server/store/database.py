@@ -17,7 +17,6 @@ from sqlalchemy import (
     event,
     insert,
     make_url,
-    text,
 )
 from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import ArgumentError, DatabaseError
@@ -276,11 +275,6 @@ class Database:
             connection.execute(delete(write_probe))
             zeros = bytes(self.session.PROBE_BYTES)
             connection.execute(insert(write_probe).values(id=1, data=zeros))
-
-    def ping(self) -> None:
-        """Raise if the database does not answer."""
-        with self.reading() as connection:
-            connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
         """Close every connection."""

@@ -179,9 +179,10 @@ class SegmentStore:
         """Remove the traces of deleted rows; see ``Database.vacuum``."""
         self._database.vacuum()
 
-    def count(self, version_id: int) -> int:
-        """Return the number of reports of one version, sealed or not."""
-        return sum(self.counts(version_id))
+    def sealed(self, version_id: int) -> Sealed | None:
+        """Return the counts of a version's sealed reports; None if nothing was counted yet."""
+        with self._database.reading() as connection:
+            return counts.read_sealed(connection, version_id)
 
     def counts(self, version_id: int) -> tuple[int, int]:
         """Return the numbers of reports in the inbox and sealed, those of deleted records too."""
@@ -193,7 +194,8 @@ class SegmentStore:
                 if sealed is None
                 else sealed.aggregate.reports
             )
-            return _inbox_count(connection, version_id), number
+            waiting = select(func.count()).where(inbox.c.version_id == version_id)
+            return int(connection.execute(waiting).scalar_one()), number
 
     def unshuffled(self) -> set[int]:
         """Return the versions with segments that were not shuffled together since they ended."""
@@ -245,9 +247,9 @@ class SegmentStore:
             shuffled together with those `removed` from segments unless all will be shuffled.
         """
         statements = self._database.inbox
-        ids, rows = _arrays(
-            *statements.read_inbox(connection, version_id, record_size), record_size
-        )
+        joined_ids, joined = statements.read_inbox(connection, version_id, record_size)
+        ids = np.frombuffer(joined_ids, np.uint8).reshape(-1, ID_SIZE)
+        rows = np.frombuffer(joined, np.uint8).reshape(len(ids), record_size)
 
         def count_and_shuffle() -> tuple[Aggregate, Rows]:
             fresh = self._aggregator(version_id, [rows])
@@ -288,30 +290,12 @@ class SegmentStore:
         return total if fresh is None else total.plus(fresh)
 
 
-def _arrays(ids: bytes, records: bytes, record_size: int) -> tuple[Rows, Rows]:
-    reports = len(ids) // ID_SIZE
-    if (ID_SIZE * reports, record_size * reports) != (len(ids), len(records)):
-        raise RuntimeError(
-            f"the inbox gave {len(ids)} bytes of ids and {len(records)} of records, "
-            f"which are no {reports} reports with {record_size} bytes each"
-        )
-    return (
-        np.frombuffer(ids, np.uint8).reshape(reports, ID_SIZE),
-        np.frombuffer(records, np.uint8).reshape(reports, record_size),
-    )
-
-
 def _waits(connection: Connection, version_id: int, least: int) -> bool:
     """Return whether at least so many reports of a version wait, without counting all."""
     # In the order of the index: otherwise PostgreSQL would note all that wait before it counts.
     waiting = select(literal(1)).where(inbox.c.version_id == version_id)
     some = waiting.order_by(inbox.c.report_id).limit(least).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) >= least
-
-
-def _inbox_count(connection: Connection, version_id: int) -> int:
-    statement = select(func.count()).select_from(inbox).where(inbox.c.version_id == version_id)
-    return int(connection.execute(statement).scalar_one())
 
 
 def add_ids(

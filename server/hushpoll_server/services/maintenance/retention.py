@@ -9,7 +9,6 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.counts import CountStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.sealing import SegmentStore
 
@@ -32,13 +31,11 @@ class Retention:
         *,
         surveys: SurveyService,
         segments: SegmentStore,
-        counts: CountStore,
         jobs: JobStore,
         sealing: Sealing,
     ) -> None:
         self._surveys = surveys
         self._segments = segments
-        self._counts = counts
         self._jobs = jobs
         self._sealing = sealing
 
@@ -66,6 +63,6 @@ class Retention:
         self._segments.vacuum()
         if deleted:
             log.info("records-deleted", survey=row.name, version=row.version, records=deleted)
-        held = self._counts.read(row.id)
-        at = None if held is None else held.records_deleted_at
+        sealed = self._segments.sealed(row.id)
+        at = None if sealed is None else sealed.records_deleted_at
         return Deletion(deleted, self._surveys.now() if at is None else at)

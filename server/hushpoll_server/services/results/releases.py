@@ -16,7 +16,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.counts import Aggregate, CounterStore, CountStore, ReleaseStore
+from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
@@ -59,14 +59,12 @@ class Releases:
         *,
         surveys: SurveyService,
         segments: SegmentStore,
-        counts: CountStore,
         counters: CounterStore,
         store: ReleaseStore,
         before: Callable[[VersionRow], None],
     ) -> None:
         self._surveys = surveys
         self._segments = segments
-        self._counts = counts
         self._counters = counters
         self._store = store
         self._before = before
@@ -98,7 +96,7 @@ class Releases:
     def reports(self, row: VersionRow) -> int:
         """Return the number of a version's released reports."""
         if row.release == IMMEDIATE:
-            return self._segments.count(row.id)
+            return sum(self._segments.counts(row.id))
         released = self._store.read(row.id)
         return 0 if released is None else released.aggregate.reports
 
@@ -146,7 +144,7 @@ class Releases:
 
     def _immediate(self, row: VersionRow) -> Release:
         self._before(row)
-        held = self._counts.read(row.id)
+        held = self._segments.sealed(row.id)
         pending, reports = self._segments.counts(row.id)
         if held is not None:
             reports = held.aggregate.reports
@@ -166,7 +164,7 @@ class Releases:
             return None  # the segments are read until they are counted again
 
     def _deleted_at(self, row: VersionRow) -> int | None:
-        held = self._counts.read(row.id)
+        held = self._segments.sealed(row.id)
         return None if held is None else held.records_deleted_at
 
     def _not_released(self, row: VersionRow) -> Refused:

@@ -82,7 +82,7 @@ def test_a_database_that_is_away_is_unavailable(database, postgres, database_url
             assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
     finally:
         postgres.run(closed % "true")
-    database.ping()
+    database.probe()
 
 
 def test_after_a_seal_neither_inbox_nor_spent_tokens_are_on_any_page(make_site, postgres):
