@@ -260,8 +260,9 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
 
     def block(rows: slice) -> None:
         bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
+        part = records.take(rows)
         for attribute in together:
-            _set_bits(records.take(rows), attribute, bits[places[attribute.name]])
+            _set_bits(part, attribute, bits[places[attribute.name]])
         ones, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
         count_bits(bits, later, ones, both)
         with adding:
