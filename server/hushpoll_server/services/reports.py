@@ -17,11 +17,10 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.access import respondent_hash
-from hushpoll_server.services.surveys.surveys import State, SurveyService
+from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
-from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import malformed_many, unpack_rows
 
@@ -114,7 +113,7 @@ class Ingest:
             return Refused(
                 "survey-not-open",
                 f"{row.name} version {row.version} takes reports from "
-                f"{format_timestamp(self._surveys.moment(row.opens))} on; keep the report and send "
+                f"{timestamp(row.opens)} on; keep the report and send "
                 "the same bytes then",
                 field="digest",
             )

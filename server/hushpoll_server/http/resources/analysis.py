@@ -19,7 +19,7 @@ from hushpoll_server.http.models.results import (
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.jobs.kinds import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
-from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_server.services.surveys.surveys import timestamp
 
 api = APIBlueprint(
     "analysis",
@@ -105,7 +105,7 @@ def delete_records(path: VersionPath) -> Response:
             survey=row.name,
             version=row.version,
             deleted=deletion.records,
-            deleted_at=format_timestamp(parts.surveys.moment(deletion.at)),
+            deleted_at=timestamp(deletion.at),
         )
     )
 

@@ -19,7 +19,7 @@ from hushpoll_server.http.models.surveys import (
     SurveySummary,
 )
 from hushpoll_server.http.openapi import BEARER, body_of, problems
-from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_server.services.surveys.surveys import timestamp
 
 api = APIBlueprint(
     "surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")]
@@ -110,8 +110,8 @@ def close(path: VersionPath, body: CloseBody) -> Response:
                 "survey": row.name,
                 "version": row.version,
                 "state": parts.surveys.state(row).value,
-                "closed_at": format_timestamp(parts.surveys.moment(row.closed_at)),
-                "accepts_until": format_timestamp(parts.surveys.moment(row.accepts_until)),
+                "closed_at": timestamp(row.closed_at),
+                "accepts_until": timestamp(row.accepts_until),
             }
         )
     )

@@ -25,8 +25,7 @@ from hushpoll_server.http.models.tokens import (
 )
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.surveys.access import IssuedToken
-from hushpoll_server.services.surveys.surveys import SurveyService
-from hushpoll_shared.spelling.clock import format_timestamp
+from hushpoll_server.services.surveys.surveys import timestamp
 
 api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
 
@@ -113,7 +112,7 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     answer = RotateAnswer(
         **_issued(rotation.issued, rotation.scopes),
         replaces=path.token_id,
-        replaced_until=_timestamp(rotation.replaced_until),
+        replaced_until=timestamp(rotation.replaced_until),
     )
     return json_answer(answer, 201)
 
@@ -137,11 +136,7 @@ def _issued(issued: IssuedToken, scopes: Iterable[str]) -> dict[str, Any]:
 
 
 def _moment(seconds: int | None) -> str | None:
-    return None if seconds is None else _timestamp(seconds)
-
-
-def _timestamp(seconds: int) -> str:
-    return format_timestamp(SurveyService.moment(seconds))
+    return None if seconds is None else timestamp(seconds)
 
 
 def _unknown() -> Refused:

@@ -27,12 +27,11 @@ from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.releases import Release, Releases
-from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
-from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
@@ -174,7 +173,7 @@ class Analysis:
 
     def _refuse_deleted(self, row: VersionRow, release: Release) -> None:
         if release.records_deleted_at is not None:
-            raise _gone(row, format_timestamp(self._surveys.moment(release.records_deleted_at)))
+            raise _gone(row, timestamp(release.records_deleted_at))
 
     @contextmanager
     def scanning(self, row: VersionRow, release: Release) -> Iterator[RecordStream]:

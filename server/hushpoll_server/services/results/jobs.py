@@ -10,10 +10,9 @@ from typing import Any, Final
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.access import Grant
-from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import CANCELLED, DONE, FAILED, JobRow, JobStore
-from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -114,10 +113,10 @@ class Jobs:
             "parameters": json.loads(job.parameters),
             "state": job.state,
             "attempt": job.attempt,
-            "created_at": self._time(job.created_at),
+            "created_at": timestamp(job.created_at),
         }
         if job.finished_at is not None:
-            document["finished_at"] = self._time(job.finished_at)
+            document["finished_at"] = timestamp(job.finished_at)
         if job.state == FAILED:
             document["error"] = {"code": job.error_code, "detail": job.error_detail}
         if job.state == DONE:
@@ -147,6 +146,3 @@ class Jobs:
         raise Refused(
             "job-not-done", f"job {job.id} is {job.state}; ask again later", state=job.state
         )
-
-    def _time(self, seconds: int) -> str:
-        return format_timestamp(self._surveys.moment(seconds))

@@ -14,11 +14,10 @@ from typing import Any
 from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.surveys.surveys import State, SurveyService
+from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
 from hushpoll_server.store.sealing import SegmentStore
-from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
 
 
@@ -131,8 +130,8 @@ class Releases:
         following = self.following(row)
         return {
             "release": row.release,
-            "released_at": None if released is None else self._time(released.at),
-            "next_release": None if following is None else self._time(following),
+            "released_at": None if released is None else timestamp(released.at),
+            "next_release": None if following is None else timestamp(following),
         }
 
     def following(self, row: VersionRow) -> int | None:
@@ -174,7 +173,7 @@ class Releases:
         elif following is None:
             when = "its reports are released once it was closed and its grace period is over"
         else:
-            when = f"the next release is due at {self._time(following)}"
+            when = f"the next release is due at {timestamp(following)}"
             if following == row.next_release:
                 when += (
                     f", if at least {row.minimum_batch} reports (its minimum batch) are sealed by "
@@ -186,11 +185,8 @@ class Releases:
             f"{row.name} version {row.version} releases its reports {how}, and nothing is released "
             f"yet: {when}; a survey for trials declares release: immediate",
             release=row.release,
-            next_release=None if following is None else self._time(following),
+            next_release=None if following is None else timestamp(following),
         )
-
-    def _time(self, seconds: int) -> str:
-        return format_timestamp(self._surveys.moment(seconds))
 
 
 def _too_few(row: VersionRow, reports: int, pending: int) -> Refused:

@@ -19,6 +19,7 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.store.backend import Cutoff
 from hushpoll_server.store.catalogue import SurveyStore, VersionRow
+from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.spelling.text import is_name
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
@@ -273,10 +274,6 @@ class SurveyService:
         """Return the resolved manifest of the version of a known id."""
         return self._published(version_id)
 
-    def canonical(self, row: VersionRow) -> bytes:
-        """Return the published form of a version, byte for byte as it was hashed."""
-        return self._store.canonical(row.id)
-
     def close(self, row: VersionRow, *, grace_seconds: int | None = None) -> VersionRow:
         """Close a version; closing it again can shorten its grace period, and nothing else.
 
@@ -319,11 +316,6 @@ class SurveyService:
     def today(self) -> str:
         """Return the current day, UTC, YYYY-MM-DD."""
         return self._settings.clock.now().date().isoformat()
-
-    @staticmethod
-    def moment(seconds: int) -> datetime:
-        """Return seconds since 1970 as an aware datetime in UTC."""
-        return datetime.fromtimestamp(seconds, UTC)
 
     def closes_at(self, row: VersionRow) -> int | None:
         """Return the second at which the version closed or will close."""
@@ -372,6 +364,11 @@ class SurveyService:
 
     def _load(self, version_id: int) -> Published:
         return Published.from_json(self._store.canonical(version_id))
+
+
+def timestamp(seconds: int) -> str:
+    """Return seconds since 1970 as a timestamp in UTC."""
+    return format_timestamp(datetime.fromtimestamp(seconds, UTC))
 
 
 def _refuse_weak(published: Published) -> None:
