@@ -27,15 +27,13 @@ from hushpoll_shared.wire.batch import malformed_many, unpack_rows
 INVALID: Final = "invalid-request"
 
 
+@dataclass(eq=False, kw_only=True)
 class Ingest:
     """Checks reports before they are stored, says what their outcomes mean, and counts refusals."""
 
-    def __init__(
-        self, *, surveys: SurveyService, reports: ReportStore, counters: CounterStore
-    ) -> None:
-        self._surveys = surveys
-        self._reports = reports
-        self._counters = counters
+    surveys: SurveyService
+    reports: ReportStore
+    counters: CounterStore
 
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
@@ -70,7 +68,7 @@ class Ingest:
             self._count_formless(name, document, from_memory=from_memory)
             raise
         row = self._version(name, digest, from_memory=from_memory)
-        published = self._surveys.published(row)
+        published = self.surveys.published(row)
         try:
             published.layout.check(report.record)
         except MalformedRecord as error:
@@ -93,7 +91,7 @@ class Ingest:
             ``survey-not-open`` or ``survey-closed``, unless the report is stored already: a retry
             is never refused.
         """
-        (known,) = self._reports.look_up([report])
+        (known,) = self.reports.look_up([report])
         if known is None:
             raise self.refusal(row)
         return known
@@ -103,12 +101,12 @@ class Ingest:
 
         Another process may have closed it; the transaction that stores a report then says so.
         """
-        return self._surveys.state(row) in (State.OPEN, State.CLOSING)
+        return self.surveys.state(row) in (State.OPEN, State.CLOSING)
 
     def refusal(self, row: VersionRow, number: int = 1) -> Refused:
         """Count and return the refusal of `number` reports that come too early or too late."""
-        self._surveys.look_again(row)
-        if self._surveys.state(row) is State.SCHEDULED and row.opens is not None:
+        self.surveys.look_again(row)
+        if self.surveys.state(row) is State.SCHEDULED and row.opens is not None:
             self.count(row, "survey-not-open", number)
             return Refused(
                 "survey-not-open",
@@ -128,10 +126,10 @@ class Ingest:
     def count(self, row: VersionRow, outcome: str, number: int = 1) -> None:
         """Count reports that were not stored, apart from any upload's transaction."""
         if number:
-            self._counters.add(row.id, self._surveys.today(), outcome, number)
+            self.counters.add(row.id, self.surveys.today(), outcome, number)
 
     def _version(self, name: str, digest: str, *, from_memory: bool) -> VersionRow:
-        return self._surveys.by_digest(name, digest, from_memory=from_memory)
+        return self.surveys.by_digest(name, digest, from_memory=from_memory)
 
     def _count_formless(self, name: str, document: object, *, from_memory: bool) -> None:
         """Count a document that is no report, if it has the digest of a version."""
@@ -227,24 +225,17 @@ class CheckedBatch:
     rejected: tuple[Rejection, ...]
 
 
+@dataclass(eq=False, kw_only=True)
 class BatchIngest:
     """Checks a batch as arrays, and says what its outcomes mean.
 
     Its methods are for a thread that may wait for the database and for long checks.
     """
 
-    def __init__(
-        self,
-        *,
-        ingest: Ingest,
-        surveys: SurveyService,
-        reports: ReportStore,
-        max_reports: int,
-    ) -> None:
-        self._ingest = ingest
-        self._surveys = surveys
-        self._reports = reports
-        self._max_reports = max_reports
+    ingest: Ingest
+    surveys: SurveyService
+    reports: ReportStore
+    max_reports: int
 
     def check(self, name: str, body: bytes) -> CheckedBatch:
         """Check a batch in its binary form.
@@ -264,8 +255,8 @@ class BatchIngest:
             ``unknown-survey``, ``unknown-digest``, ``unsupported-media-type`` (a token survey),
             ``payload-too-large``.
         """
-        row = self._surveys.by_digest(name, wire.parse_reports_header(body))
-        published = self._surveys.published(row)
+        row = self.surveys.by_digest(name, wire.parse_reports_header(body))
+        published = self.surveys.published(row)
         if published.submission == "token":
             raise Refused(
                 "unsupported-media-type",
@@ -275,10 +266,10 @@ class BatchIngest:
                 field="Content-Type",
             )
         width = wire.ID_SIZE + row.record_size
-        if len(body) > wire.REPORTS_HEADER_SIZE + self._max_reports * width:
+        if len(body) > wire.REPORTS_HEADER_SIZE + self.max_reports * width:
             raise Refused(
                 "payload-too-large",
-                f"the batch has more than {self._max_reports} reports; split it into several "
+                f"the batch has more than {self.max_reports} reports; split it into several "
                 "requests",
                 field="body",
             )
@@ -287,7 +278,7 @@ class BatchIngest:
         except InvalidParameter:
             # The last report is incomplete.
             begun = -(-(len(body) - wire.REPORTS_HEADER_SIZE) // width)
-            self._ingest.count(row, INVALID, begun)
+            self.ingest.count(row, INVALID, begun)
             raise
         bad, malformed = malformed_many(published, records)
         rejected = tuple(
@@ -310,9 +301,9 @@ class BatchIngest:
             ``survey-not-open`` or ``survey-closed``, unless every report is stored already: a
             retry is never refused.
         """
-        known = [outcome for outcome in self._reports.look_up(checked.batch) if outcome is not None]
+        known = [outcome for outcome in self.reports.look_up(checked.batch) if outcome is not None]
         if len(known) < len(checked.batch) or not len(checked.batch):
-            raise self._ingest.refusal(checked.row, checked.sent)
+            raise self.ingest.refusal(checked.row, checked.sent)
         return known
 
     def settled(self, checked: CheckedBatch, outcomes: Sequence[Outcome]) -> BatchOutcome:
@@ -324,7 +315,7 @@ class BatchIngest:
             ``survey-closed``: another process has closed the version meanwhile.
         """
         if Outcome.CLOSED in outcomes:
-            raise self._ingest.refusal(checked.row, checked.sent)
+            raise self.ingest.refusal(checked.row, checked.sent)
         rejected = list(checked.rejected)
         if Outcome.CONFLICT in outcomes:
             rejected += [
@@ -347,4 +338,4 @@ class BatchIngest:
         )
         counts[Outcome.DUPLICATE.value] += duplicates
         for outcome, number in counts.items():
-            self._ingest.count(row, outcome, number)
+            self.ingest.count(row, outcome, number)

@@ -54,6 +54,7 @@ class Export:
     blocks: Iterator[bytes]
 
 
+@dataclass(eq=False, kw_only=True)
 class Exports:
     """Makes files of records.
 
@@ -61,16 +62,15 @@ class Exports:
     the borders of segments, nor what waits in the inbox.
     """
 
-    def __init__(self, *, surveys: SurveyService, analysis: Analysis) -> None:
-        self._surveys = surveys
-        self._analysis = analysis
+    surveys: SurveyService
+    analysis: Analysis
 
     def check(
         self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
     ) -> None:
         """Raise what :meth:`export` would raise now."""
         _check(format, content, raw)
-        self._analysis.require_records(row)
+        self.analysis.require_records(row)
 
     def export(
         self,
@@ -104,9 +104,9 @@ class Exports:
             once.
         """
         _check(format, content, raw)
-        release = self._analysis.release(row)
-        published = self._surveys.published(row)
-        with self._analysis.scanning(row, release) as records:
+        release = self.analysis.release(row)
+        published = self.surveys.published(row)
+        with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
             mixed = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
         name = f"{row.name}-{row.version}"
