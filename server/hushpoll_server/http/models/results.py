@@ -8,19 +8,30 @@ from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
 
-ReleaseTerm = Literal["daily", "weekly", "end", "immediate"]
-Release = Field(description="When the survey's reports are released, as its manifest says.")
-ReleasedAt = Field(
-    None,
-    description="UTC; of the last release. None before the first, and always "
-    "of a survey that releases immediately.",
-)
-NextRelease = Field(None, description="UTC; when the next release is due, where that is known.")
 Pending = Field(
     None,
     description="Reports that wait to be sealed, and are not among them; only of "
     "a survey that releases immediately.",
 )
+
+
+class VersionResult(Answer):
+    """A result about a survey version, and when the version releases its reports."""
+
+    survey: str = Name
+    version: int
+    digest: str = Digest
+    release: Literal["daily", "weekly", "end", "immediate"] = Field(
+        description="When the survey's reports are released, as its manifest says."
+    )
+    released_at: str | None = Field(
+        None,
+        description="UTC; of the last release. None before the first, and always of a survey that "
+        "releases immediately.",
+    )
+    next_release: str | None = Field(
+        None, description="UTC; when the next release is due, where that is known."
+    )
 
 
 class ConfidenceQuery(Strict):
@@ -86,17 +97,11 @@ class AttributeEstimates(Answer):
     poisoning: PoisoningModel
 
 
-class EstimatesAnswer(Answer):
+class EstimatesAnswer(VersionResult):
     """The estimated distributions of every attribute."""
 
-    survey: str = Name
-    version: int
-    digest: str = Digest
     n: int = Field(description="Reports behind the estimates.")
     pending: int | None = Pending
-    release: ReleaseTerm = Release
-    released_at: str | None = ReleasedAt
-    next_release: str | None = NextRelease
     confidence: float
     intervals: str = Field(
         description="How many of the intervals are expected to miss, and what looking at results "
@@ -116,19 +121,13 @@ class Cell(Answer):
     upper: float
 
 
-class CrossTableAnswer(Answer):
+class CrossTableAnswer(VersionResult):
     """The estimated joint distribution of two attributes."""
 
-    survey: str = Name
-    version: int
-    digest: str = Digest
     a: str
     b: str
     n: int
     pending: int | None = Pending
-    release: ReleaseTerm = Release
-    released_at: str | None = ReleasedAt
-    next_release: str | None = NextRelease
     confidence: float
     intervals: str = Field(
         description="How many of the intervals are expected to miss, and what looking at results "
@@ -141,18 +140,12 @@ class CrossTableAnswer(Answer):
     poisoning: PoisoningModel = Field(description="Of the worst cell.")
 
 
-class CountsAnswer(Answer):
+class CountsAnswer(VersionResult):
     """What became of the reports that were sent."""
 
-    survey: str = Name
-    version: int
-    digest: str = Digest
     state: Literal["scheduled", "open", "closing", "closed"]
     accepted: int = Field(description="Stored: inbox + sealed, or those of the last release.")
     inbox: int | None = Pending
     sealed: int
     duplicate: int
     rejected: dict[str, int] = Field(description="By reason.")
-    release: ReleaseTerm = Release
-    released_at: str | None = ReleasedAt
-    next_release: str | None = NextRelease
