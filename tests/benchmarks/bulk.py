@@ -128,7 +128,7 @@ def over_http(kind: str, options: list[str]) -> Iterator[tuple[Published, Insert
 def compared(kind: str, reports: int, size: int, options: list[str]) -> tuple[float, float]:
     """Return rows a second by the driver alone and over HTTP, taking turns batch by batch.
 
-    Whatever else the machine does is then done to both; so is the folding that follows a batch's
+    Whatever else the machine does is then done to both; so is the sealing that follows a batch's
     answer. ``--option=--sealing=worker`` leaves it out.
     """
     alone = served = 0.0

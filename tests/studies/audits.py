@@ -104,7 +104,7 @@ def run_study(
     seed: int = SEED,
 ) -> list[Row]:
     """Return the coverage of every metric in every population, for each protocol and epsilon."""
-    found = []
+    rows = []
     for number, (name, people) in enumerate(populations.items()):
         for epsilon in EPSILONS:
             for protocol in PROTOCOLS:
@@ -119,8 +119,8 @@ def run_study(
                     rng=rng,
                     names=STUDIED,
                 )
-                found += _rows(name, protocol, epsilon, respondents, by_metric)
-    return found
+                rows += _rows(name, protocol, epsilon, respondents, by_metric)
+    return rows
 
 
 def run_hard(
@@ -135,7 +135,7 @@ def run_hard(
     surveys, seed : int
         See :func:`run_study`.
     """
-    found = []
+    rows = []
     for number, (name, population, protocol, epsilon, respondents) in enumerate(hard(people)):
         by_metric = coverage(
             population,
@@ -145,8 +145,8 @@ def run_hard(
             rng=np.random.default_rng([seed, 100 + number]),
             names=STUDIED,
         )
-        found += _rows(name, protocol, epsilon, respondents, by_metric)
-    return found
+        rows += _rows(name, protocol, epsilon, respondents, by_metric)
+    return rows
 
 
 def hard(
@@ -202,9 +202,12 @@ def with_rates(
 
 
 def _rows(
-    name: str, protocol: str, epsilon: str, respondents: int, found: Mapping[str, Coverage]
+    name: str, protocol: str, epsilon: str, respondents: int, by_metric: Mapping[str, Coverage]
 ) -> list[Row]:
-    return [Row(name, protocol, epsilon, respondents, metric, one) for metric, one in found.items()]
+    return [
+        Row(name, protocol, epsilon, respondents, metric, measured)
+        for metric, measured in by_metric.items()
+    ]
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -218,16 +221,16 @@ def markdown(rows: Sequence[Row]) -> str:
         "| conclude, find: DI | SPD | EOD | OAD | sd of SPD, EOD | worth, SPD |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for some, found in _by_survey(rows):
-        spd, eod = found["SPD"], found["EOD"]
+    for survey, by_metric in _by_survey(rows):
+        spd, eod = by_metric["SPD"], by_metric["EOD"]
         cells = [
-            some.population,
-            f"{some.respondents:,}",
-            some.epsilon,
-            some.protocol,
-            *(f"{100 * found[name].covered:.1f}" for name in STUDIED),
+            survey.population,
+            f"{survey.respondents:,}",
+            survey.epsilon,
+            survey.protocol,
+            *(f"{100 * by_metric[name].covered:.1f}" for name in STUDIED),
             *(
-                f"{100 * found[name].concluded:.0f}, {100 * found[name].disparate:.1f}"
+                f"{100 * by_metric[name].concluded:.0f}, {100 * by_metric[name].disparate:.1f}"
                 for name in STUDIED
             ),
             f"{spd.deviation:.4f}, {eod.deviation:.4f}",
@@ -248,15 +251,23 @@ def compared(rows: Sequence[Row]) -> str:
         "| EOD now |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for some, found in _by_survey(rows):
-        cells = [some.population, f"{some.respondents:,}", f"{some.epsilon}, {some.protocol}"]
+    for survey, by_metric in _by_survey(rows):
+        cells = [
+            survey.population,
+            f"{survey.respondents:,}",
+            f"{survey.epsilon}, {survey.protocol}",
+        ]
         for name in ("DI", "SPD", "EOD"):
-            one = found[name]
-            before = (one.earlier_answered, one.earlier_covered, one.earlier_disparate)
-            now = (one.concluded, one.covered, one.disparate)
+            measured = by_metric[name]
+            before = (
+                measured.earlier_answered,
+                measured.earlier_covered,
+                measured.earlier_disparate,
+            )
+            now = (measured.concluded, measured.covered, measured.disparate)
             cells.append(
                 "none answered"
-                if not one.earlier_answered
+                if not measured.earlier_answered
                 else ", ".join(f"{100 * part:.1f}" for part in before)
             )
             cells.append(", ".join(f"{100 * part:.1f}" for part in now))

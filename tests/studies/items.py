@@ -131,17 +131,17 @@ def power_items(*, surveys: int, seed: int) -> list[Item]:
     surveys, seed : int
         Simulated, and where their draws start.
     """
-    found = []
-    for number, (given, epsilon, n) in enumerate(SMALL_AND_RARE):
+    rows = []
+    for number, (assumptions, epsilon, n) in enumerate(SMALL_AND_RARE):
         published = audited_survey("GRR", epsilon)
-        population = given.population("SPD")
+        population = assumptions.population("SPD")
         assert population is not None
         law = Law.of(population, create("GRR", k=2, epsilon=epsilon))
         rng = np.random.default_rng([seed, 300 + number])
         simulated = np.zeros(2)
         for start in range(0, surveys, SURVEYS_AT_A_TIME):
-            some = min(SURVEYS_AT_A_TIME, surveys - start)
-            counts = rng.multinomial(n, law.probability, size=some).astype(np.float64)
+            size = min(SURVEYS_AT_A_TIME, surveys - start)
+            counts = rng.multinomial(n, law.probability, size=size).astype(np.float64)
             moments = law.moments(counts, n)
             earlier = earlier_metric(moments, "SPD", confidence=0.95)
             unfair = (earlier.lower > 0) | (earlier.upper < 0)
@@ -149,20 +149,20 @@ def power_items(*, surveys: int, seed: int) -> list[Item]:
                 ((earlier.strength >= ENOUGH) & unfair).sum(),
                 disparate(metric_set(moments, "SPD", confidence=0.95), "SPD").sum(),
             )
-        powers = audit_powers(published, n, given)["SPD"]
+        powers = audit_powers(published, n, assumptions)["SPD"]
         assert powers is not None
         old, new = (simulated / surveys).tolist()
-        found.append(
+        rows.append(
             Item(
                 "predicted power to find SPD",
-                f"GRR, ε = {epsilon}, n = {n:,}, {100 * given.unprivileged:g} % in group 0, "
-                f"P0 = {given.positive:g}, P1 = {given.positive + given.gap:g}",
-                earlier_power(published, n, given, population),
+                f"GRR, ε = {epsilon}, n = {n:,}, {100 * assumptions.unprivileged:g} % in group 0, "
+                f"P0 = {assumptions.positive:g}, P1 = {assumptions.positive + assumptions.gap:g}",
+                earlier_power(published, n, assumptions, population),
                 powers,
                 f"simulated: {old:.3f} before, {new:.3f} now",
             )
         )
-    return found
+    return rows
 
 
 SMALL_AND_RARE: Sequence[tuple[AuditAssumptions, str, int]] = (
@@ -197,7 +197,7 @@ def audited_survey(protocol: str, epsilon: str) -> Published:
 
 
 def earlier_power(
-    published: Published, n: int, given: AuditAssumptions, population: Array
+    published: Published, n: int, assumptions: AuditAssumptions, population: Array
 ) -> float:
     """Return the power of SPD as plans gave it before: normal, at the delta method's variance."""
     mean, second = expected_moments(published, population)
@@ -207,7 +207,7 @@ def earlier_power(
         weight = float(mean[own] @ under)
         square = float(under @ second[own, own] @ under)
         strengths.append(weight / float(np.sqrt((square - weight**2) / n)))
-    distance = given.gap / difference_error(published, n, population, "SPD")
+    distance = assumptions.gap / difference_error(published, n, population, "SPD")
     z, normal = normal_quantile(0.95), NormalDist()
     answered = normal.cdf(min(strengths) - ENOUGH)
     return answered * (normal.cdf(distance - z) + normal.cdf(-distance - z))
@@ -228,24 +228,25 @@ def poisoning_items(people: Array) -> list[Item]:
     rows = extreme_rows((oracle, [1, 1], shares), (None, [1, 1], shares))
     attacked = 0.99 * genuine + 0.01 * rows
     worst = attacked[int(np.argmax([_spd(mean) for mean in attacked]))]
-    told = without_fakes(worst, rows, "SPD")
+    metric = without_fakes(worst, rows, "SPD")
     return [
         Item(
             "SPD with 1 % fakes, and the least that the audit says it is without them",
             "LSAC, OUE, ε = 1",
             _spd(worst),
-            told.lowest,
+            metric.lowest,
             f"without fakes {truth(people)['SPD']:.3f}",
         )
     ]
 
 
-def markdown(found: Sequence[Item]) -> str:
+def markdown(rows: Sequence[Item]) -> str:
     """Return items as a table in Markdown."""
     lines = ["| what | setting | before | now | should be |", "|---|---|---|---|---|"]
     lines += [
-        f"| {one.what} | {one.setting} | {_shown(one.before)} | {_shown(one.now)} | {one.should} |"
-        for one in found
+        f"| {item.what} | {item.setting} | {_shown(item.before)} | {_shown(item.now)} "
+        f"| {item.should} |"
+        for item in rows
     ]
     return "\n".join(lines)
 

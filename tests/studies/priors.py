@@ -80,7 +80,7 @@ def run_study(path: Path, *, surveys: int = SURVEYS, seed: int = SEED) -> list[R
         If it cannot be read.
     """
     codes = read_codes(path)
-    found = []
+    rows = []
     for number, question in enumerate(QUESTIONS):
         answers = codes[question]
         truth = np.bincount(answers) / len(answers)
@@ -102,10 +102,10 @@ def run_study(path: Path, *, surveys: int = SURVEYS, seed: int = SEED) -> list[R
                             prior = shrunk(counts, n, p=oracle.p, q=oracle.q)
                         priors.append(prior)
                     measured = np.array([_measured(truth, prior) for prior in priors]).mean(axis=0)
-                    found.append(
+                    rows.append(
                         Row(question, len(truth), protocol, epsilon, method, *measured.tolist())
                     )
-    return found
+    return rows
 
 
 def _measured(

@@ -10,29 +10,29 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 DAY_SECONDS = 86_400
-# Assumptions, which the page states: the busiest minutes have so many times the day's mean rate; a
-# processor is planned to be busy for so much of the time.
+# Two assumptions, which the page states: the busiest minutes have PEAK times the mean rate of the
+# day, and a processor is planned to be busy for the share BUSY of the time.
 PEAK = 5
 BUSY = 0.7
 PER_DAY = (10**6, 10**8, 10**9)
-# Reports of a fold: one by one, and in bulk on PostgreSQL, with seal_at as it comes.
-FOLD_SINGLE, FOLD_BULK = 100_000, 1_000_000
-# Within which a cluster should have read a day's records.
+# Reports of one seal at the default seal_at: sent one by one, and in bulk on PostgreSQL.
+SEAL_SINGLE, SEAL_BULK = 100_000, 1_000_000
+# A cluster should read a day's records within this time.
 READING_SECONDS = 3_600
 
 Measured = Mapping[str, Any]
 
 
-def ids_written(reports: int, fold: int) -> float:
-    """Return how many ids a version of so many reports writes for each, in folds of one size.
+def ids_written(reports: int, seal: int) -> float:
+    """Return how many ids a version of so many reports writes for each, in seals of one size.
 
-    The rule is that of ``store.sealing``: a fold writes the young list anew, or the young
+    The rule is that of ``store.sealing``: a seal writes the young list anew, or the young
     and the old list merged, whichever costs less in the long run. The last merging of a version
     that is over is not counted.
     """
     young = old = written = 0
-    for start in range(0, reports, fold):
-        new = min(fold, reports - start)
+    for start in range(0, reports, seal):
+        new = min(seal, reports - start)
         if (young + new) ** 2 > 2 * new * old:
             old, young = old + young + new, 0
             written += old
@@ -66,8 +66,8 @@ def look_seconds(measured: Measured) -> float:
     stored, once = _stored_and_sealed(measured)
     reports = last["reports"] - first["reports"]
     sealed = last["sealed"] - first["sealed"]
-    fold = last["sealed"] // last["folds"]
-    again = last["sealed"] * (ids_written(last["sealed"], fold) - 1)
+    seal = last["sealed"] // last["seals"]
+    again = last["sealed"] * (ids_written(last["sealed"], seal) - 1)
     known = reports * stored + sealed * once + again * id_seconds(measured)
     return (_busy(last) - _busy(first) - known) / reports
 
@@ -120,7 +120,7 @@ def needs(measured: Measured, reports: int) -> Needs:
     ended = steps["end"]["kept"]
     rate = PEAK * reports / DAY_SECONDS
     single_seconds = rate * single["server"]
-    rule = ids_written(reports, FOLD_SINGLE)
+    rule = ids_written(reports, SEAL_SINGLE)
     log = reports * (single["logged"] + bulk["logged_sealing"])
     log += reports * (rule - 1) * _id_bytes(ended, size)
     return Needs(
@@ -132,14 +132,14 @@ def needs(measured: Measured, reports: int) -> Needs:
         single_commits=rate / single["reports_per_commit"],
         bulk_processors=rate * bulk["server"],
         bulk_database=rate * (bulk["database"] + look_seconds(measured)),
-        one_version=rate * seal_seconds(measured, reports, FOLD_SINGLE),
-        one_version_larger=rate * seal_seconds(measured, reports, FOLD_BULK),
-        sixteen_parts=rate / 16 * seal_seconds(measured, reports // 16, FOLD_SINGLE),
+        one_version=rate * seal_seconds(measured, reports, SEAL_SINGLE),
+        one_version_larger=rate * seal_seconds(measured, reports, SEAL_BULK),
+        sixteen_parts=rate / 16 * seal_seconds(measured, reports // 16, SEAL_SINGLE),
         log_bytes=log,
         log_rate=log * PEAK / DAY_SECONDS,
         records_bytes=reports * stored_bytes(steps["seal"]["kept"], "segments", size),
         ids_bytes=reports * _id_bytes(ended, size),
-        inbox_bytes=min(reports, FOLD_SINGLE) * stored_bytes(stored["waiting"], "inbox", size),
+        inbox_bytes=min(reports, SEAL_SINGLE) * stored_bytes(stored["waiting"], "inbox", size),
         end_bytes=reports * (ended["segments"] / size),
         parquet_bytes=reports * steps["parquet"]["bytes"] / size,
         parquet_seconds=reports * steps["parquet"]["own"] / size,
@@ -148,14 +148,14 @@ def needs(measured: Measured, reports: int) -> Needs:
     )
 
 
-def seal_seconds(measured: Measured, reports: int, fold: int) -> float:
+def seal_seconds(measured: Measured, reports: int, seal: int) -> float:
     """Return processor seconds of sealing one report of a version that gets so many.
 
     A report with the first writing of its id as measured alone; each further writing as
     the simulation says.
     """
     _, once = _stored_and_sealed(measured)
-    return once + (ids_written(reports, fold) - 1) * id_seconds(measured)
+    return once + (ids_written(reports, seal) - 1) * id_seconds(measured)
 
 
 def stored_bytes(kept: Measured, table: str, reports: int) -> float:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from benchmarks.scale.needs import (
-    FOLD_BULK,
-    FOLD_SINGLE,
     PER_DAY,
+    SEAL_BULK,
+    SEAL_SINGLE,
     Measured,
     id_seconds,
     ids_written,
@@ -150,7 +150,7 @@ def _simulation(measured: Measured) -> str:
             [
                 f"{after['reports']:,}",
                 f"{after['sealed']:,}",
-                str(after["folds"]),
+                str(after["seals"]),
                 f"{n / (after['wall'] - before['wall']):,.0f}",
                 *(_micro(spent[role]) for role in ("ingest", "web", "database")),
                 f"{(after['logged'] - before['logged']) / n:.0f}",
@@ -187,9 +187,9 @@ def _growth(measured: Measured) -> str:
 
 def _ids() -> str:
     return _table(
-        ["reports of a version", f"sealed {FOLD_SINGLE:,} at a time", f"{FOLD_BULK:,} at a time"],
+        ["reports of a version", f"sealed {SEAL_SINGLE:,} at a time", f"{SEAL_BULK:,} at a time"],
         [
-            [f"{n:,}", *(f"{ids_written(n, fold):.3g}" for fold in (FOLD_SINGLE, FOLD_BULK))]
+            [f"{n:,}", *(f"{ids_written(n, seal):.3g}" for seal in (SEAL_SINGLE, SEAL_BULK))]
             for n in (10**6, 10**7, 10**8, 10**9)
         ],
     )

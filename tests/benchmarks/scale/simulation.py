@@ -80,12 +80,12 @@ def _end(server: Server) -> None:
 
 def _state(url: str, log_file: Path, sent: int, seconds: float) -> dict[str, Any]:
     lines = log_file.read_text(encoding="utf-8").splitlines()
-    folds = [json.loads(line)["reports"] for line in lines if '"event": "sealed"' in line]
+    seals = [json.loads(line)["reports"] for line in lines if '"event": "sealed"' in line]
     now = spent(url)
     return {
         "reports": sent,
-        "sealed": sum(folds),
-        "folds": len(folds),
+        "sealed": sum(seals),
+        "seals": len(seals),
         "wall": seconds,
         "seconds": dict(now.seconds),
         "written": now.written,
