@@ -107,7 +107,7 @@ def test_without_enough_power_the_option_with_the_most_is_recommended():
 
 def test_a_plan_has_every_option_and_recommends_the_best():
     found = plan(Manifest.from_dict(DRAFT), 20_000)
-    assert len(found["options"]) == 8 * 4
+    assert len(found["options"]) == (len(PROTOCOLS) + 1) * 4
     options = {(one["protocol"], one["split"]): one for one in found["options"]}
     own = dict(options["own", "own"], protocol="GRR", split="k-based")
     assert own == options["GRR", "k-based"]
