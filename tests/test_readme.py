@@ -119,6 +119,16 @@ def test_links_lead_somewhere(root: Path, page: str) -> None:
                 assert (one.parent / target).exists(), f"{one.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
+def test_files_of_the_repository_named_on_a_page_exist(root: Path, page: str) -> None:
+    pages = sorted((root / page).rglob("*.md")) if page == "docs" else [root / page]
+    folders = "tests|scripts|docs|protocols|shared|client|server"
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(rf"`((?:{folders})/[\w./-]+)", text):
+            assert (root / name).exists(), f"{path.name} names {name}"
+
+
 def test_the_benchmarks_quoted_are_those_of_scripts_bench(root: Path) -> None:
     page = (root / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     found = json.loads((root / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
