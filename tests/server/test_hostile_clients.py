@@ -263,13 +263,21 @@ BROKEN_OFF = {
 }
 
 
+@pytest.fixture(scope="module")
+def talkative(tmp_path_factory) -> Iterator[Process]:
+    """A server that logs all that it can, and gives up the rest of a head after three seconds."""
+    options = ("--log-level", "debug", "--request-seconds", "3")
+    with Process(tmp_path_factory.mktemp("talkative"), *options) as running:
+        yield running
+
+
 @pytest.mark.parametrize("sent", BROKEN_OFF.values(), ids=BROKEN_OFF)
-def test_client_that_breaks_off_leaves_no_line_in_the_log(server, sent):
+def test_client_that_breaks_off_leaves_no_line_in_the_log(talkative, sent):
     """Guards: the web server's own lines, by which one client could fill the disk."""
-    before = server.log
+    before = talkative.log
     for resets in (True, False):
         for _ in range(5):
-            with server.connect() as connection:
+            with talkative.connect() as connection:
                 connection.sendall(sent)
                 if resets:
                     # Closing it then sends RST and no FIN.
@@ -279,14 +287,14 @@ def test_client_that_breaks_off_leaves_no_line_in_the_log(server, sent):
     wait_until(
         lambda: (
             not any(
-                one.laddr.port == server.running.address[1] and one.status not in ended
+                one.laddr.port == talkative.address[1] and one.status not in ended
                 for one in psutil.net_connections("tcp")
                 if one.laddr
             )
         )
     )
-    assert exchange(server, http_request("GET", "/health"))[0][0] == 200
-    assert server.log == before
+    assert exchange(talkative, http_request("GET", "/health"))[0][0] == 200
+    assert talkative.log == before
 
 
 def test_after_all_of_them_an_honest_report_is_taken(server, target):
