@@ -1,4 +1,4 @@
-"""Epsilon measured from outside: what a device's records betray, whatever its law is said to be.
+"""Epsilon measured from outside: how far a device's records tell two answers apart.
 
 For two answers v and w, the event "the record supports v and not w" is the one whose chances differ
 most between a person who answered v and one who answered w: by the whole factor e^epsilon. From how
@@ -10,7 +10,8 @@ chance alpha.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import permutations
 from typing import Any, Final
 
 from hushpoll_client import Published
@@ -69,18 +70,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON."""
-        return {
-            "sdk": self.sdk,
-            "protocol": self.protocol,
-            "epsilon": self.epsilon,
-            "realized_epsilon": self.realized_epsilon,
-            "draws": self.draws,
-            "lower_bound": self.lower_bound,
-            "share": self.share,
-            "reachable": self.reachable,
-            "alpha": self.alpha,
-            "overspends": self.overspends,
-        }
+        return {**asdict(self), "share": self.share, "overspends": self.overspends}
 
 
 def survey_of(protocol: str, epsilon: str) -> Published:
@@ -150,10 +140,9 @@ def audit(
     n = draws // 2
     # hits[v][w]: records of answer v that support w and not the other
     hits = {value: _hits(device, published, value, n) for value in _ANSWERS}
-    one, other = _ANSWERS
     # Both directions, each with two bounds, so each bound is allowed a quarter of alpha.
     bound = max(
-        _lower_bound(hits[v][v], hits[w][v], n, alpha / 4) for v, w in ((one, other), (other, one))
+        _lower_bound(hits[v][v], hits[w][v], n, alpha / 4) for v, w in permutations(_ANSWERS)
     )
     return Finding(
         sdk=sdk,
@@ -162,7 +151,7 @@ def audit(
         realized_epsilon=float(oracle.realized_epsilon),
         draws=2 * n,
         lower_bound=bound,
-        reachable=_reachable(hits[one][one], n, float(oracle.realized_epsilon), alpha / 4),
+        reachable=_reachable(hits[0][0], n, float(oracle.realized_epsilon), alpha / 4),
         alpha=alpha,
     )
 
@@ -176,7 +165,7 @@ def _hits(device: Device, published: Published, value: int, n: int) -> dict[int,
     except ImportError:
         raise MissingExtra("kernels", "auditing a device") from None
     oracle = published.attributes[0].oracle
-    found = dict.fromkeys(_ANSWERS, 0)
+    hits = dict.fromkeys(_ANSWERS, 0)
     for start in range(0, n, _ROWS):
         rows = min(_ROWS, n - start)
         data = device(published, value, rows)
@@ -187,10 +176,9 @@ def _hits(device: Device, published: Published, value: int, n: int) -> dict[int,
                 field="device",
             )
         supported = indicators(oracle, np.frombuffer(data, np.uint8).reshape(rows, -1))
-        for w in _ANSWERS:
-            (other,) = set(_ANSWERS) - {w}
-            found[w] += int(((supported[:, w] == 1) & (supported[:, other] == 0)).sum())
-    return found
+        for v, w in permutations(_ANSWERS):
+            hits[v] += int(((supported[:, v] == 1) & (supported[:, w] == 0)).sum())
+    return hits
 
 
 def _lower_bound(hits_v: int, hits_w: int, n: int, level: float) -> float:

@@ -1,7 +1,7 @@
 """The plan of a fleet: when each simulated respondent arrives and how it behaves.
 
-Respondents arrive all at once, as a Poisson process, or by the hour of the day. Most behave as they
-should, and given shares of them do not. One seed repeats all draws.
+Respondents arrive all at once, as a Poisson process, or by the hour of the day. Given shares of
+them misbehave, the others are honest. One seed repeats all draws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``hushpoll audit``: a certificate of what the installed SDKs really spend."""
+"""``hushpoll audit``: a certificate of the epsilon that the installed SDKs really spend."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def command(
 
     Two answers are randomised again and again through each SDK. From how often their records can be
     told apart follows a lower bound on the epsilon that is really spent. It may pass the epsilon
-    that the protocol's exact law spends only with chance alpha; ends with code 1 where it does.
+    that the protocol's exact law spends only with chance alpha; the command then ends with code 1.
 
-    A device randomises an answer once. Nobody's answers are used here.
+    A device randomises an answer once. No respondent's answers are used here.
     """
     chosen = sdks or tuple(SDKS)
     runs = [(sdk, name, epsilon) for sdk in chosen for name in protocols for epsilon in epsilons]

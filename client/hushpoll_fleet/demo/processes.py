@@ -45,13 +45,11 @@ class Server:
     Parameters
     ----------
     directory : Path
-        Where its database, admin token and log go.
+        Where it runs, and where its database, admin token and log go.
     options : sequence of str
         Further options of the command.
     seconds : float
         How long the start may take.
-
-    It runs in `directory`, so that the command can name its files without a path.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What `hushpoll demo` tells: one survey, from publishing to fairness, by real commands."""
+"""The course of `hushpoll demo`: one survey, from publishing to fairness, by real commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hushpoll_fleet.demo.processes import Server, run_json
-from hushpoll_fleet.demo.tables import Comparison, estimates_table, training_table
+from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 
@@ -41,7 +41,7 @@ def tell(
     seed : int
         Of the draw and of the training; the respondents' noise comes from the operating system.
     say : callable
-        Told each command before it runs, and what it found.
+        Called with each command before it runs, and with its result.
 
     Returns
     -------
@@ -104,32 +104,22 @@ def _play(
         *("train", "--records", "survey.records", "--panel", "panel.csv"),
         *("--baseline", "answers.csv", "--out", "model", "--seed", str(seed)),
     )
-    say(_training(training))
-    return {
-        "account": account,
-        "estimates": {
-            attribute: [one.to_dict() for one in rows] for attribute, rows in comparisons.items()
-        },
-        "training": training,
-    }
+    say(training_table(training["baseline"], training["ldp"], PANEL))
+    return {"account": account, "estimates": comparisons, "training": training}
 
 
-def _compare(manifest: Manifest, estimates: Mapping[str, Any]) -> dict[str, list[Comparison]]:
+def _compare(manifest: Manifest, estimates: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     population = Population.from_manifest(manifest)
     perturbed = {attribute.name for attribute in manifest.attributes if attribute.perturbed}
-    found: dict[str, list[Comparison]] = {}
+    comparisons: dict[str, list[dict[str, Any]]] = {}
     for attribute in estimates["attributes"]:
         truth = population.joint(attribute["name"])
         if attribute["name"] in perturbed and truth is not None:
-            found[attribute["name"]] = [
-                Comparison(row["category"], share, row["frequency"], row["lower"], row["upper"])
+            comparisons[attribute["name"]] = [
+                comparison(row, share)
                 for row, share in zip(attribute["categories"], truth.tolist(), strict=True)
             ]
-    return found
-
-
-def _training(record: Mapping[str, Any]) -> str:
-    return training_table(record["baseline"], record["ldp"], PANEL)
+    return comparisons
 
 
 def _shown(arguments: Sequence[str]) -> str:

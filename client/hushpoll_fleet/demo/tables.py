@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from rich.console import Console
 from rich.table import Table
 
+from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS
 
 _UTILITY: Final = {
@@ -25,63 +24,37 @@ _FAIRNESS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One category's truth beside its estimate.
-
-    Attributes
-    ----------
-    category : str
-        The category.
-    truth : float
-        Its share of the population, exact, in [0, 1].
-    estimate, lower, upper : float
-        Unbiased estimate and 95 % interval.
-    """
-
-    category: str
-    truth: float
-    estimate: float
-    lower: float
-    upper: float
-
-    @property
-    def covered(self) -> bool:
-        """Whether the interval holds the truth."""
-        return self.lower <= self.truth <= self.upper
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
-        return {
-            "category": self.category,
-            "truth": self.truth,
-            "estimate": self.estimate,
-            "lower": self.lower,
-            "upper": self.upper,
-            "covered": self.covered,
-        }
+def comparison(row: Mapping[str, Any], truth: float) -> dict[str, Any]:
+    """Return a category's exact share of the population beside its estimate and 95 % interval."""
+    return {
+        "category": row["category"],
+        "truth": truth,
+        "estimate": row["frequency"],
+        "lower": row["lower"],
+        "upper": row["upper"],
+        "covered": row["lower"] <= truth <= row["upper"],
+    }
 
 
-def estimates_table(shown: str, comparisons: Mapping[str, Sequence[Comparison]]) -> str:
-    """Lay out one attribute's categories, and count the intervals that cover, of it and of all."""
-    rows = comparisons[shown]
-    table = Table(title=f"{shown}: the truth, and what the randomised records say")
-    table.add_column("category")
-    for heading in ("truth", "estimate", "95 % interval", "covers"):
-        table.add_column(heading, justify="right")
-    for one in rows:
+def estimates_table(shown: str, comparisons: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Lay out one attribute's comparisons, and count the intervals that cover, of it and of all."""
+    table = _table(
+        f"{shown}: the truth, and what the randomised records say",
+        ("category", "truth", "estimate", "95 % interval", "covers"),
+    )
+    for row in comparisons[shown]:
         table.add_row(
-            one.category,
-            f"{one.truth:.3f}",
-            f"{one.estimate:.3f}",
-            f"{one.lower:.3f} to {one.upper:.3f}",
-            "yes" if one.covered else "no",
+            row["category"],
+            f"{row['truth']:.3f}",
+            f"{row['estimate']:.3f}",
+            f"{row['lower']:.3f} to {row['upper']:.3f}",
+            "yes" if row["covered"] else "no",
         )
-    every = [one for several in comparisons.values() for one in several]
-    return _rendered(
-        table,
-        f"{_covering(rows)} intervals cover the truth. Over all {len(comparisons)} randomised "
-        f"attributes it is {_covering(every)}; 95 of 100 are expected.",
+    every = [row for rows in comparisons.values() for row in rows]
+    return (
+        f"{rendered(table)}\n{_covering(comparisons[shown])} intervals cover the truth. Over all "
+        f"{len(comparisons)} randomised attributes it is {_covering(every)}; 95 of 100 are "
+        "expected."
     )
 
 
@@ -95,28 +68,27 @@ def training_table(without: Mapping[str, Any], with_ldp: Mapping[str, Any], peop
     people : object
         How many people in clear both were tested on.
     """
-    table = Table(title=f"A model of income, tested on {people} people in clear")
-    table.add_column("metric")
-    table.add_column("without LDP", justify="right")
-    table.add_column("with LDP", justify="right")
+    table = _table(
+        f"A model of income, tested on {people} people in clear",
+        ("metric", "without LDP", "with LDP"),
+    )
     for labels in (_UTILITY, _FAIRNESS):
         for name, label in labels.items():
             table.add_row(label, _number(without.get(name)), _number(with_ldp.get(name)))
         table.add_section()
-    return _rendered(table)
+    return rendered(table)
 
 
-def _covering(rows: Sequence[Comparison]) -> str:
-    return f"{sum(one.covered for one in rows)} of {len(rows)}"
+def _table(title: str, headings: Sequence[str]) -> Table:
+    table = Table(title=title)
+    for column, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if column else "left")
+    return table
+
+
+def _covering(rows: Sequence[Mapping[str, Any]]) -> str:
+    return f"{sum(row['covered'] for row in rows)} of {len(rows)}"
 
 
 def _number(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, int | float) else "undefined"
-
-
-def _rendered(*parts: Table | str) -> str:
-    console = Console(width=96, color_system=None, highlight=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return capture.get().rstrip("\n")

@@ -1,7 +1,6 @@
 """Respondents from a CSV file: one row each, columns named by attribute, values by category.
 
-The whole file is checked before anything is sent: a survey that was half played cannot be taken
-back.
+The whole file is checked before anything is sent, since sent reports cannot be taken back.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class BadValue:
     column : str
         Attribute.
     value : str
-        What the file says.
+        The file's value.
     remedy : str
-        What it may say.
+        Which values are allowed.
     """
 
     row: int
@@ -92,10 +91,6 @@ def read_respondents(
         means missing.
     ignored : iterable of str
         Columns to leave out.
-
-    Returns
-    -------
-    SimulatedRespondents
 
     Raises
     ------
@@ -184,8 +179,7 @@ def _columns(
         if column not in names and column not in ignored:
             raise InvalidParameter(
                 f"{path} has the column {show(column)}, which the survey does not ask; remove it, "
-                "or "
-                f"pass --ignore {column}. The survey's attributes are {', '.join(names)}",
+                f"or pass --ignore {column}. The survey's attributes are {', '.join(names)}",
                 field="data",
             )
     for name in sorted(ignored):
@@ -202,8 +196,7 @@ def _columns(
         else:
             raise InvalidParameter(
                 f"{path} has no column {attribute.name!r}, and the survey gives it no category "
-                "for a "
-                f"missing answer; add the column. The file's columns are {', '.join(header)}",
+                f"for a missing answer; add the column. The file's columns are {', '.join(header)}",
                 field="data",
             )
     return positions

@@ -41,21 +41,19 @@ def codes_of(attribute: Attribute, key: object, where: str) -> list[int]:
         if run is not None:
             low, high = int(run[1]), int(run[2])
             positions = {category: code for code, category in enumerate(attribute.domain)}
-            codes = [
-                positions.get(str(number)) for number in range(low, min(high, low + 65536) + 1)
-            ]
-            if codes and None not in codes:
-                return [code for code in codes if code is not None]
+            numbers = [str(number) for number in range(low, min(high, low + 65536) + 1)]
+            if numbers and all(number in positions for number in numbers):
+                return [positions[number] for number in numbers]
     raise InvalidParameter(
         f"{where} names {show(key)}, which is no category of {attribute.name} and no run of its "
-        "integer "
-        f"categories; its categories are {show(', '.join(attribute.domain))}",
+        f"integer categories; its categories are {show(', '.join(attribute.domain))}",
         field=where,
     )
 
 
-def claim(codes: list[int], left: set[int], attribute: Attribute, key: object, where: str) -> None:
-    """Take codes out of those not named yet, or refuse the second naming."""
+def claimed(attribute: Attribute, key: object, left: set[int], where: str) -> list[int]:
+    """Return the codes that a key names, taken out of `left`; refuse to name one twice."""
+    codes = codes_of(attribute, key, where)
     if not left.issuperset(codes):
         raise InvalidParameter(
             f"{where} names a category of {attribute.name} twice, the second time in {show(key)}; "
@@ -63,6 +61,7 @@ def claim(codes: list[int], left: set[int], attribute: Attribute, key: object, w
             field=where,
         )
     left.difference_update(codes)
+    return codes
 
 
 def finite(value: Any, where: str) -> float:
@@ -154,8 +153,7 @@ def _parents(given: object, earlier: Mapping[str, Attribute], where: str) -> tup
         if not isinstance(name, str) or name not in earlier:
             raise InvalidParameter(
                 f"{where} names {show(name)}; attributes are drawn in manifest order, so a parent "
-                "is "
-                f"one of {', '.join(earlier) or '(none comes before this one)'}",
+                f"is one of {', '.join(earlier) or '(none comes before this one)'}",
                 field=where,
             )
         if name in names[:position]:
@@ -191,15 +189,12 @@ def _fill(
     for key, inner in weights.items():
         if key == OTHERS and OTHERS not in parent.domain:
             continue
-        codes = codes_of(parent, key, where)
-        claim(codes, left, parent, key, where)
-        for code in codes:
+        for code in claimed(parent, key, left, where):
             _fill(table[code], attribute, parents[1:], inner, f"{where}[{key}]")
     if left and OTHERS not in weights:
         raise InvalidParameter(
             f"{where} leaves out {parent.name} = {show(parent.domain[min(left)])}; name every "
-            "category "
-            f"of {parent.name}, or add the key {OTHERS!r} for those not named",
+            f"category of {parent.name}, or add the key {OTHERS!r} for those not named",
             field=where,
         )
     for code in left:
@@ -217,8 +212,7 @@ def _weights(attribute: Attribute, weights: object, where: str) -> Table:
     row = np.zeros(attribute.k)
     left = set(range(attribute.k))
     for key, value in weights.items():
-        codes = codes_of(attribute, key, where)
-        claim(codes, left, attribute, key, where)
+        codes = claimed(attribute, key, left, where)
         weight = finite(value, f"{where}[{key}]")
         if weight < 0:
             raise InvalidParameter(
@@ -248,8 +242,7 @@ def _logit(
     if attribute.k != 2:
         raise InvalidParameter(
             f"{where} describes an attribute with {attribute.k} categories; a logit needs exactly "
-            "2: "
-            "use given and weights instead",
+            "2: use given and weights instead",
             field=where,
         )
     category = model.get("category", attribute.positive)
@@ -272,8 +265,7 @@ def _logit(
     for axis, parent in enumerate(parents):
         effect = _effects(parent, effects[parent.name], f"{where}.effects[{parent.name}]")
         odds = odds + effect.reshape([-1 if other == axis else 1 for other in range(len(parents))])
-    # tanh, unlike exp, neither overflows nor loses the smaller of the two probabilities'
-    # complement.
+    # tanh, unlike exp, neither overflows nor loses the smaller probability's complement.
     table[..., code] = (1 + np.tanh(odds / 2)) / 2
     table[..., 1 - code] = 1 - table[..., code]
     return Conditional(attribute, parents, table)
@@ -289,7 +281,5 @@ def _effects(parent: Attribute, effects: object, where: str) -> Table:
     row = np.zeros(parent.k)
     left = set(range(parent.k))
     for key, value in effects.items():
-        codes = codes_of(parent, key, where)
-        claim(codes, left, parent, key, where)
-        row[codes] = finite(value, f"{where}[{key}]")
+        row[claimed(parent, key, left, where)] = finite(value, f"{where}[{key}]")
     return row

@@ -154,20 +154,17 @@ class Population:
 
 
 def _ancestors(wanted: set[int], parents: Sequence[Sequence[int]]) -> list[int]:
-    found: set[int] = set()
-    waiting = list(wanted)
-    while waiting:
-        index = waiting.pop()
-        if index not in found:
-            found.add(index)
-            waiting += parents[index]
-    return sorted(found)
+    needed = set(wanted)
+    for index in reversed(range(len(parents))):  # parents come before their children
+        if index in needed:
+            needed.update(parents[index])
+    return sorted(needed)
 
 
 def _multiply(
     left: Table, left_axes: list[int], right: Table, right_axes: list[int], kept: list[int]
 ) -> Table:
-    # einsum wants small labels; attribute positions may be any.
+    # einsum takes small labels only.
     label = {axis: number for number, axis in enumerate(dict.fromkeys([*left_axes, *right_axes]))}
     operands: list[Any] = [
         left,

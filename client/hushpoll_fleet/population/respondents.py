@@ -37,7 +37,7 @@ def from_file(
                     [bad.row, bad.line, *map(escaped, (bad.column, bad.value, bad.remedy))]
                     for bad in error.values
                 )
-        # Its lines are a list to work through, and are kept apart.
+        # A HushpollError would be printed in one line, and these are a list to work through.
         raise click.ClickException(str(error)) from None
     if not len(respondents):
         raise InvalidParameter(
@@ -85,11 +85,11 @@ def from_function(
         If there is no such function, or it returns something else than answers.
     """
     answer = _function(target)
+    names = {attribute.name for attribute in manifest.attributes}
     rows = []
     for number in range(count):
         rng = random.Random() if seed is None else random.Random(f"{seed}/answers/{number}")
         answers = answer(number, rng)
-        names = {attribute.name for attribute in manifest.attributes}
         if not isinstance(answers, dict) or not names.issuperset(answers):
             raise InvalidParameter(
                 f"{target} returned for respondent {number} what is no mapping of the survey's "
@@ -104,7 +104,7 @@ def from_function(
 
 def _function(target: str) -> Any:
     module, colon, name = target.partition(":")
-    # A script finds what lies beside it; so does this.
+    # Like a script, the command finds modules in the current folder.
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

@@ -37,7 +37,7 @@ class Respondents(HttpUser):
 
     @task
     def answer(self) -> None:
-        """Send one report; 429 and 503 are the server's way to refuse load, and are told apart."""
+        """Send one report; refusals of load, 429 and 503, are counted apart."""
         answers: dict[str, Any] = {
             attribute.name: random.choice(attribute.domain)
             for attribute in self.published.attributes

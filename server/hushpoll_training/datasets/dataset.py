@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.manifest import Manifest
@@ -19,7 +18,7 @@ from hushpoll_training.data.coded import attribute_name
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is known of a data set before it is read: the paper's roles, and the paper's rows.
+    """A data set before it is read: the roles and the rows that the paper gives it.
 
     Attributes
     ----------
@@ -82,28 +81,18 @@ class Dataset:
 
     def csv(self) -> bytes:
         """Return the codes as CSV with a header."""
-        text = StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.codes)
-        writer.writerows(np.column_stack(list(self.codes.values())).tolist())
-        return text.getvalue().encode()
+        return pd.DataFrame(self.codes).to_csv(index=False, lineterminator="\n").encode()
 
     def answers_csv(self) -> bytes:
         """Return the rows in the manifest's terms: names of attributes, and categories.
 
         A column of one category is left out, like from the manifest.
         """
-        kept = self._asked()
-        labels = {
-            name: np.asarray([escaped(str(one)) for one in self.categories[name]], dtype=object)
-            for name in kept
-        }
-        text = StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([escaped(attribute_name(one)) for one in kept])
-        columns = [labels[name][self.codes[name]].tolist() for name in kept]
-        writer.writerows(zip(*columns, strict=True))
-        return text.getvalue().encode()
+        columns = {}
+        for name in self._asked():
+            labels = np.asarray([escaped(label) for label in self.categories[name]], dtype=object)
+            columns[escaped(attribute_name(name))] = labels[self.codes[name]]
+        return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n").encode()
 
     def manifest(
         self, *, protocol: str = "GRR", split: str = "uniform", epsilon: str = "4"

@@ -16,7 +16,7 @@ from typing import Any
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.worker import Setup, attempt
+from hushpoll_training.experiments.pool import Setup, attempt
 from hushpoll_training.learners.cluster import connected, require_versions
 
 
@@ -40,7 +40,7 @@ def run_on_cluster(
     Yields
     ------
     (Task, dict)
-        What it gave, or its ``error``.
+        The cell and its result, or its ``error``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Running an experiment: what is missing is run, what is done is kept."""
+"""The run of an experiment: cells without a result are run, and the results of all are written."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.data.coded import attribute_name, describe_codes
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_training.data.coded import attribute_name, read_codes
+from hushpoll_training.data.rows import read_rows
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
-from hushpoll_training.experiments.data import read_data
-from hushpoll_training.experiments.grid import Task, publish, tasks
+from hushpoll_training.experiments.grid import Task, draft, publish, tasks
 from hushpoll_training.experiments.journal import open_journal
-from hushpoll_training.experiments.pool import run_tasks
+from hushpoll_training.experiments.pool import Setup, run_tasks
 from hushpoll_training.experiments.results.results import write_results
-from hushpoll_training.experiments.worker import Setup
 from hushpoll_training.models.model import Codes, count_rows
 
 REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
-"""What the reference engine's results depend on besides what ours do."""
+"""Packages that only the reference engine's results depend on."""
 
 OnCell = Callable[[Task, dict[str, Any]], None]
 
 Runner = Callable[[Iterable[Task], Setup], Generator[tuple[Task, dict[str, Any]]]]
-"""What runs cells and yields each as it is done; closing it ends what is running."""
+"""Runs cells and yields each as it is done; closing it ends those that are running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +76,21 @@ def run_experiment(
     on_start : callable, optional
         Called with (cells in all, cells done by an earlier run).
     on_cell : callable, optional
-        Called with each cell and what it gave, once it is on the disk.
+        Called with each cell and its result, once it is on the disk.
 
     Raises
     ------
     InvalidParameter
         For data that does not fit the configuration, or a folder that :func:`open_journal` refuses.
     MissingExtra, HushpollError
-        If the engine's packages are not there, or would give wrong results.
+        If the engine's packages are missing, or would give wrong results.
     OSError
         If a file cannot be read or written.
     """
     codes = read_data(experiment)
     check_columns(experiment, codes)
     if experiment.engine == REFERENCE:
-        # Its packages are another extra's, and not every version will do.
+        # Its packages belong to another extra, and some versions give wrong results.
         from hushpoll_training.experiments.reference.clients import check_clients
 
         check_clients()
@@ -104,22 +105,67 @@ def run_experiment(
             with closing(
                 runner(left, setup) if runner else run_tasks(left, setup, jobs or processors())
             ) as running:
-                for task, found in running:
-                    journal.append(task, found)
+                for task, result in running:
+                    journal.append(task, result)
                     if on_cell is not None:
-                        on_cell(task, found)
+                        on_cell(task, result)
         finally:
             write_results(out, journal.cells)
-        failed = {one: journal.cells[one].get("error") for one in grid}
-    return Finished(len(grid), resumed, {one: text for one, text in failed.items() if text})
+        failed = {task: journal.cells[task].get("error") for task in grid}
+    return Finished(len(grid), resumed, {task: text for task, text in failed.items() if text})
+
+
+def read_data(experiment: Experiment) -> Codes:
+    """Read the rows as codes, int64[n] by attribute.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming file, row, column and value of what does not fit.
+    OSError
+        If the file cannot be read.
+    """
+    manifest = experiment.manifest
+    if manifest is None:
+        return read_codes(experiment.data, ignored=experiment.ignore)
+    if not experiment.coded:
+        return read_rows(experiment.data, manifest.resolve(), ignored=experiment.ignore)
+    codes = read_codes(experiment.data, ignored=experiment.ignore)
+    return _in_domains(experiment, manifest, codes)
+
+
+def _in_domains(experiment: Experiment, manifest: Manifest, codes: Codes) -> Codes:
+    sizes = {attribute.name: attribute.k for attribute in manifest.attributes}
+    for name in codes:
+        if name not in sizes:
+            raise InvalidParameter(
+                f"{experiment.data} has the column {show(name)}, which {manifest.name} does not "
+                f"ask; ignore it. The attributes are {', '.join(sizes)}",
+                field="data",
+            )
+    for name, k in sizes.items():
+        if name not in codes:
+            raise InvalidParameter(
+                f"{experiment.data} has no column {name}, which {manifest.name} asks; add it. The "
+                f"columns are {', '.join(codes)}",
+                field="data",
+            )
+        if codes[name].max() >= k:
+            row = int(codes[name].argmax())
+            raise InvalidParameter(
+                f"{experiment.data} row {row + 1}, column {name}: {codes[name][row]} is no code in "
+                f"[0, {k - 1}], the domain that {manifest.name} gives it",
+                field="data",
+            )
+    return {name: codes[name] for name in sizes}
 
 
 def missing(grid: Iterable[Task], cells: Mapping[Task, Mapping[str, Any]]) -> list[Task]:
     """Return the cells of a grid without a result, in its order.
 
-    One that failed is among them: memory may have been short.
+    Failed cells are among them: memory may have been short.
     """
-    return [one for one in grid if "error" in cells.get(one, {"error": ""})]
+    return [task for task in grid if "error" in cells.get(task, {"error": ""})]
 
 
 def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
@@ -147,7 +193,7 @@ def check_columns(experiment: Experiment, codes: Codes) -> None:
         Naming the field and the column.
     """
     if experiment.manifest is not None:
-        # Its domains are declared, whatever the data holds.
+        # Its domains are declared, so the data need not hold every category.
         publish(experiment, codes, tasks(experiment)[-1])
         return
     for column in experiment.sensitive:
@@ -164,16 +210,10 @@ def check_columns(experiment: Experiment, codes: Codes) -> None:
                 "it in ignore",
                 field="ignore",
             )
-    describe_codes(
-        dict(codes),
-        name=experiment.name,
-        target=attribute_name(experiment.target),
-        protected=attribute_name(experiment.protected),
-        sensitive=[attribute_name(one) for one in experiment.sensitive],
-        protocol=experiment.protocols[0],
-        split=experiment.splits[0],
-        epsilon=experiment.epsilons[-1],
+    cell = Task(
+        experiment.protocols[0], experiment.splits[0], experiment.epsilons[-1], experiment.seeds[0]
     )
+    draft(experiment, codes, cell, experiment.sensitive)
 
 
 def processors() -> int:

@@ -1,12 +1,14 @@
 """Fields of an experiment's configuration, read alike from YAML and from the command line.
 
 A list may be written as one text with commas, and seeds as ranges, so that a flag and a line of
-YAML mean the same. Whatever is wrong is named by field, value and remedy.
+YAML mean the same. Each function raises InvalidParameter for another value, and names the field,
+the value and the remedy.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
@@ -21,13 +23,7 @@ _RANGE = re.compile("([0-9]{1,10})(?:-([0-9]{1,10}))?", re.ASCII)
 
 
 def items(value: object, field: str, example: str) -> list[Any]:
-    """Return the items of a list, or of a text with commas, without repetitions.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is neither, empty, or names an item twice.
-    """
+    """Return the items, at least one and all different, of a list or of a text with commas."""
     if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -48,18 +44,11 @@ def items(value: object, field: str, example: str) -> list[Any]:
 
 def columns(value: object, field: str) -> tuple[str, ...]:
     """Return names of columns."""
-    found = items(value, field, "gender, age")
-    return tuple(column(one, field) for one in found)
+    return tuple(column(name, field) for name in items(value, field, "gender, age"))
 
 
 def column(value: object, field: str) -> str:
-    """Return the name of one column.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is not a text, or empty.
-    """
+    """Return the name of one column."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidParameter(
             f"{field} is {show(value)}; it must name a column of the data", field=field
@@ -68,62 +57,44 @@ def column(value: object, field: str) -> str:
 
 
 def choices(value: object, field: str, allowed: Collection[str]) -> tuple[str, ...]:
-    """Return names out of a set, in the set's order.
-
-    Raises
-    ------
-    InvalidParameter
-        For a name outside it.
-    """
+    """Return names out of a set, in the set's order."""
     listed = ", ".join(allowed)
-    found = items(value, field, listed)
-    for one in found:
-        if one not in allowed:
+    chosen = items(value, field, listed)
+    for name in chosen:
+        if name not in allowed:
             raise InvalidParameter(
-                f"{field} has {show(one)}; each must be one of {listed}", field=field
+                f"{field} has {show(name)}; each must be one of {listed}", field=field
             )
-    return tuple(one for one in allowed if one in found)
+    return tuple(name for name in allowed if name in chosen)
 
 
 def epsilons(value: object, field: str = "epsilons") -> tuple[str, ...]:
-    """Return epsilons in their one spelling, ascending; each in [1e-6, 64].
-
-    Raises
-    ------
-    InvalidParameter
-        For what is no epsilon, or given twice.
-    """
-    found = sorted(parse_epsilon(one, field) for one in items(value, field, "0.5, 1, 4"))
-    for one, following in pairwise(found):
-        if one == following:
+    """Return epsilons in their one spelling, ascending; each in [1e-6, 64]."""
+    numbers = sorted(parse_epsilon(item, field) for item in items(value, field, "0.5, 1, 4"))
+    for number, following in pairwise(numbers):
+        if number == following:
             raise InvalidParameter(
-                f"{field} has {format_epsilon(one)} twice; remove one", field=field
+                f"{field} has {format_epsilon(number)} twice; remove one", field=field
             )
-    return tuple(map(format_epsilon, found))
+    return tuple(map(format_epsilon, numbers))
 
 
 def seeds(value: object, field: str = "seeds") -> tuple[int, ...]:
     """Return seeds, ascending, from numbers and ranges such as ``0-19``, both ends included.
 
-    Raises
-    ------
-    InvalidParameter
-        For what is no whole number in [0, 2^31), a range that goes down, more than 10,000 seeds,
-        or one given twice.
+    Each is a whole number in [0, 2^31); there are at most 10,000, all different.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for item in items(value, field, "0-19"):
-        found.extend(_seed_range(item, field))
-        if len(found) > SEEDS_AT_MOST:
+        numbers.extend(_seed_range(item, field))
+        if len(numbers) > SEEDS_AT_MOST:
             raise InvalidParameter(
                 f"{field} {show(value)} are more than {SEEDS_AT_MOST}; give fewer", field=field
             )
-    repeated = (
-        {one for one in found if found.count(one) > 1} if len(set(found)) < len(found) else ()
-    )
-    for one in repeated:
-        raise InvalidParameter(f"{field} has {one} twice; remove one", field=field)
-    return tuple(sorted(found))
+    for number, times in Counter(numbers).items():
+        if times > 1:
+            raise InvalidParameter(f"{field} has {number} twice; remove one", field=field)
+    return tuple(sorted(numbers))
 
 
 def _seed_range(item: object, field: str) -> Sequence[int]:
@@ -148,13 +119,7 @@ def _seed_range(item: object, field: str) -> Sequence[int]:
 
 
 def share(value: object, field: str = "test_size") -> float:
-    """Return a share of the rows, in the open interval (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For anything else.
-    """
+    """Return a share of the rows, in the open interval (0, 1)."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
         raise InvalidParameter(
             f"{field} is {show(value)}; it must be a number in (0, 1), such as 0.2", field=field
@@ -163,13 +128,7 @@ def share(value: object, field: str = "test_size") -> float:
 
 
 def choice(value: object, field: str, allowed: Collection[str]) -> str:
-    """Return one name out of a set.
-
-    Raises
-    ------
-    InvalidParameter
-        For anything else.
-    """
+    """Return one name out of a set."""
     if not isinstance(value, str) or value not in allowed:
         raise InvalidParameter(
             f"{field} is {show(value)}; it must be one of {', '.join(allowed)}", field=field

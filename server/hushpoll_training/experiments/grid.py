@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.coded import attribute_name, describe_codes, override
 from hushpoll_training.evaluation.evaluation import Evaluation
@@ -70,11 +71,11 @@ def sensitive_of(experiment: Experiment, seed: int) -> tuple[str, ...]:
     if experiment.drawn is None:
         return experiment.sensitive
     rng = np.random.default_rng([seed, 0x5EED])
-    others = [one for one in experiment.sensitive if one != experiment.protected]
+    others = [name for name in experiment.sensitive if name != experiment.protected]
     number = int(rng.integers(experiment.drawn[0], experiment.drawn[1], endpoint=True))
     chosen = set(rng.permutation(len(others))[: number - 1].tolist())
-    kept = {one for at, one in enumerate(others) if at in chosen} | {experiment.protected}
-    return tuple(one for one in experiment.sensitive if one in kept)
+    kept = {name for at, name in enumerate(others) if at in chosen} | {experiment.protected}
+    return tuple(name for name in experiment.sensitive if name in kept)
 
 
 def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
@@ -83,7 +84,7 @@ def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
     Raises
     ------
     InvalidParameter
-        For a column that is not there, or a part of epsilon outside its interval.
+        For a column that is missing, or a part of epsilon outside its interval.
     """
     clear = task.protocol == BASELINE
     if experiment.manifest is not None:
@@ -92,17 +93,23 @@ def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
         return override(
             experiment.manifest, protocol=task.protocol, split=task.split, epsilon=task.epsilon
         ).resolve()
+    # Nothing is perturbed for the baseline: any protocol, split and epsilon of a manifest will do.
+    cell = Task("GRR", "uniform", "64", task.seed) if clear else task
+    return draft(experiment, codes, cell, sensitive_of(experiment, task.seed)).resolve()
+
+
+def draft(experiment: Experiment, codes: Codes, task: Task, sensitive: Sequence[str]) -> Manifest:
+    """Return the manifest of a file of codes, with the protocol, split and epsilon of a cell."""
     return describe_codes(
         dict(codes),
         name=experiment.name,
         target=attribute_name(experiment.target),
         protected=attribute_name(experiment.protected),
-        sensitive=[attribute_name(one) for one in sensitive_of(experiment, task.seed)],
-        # Nothing is perturbed for the baseline: whatever a manifest accepts will do.
-        protocol="GRR" if clear else task.protocol,
-        split="uniform" if clear else task.split,
-        epsilon="64" if clear else task.epsilon,
-    ).resolve()
+        sensitive=list(map(attribute_name, sensitive)),
+        protocol=task.protocol,
+        split=task.split,
+        epsilon=task.epsilon,
+    )
 
 
 def run_task(experiment: Experiment, codes: Codes, task: Task) -> dict[str, Any]:
@@ -138,15 +145,11 @@ def run_cell(
         # Its packages are another extra's.
         from hushpoll_training.experiments.reference.engine import reference_cell
 
-        theirs = reference_cell(
-            published,
-            codes,
-            recipe.learner,
-            options,
-            perturbed=not clear,
-            test_size=experiment.test_size,
+        size = experiment.test_size
+        learner = recipe.learner
+        return reference_cell(
+            published, codes, learner, options, perturbed=not clear, test_size=size
         )
-        return theirs.evaluation, theirs.timings
     run = baseline_cell if clear else cell
-    ours = run(published, codes, recipe, options, test_size=experiment.test_size)
-    return ours.evaluation, ours.timings
+    outcome = run(published, codes, recipe, options, test_size=experiment.test_size)
+    return outcome.evaluation, outcome.timings

@@ -1,4 +1,4 @@
-"""Cells run by several processes, each known by its own pipe.
+"""Processes that run the cells of an experiment, each known by its own pipe.
 
 Processes are spawned: OpenMP, which learners run on, does not survive a fork. A process that dies
 (out of memory, as a rule) takes one cell with it, which is recorded, and is replaced; a shared
@@ -7,19 +7,69 @@ queue could not tell which cell it was.
 
 from __future__ import annotations
 
+import os
 import signal
+import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from threading import current_thread, main_thread
-from typing import Any
+from threading import Thread, current_thread, main_thread
+from typing import Any, Final
 
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.worker import READY, Setup, serve
+from hushpoll_training.experiments.configuration import Experiment
+from hushpoll_training.experiments.grid import Task, run_task
+from hushpoll_training.models.model import Codes
+
+READY: Final = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every cell needs: the experiment, and its data in clear, codes int64[n] by attribute."""
+
+    experiment: Experiment
+    codes: Codes
+
+
+def serve(pipe: Connection) -> None:
+    """Receive a setup, then answer each task with its result, until the other side is gone."""
+    _end_with_parent()
+    try:
+        pipe.send(READY)
+        setup = pipe.recv()
+        while True:
+            pipe.send(attempt(setup, pipe.recv()))
+    except (EOFError, OSError):
+        return
+
+
+def attempt(setup: Setup, task: Task) -> dict[str, Any]:
+    """Return the result of a cell, or its error; a fault in the program with its traceback."""
+    try:
+        return run_task(setup.experiment, setup.codes, task)
+    except HushpollError as error:
+        return {"error": " ".join(str(error).split())}
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return {"error": text, "traceback": traceback.format_exc()}
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed: a run that resumes needs the processor."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 class _Worker:
@@ -60,7 +110,7 @@ def run_tasks(
     Yields
     ------
     (Task, dict)
-        What it gave, or its ``error``.
+        The cell and its result, or its ``error``.
 
     Raises
     ------
@@ -72,24 +122,24 @@ def run_tasks(
     try:
         workers.extend(_Worker() for _ in range(min(jobs, len(waiting))))
         while workers:
-            for pipe in wait([one.pipe for one in workers]):
-                worker = next(one for one in workers if one.pipe is pipe)
+            for pipe in wait([worker.pipe for worker in workers]):
+                worker = next(worker for worker in workers if worker.pipe is pipe)
                 task = worker.task
                 try:
-                    found = worker.pipe.recv()
+                    result = worker.pipe.recv()
                 except (EOFError, OSError):
                     workers.remove(worker)
                     if waiting:
                         workers.append(_Worker())
-                    found = {"error": _cause(worker)}
+                    result = {"error": _cause(worker)}
                 else:
                     if not waiting:
                         workers.remove(worker)
                         worker.end()
                     else:
                         worker.give(waiting.popleft(), setup)
-                if task is not None and found != READY:
-                    yield task, found
+                if task is not None and result != READY:
+                    yield task, result
     finally:
         for worker in workers:
             worker.end()

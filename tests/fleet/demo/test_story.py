@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from hushpoll_fleet.demo.story import SHOWN, sample_manifest
-from hushpoll_fleet.demo.tables import Comparison, estimates_table, training_table
+from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from waiting import wait_until
 
@@ -110,10 +110,14 @@ def test_the_samples_target_depends_on_the_protected_attribute(manifest):
     assert every is None or every.sum() == pytest.approx(1)
 
 
-def test_tables():
+def test_tables_show_intervals_and_count_those_that_cover():
+    def compared(category, truth, frequency, lower, upper):
+        row = {"category": category, "frequency": frequency, "lower": lower, "upper": upper}
+        return comparison(row, truth)
+
     rows = {
-        "health": [Comparison("Good", 0.5, 0.6, 0.4, 0.8), Comparison("Bad", 0.5, 0.4, 0.1, 0.3)],
-        "age": [Comparison("17", 1.0, 1.0, 0.9, 1.1)],
+        "health": [compared("Good", 0.5, 0.6, 0.4, 0.8), compared("Bad", 0.5, 0.4, 0.1, 0.3)],
+        "age": [compared("17", 1.0, 1.0, 0.9, 1.1)],
     }
     text = estimates_table("health", rows)
     assert "0.400 to 0.800" in text

@@ -8,8 +8,7 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.configuration import Experiment, load_configuration
-from hushpoll_training.experiments.data import read_data
-from hushpoll_training.experiments.engine import check_columns, run_experiment
+from hushpoll_training.experiments.engine import check_columns, read_data, run_experiment
 from hushpoll_training.experiments.grid import Task, publish
 
 GRID = {

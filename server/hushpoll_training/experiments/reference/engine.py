@@ -1,7 +1,7 @@
 """The reference engine: a cell the way the paper's code runs it, row by row.
 
 The same rows, the same parameters and the same metrics as :mod:`hushpoll_training.runs.cell`;
-perturbed by multi-freq-ldpy's clients one respondent at a time (:mod:`.reference_clients`), encoded
+perturbed by multi-freq-ldpy's clients one respondent at a time (:mod:`.clients`), encoded
 as one vector per respondent and attribute, joined as dense tables, and fitted by the learner's own
 scikit-learn classifier. Not copied are: a domain taken from the data's distinct values (it is the
 survey's), columns in the order of a set (they are in the survey's), and AUC of predicted labels
@@ -10,9 +10,7 @@ survey's), columns in the order of a set (they are in the survey's), and AUC of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -22,7 +20,6 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate_scores
 from hushpoll_training.experiments.reference.clients import (
-    Encode,
     check_clients,
     encoder,
     one_hot_encoder,
@@ -33,23 +30,6 @@ from hushpoll_training.models.model import Codes, take
 from hushpoll_training.runs.cell import TEST_SIZE, Stopwatch, split_rows
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceCell:
-    """What one run gave.
-
-    Attributes
-    ----------
-    evaluation : Evaluation
-        On the clear test rows.
-    timings : mapping of str to float
-        Seconds for ``perturb`` (encoding included: the two are one step here), ``fit`` and
-        ``score``.
-    """
-
-    evaluation: Evaluation
-    timings: Mapping[str, float]
-
-
 def reference_cell(
     published: Published,
     codes: Codes,
@@ -58,7 +38,7 @@ def reference_cell(
     *,
     perturbed: bool = True,
     test_size: float = TEST_SIZE,
-) -> ReferenceCell:
+) -> tuple[Evaluation, Mapping[str, float]]:
     """Run a cell, or its baseline, the paper's way; see :func:`hushpoll_training.runs.cell.cell`.
 
     Parameters
@@ -69,6 +49,12 @@ def reference_cell(
         One that has a scikit-learn classifier of its own.
     perturbed : bool
         Whether the training part is; False gives the NonDP baseline.
+
+    Returns
+    -------
+    (Evaluation, mapping of str to float)
+        On the clear test rows; and seconds for ``perturb`` (encoding included: the two are one step
+        here), ``fit`` and ``score``.
 
     Raises
     ------
@@ -98,23 +84,21 @@ def reference_cell(
     model.fit(features, label[answered])
     clock.lap("fit")
     raw = np.asarray(model.predict_proba(_table(published, tested, perturbed=False)))[:, 1]
-    found = evaluate_scores(published, tested, raw, (raw > THRESHOLD).astype(np.int64))
+    evaluation = evaluate_scores(published, tested, raw, (raw > THRESHOLD).astype(np.int64))
     clock.lap("score")
-    return ReferenceCell(found, clock.laps)
+    return evaluation, clock.laps
 
 
 def _table(published: Published, codes: Codes, *, perturbed: bool) -> pd.DataFrame:
     parts = []
-    for one in published.attributes:
-        if one.role == "target":
+    for attribute in published.attributes:
+        if attribute.role == "target":
             continue
-        encode = one_hot_encoder(one.k)
-        if perturbed and one.oracle is not None:
-            encode = encoder(one.oracle.name, one.k, float(one.oracle.epsilon))
-        names = [f"{one.name}_{value}" for value in range(one.k)]
-        parts.append(pd.DataFrame(_rows(encode, codes[one.name].tolist()), columns=names))
+        encode = one_hot_encoder(attribute.k)
+        if perturbed and attribute.oracle is not None:
+            oracle = attribute.oracle
+            encode = encoder(oracle.name, attribute.k, float(oracle.epsilon))
+        rows = [encode(value) for value in codes[attribute.name].tolist()]
+        names = [f"{attribute.name}_{value}" for value in range(attribute.k)]
+        parts.append(pd.DataFrame(rows, columns=names))
     return pd.concat(parts, axis=1)
-
-
-def _rows(encode: Encode, values: Iterable[int]) -> list[Any]:
-    return [encode(value) for value in values]
