@@ -291,3 +291,12 @@ METRICS: Final[Mapping[str, GroupMetric]] = {
 
 DIFFERENCES: Final = tuple(name for name, metric in METRICS.items() if not metric.is_ratio)
 """Metrics whose gap is one of rates."""
+
+UTILITY_LABELS: Final[Mapping[str, str]] = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "roc_auc": "ROC AUC",
+    "balanced_acc": "balanced accuracy",
+    "recall": "recall",
+}
+"""What reports call the metrics of utility, which compare no groups."""

@@ -8,15 +8,8 @@ from typing import Any, Final
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.group_metrics import METRICS, UTILITY_LABELS
 
-_UTILITY: Final = {
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "roc_auc": "ROC AUC",
-    "balanced_acc": "balanced accuracy",
-    "recall": "recall",
-}
 _FAIRNESS: Final = {
     name: f"{name}: {metric.title}, fair at {metric.fair:g}"
     for name, metric in METRICS.items()
@@ -72,7 +65,7 @@ def training_table(without: Mapping[str, Any], with_ldp: Mapping[str, Any], peop
         f"A model of income, tested on {people} people in clear",
         ("metric", "without LDP", "with LDP"),
     )
-    for labels in (_UTILITY, _FAIRNESS):
+    for labels in (UTILITY_LABELS, _FAIRNESS):
         for name, label in labels.items():
             table.add_row(label, _number(without.get(name)), _number(with_ldp.get(name)))
         table.add_section()

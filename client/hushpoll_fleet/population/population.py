@@ -183,8 +183,8 @@ def _draw(table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> ND
     cumulative = np.cumsum(table, axis=1)
     cumulative /= cumulative[:, -1:]
     steps = (np.arange(height)[:, np.newaxis] + cumulative).ravel()
-    found = np.searchsorted(steps, rows + rng.random(len(rows)), side="right") - rows * k
+    positions = np.searchsorted(steps, rows + rng.random(len(rows)), side="right") - rows * k
     # Adding the row index rounds, so the search may step past a row's last possible category.
     last = k - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
-    codes: NDArray[np.int64] = np.minimum(found, last[rows])
+    codes: NDArray[np.int64] = np.minimum(positions, last[rows])
     return codes

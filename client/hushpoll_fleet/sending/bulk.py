@@ -133,54 +133,37 @@ def play_bulk(
     HushpollError
         If a batch is refused as a whole or cannot be sent.
     """
-    upload = _Upload(client, fleet.published, account)
+    from hushpoll_shared.wire.batch import pack_rows
+
+    digest = fleet.published.digest
+
+    def send(block: Block, digest: str = digest) -> None:
+        if len(block):
+            packed = pack_rows(digest, block.ids, block.records)
+            account.upload(client, fleet.published.name, packed, len(block))
+
     offline: list[Block] = []
     began = time.monotonic()
     try:
         for block in blocks(fleet):
-            upload.send(block.of(*_AT_ONCE))
-            upload.send_again(block.of(Behaviour.REPLAY))
-            upload.send_misversioned(block.of(Behaviour.WRONG_VERSION))
+            send(block.of(*_AT_ONCE))
+            account.poisoned += len(block.of(*POISONERS))
+            account.replays += len(again := block.of(Behaviour.REPLAY))
+            send(again)
+            account.misversioned += len(unknown := block.of(Behaviour.WRONG_VERSION))
+            try:
+                send(unknown, other_digest(digest))
+            except TransportError as error:
+                code = (error.problem or {}).get("code")
+                if error.retryable or not isinstance(code, str):
+                    raise
+                # The whole batch is for no version, so all of it is refused at once.
+                account.rejected[code] += len(unknown)
             offline.append(block.of(Behaviour.OFFLINE))
             progress(len(block) - len(offline[-1]))
         for late in offline:
-            upload.send(late)
+            send(late)
             progress(len(late))
     finally:
         account.seconds = time.monotonic() - began
     return account
-
-
-class _Upload:
-    """Uploads blocks, and enters them into the account."""
-
-    def __init__(self, client: AnalystClient, published: Published, account: Account) -> None:
-        self._client = client
-        self._published = published
-        self._account = account
-
-    def send(self, block: Block) -> None:
-        self._post(block, self._published.digest)
-        self._account.poisoned += len(block.of(*POISONERS))
-
-    def send_again(self, block: Block) -> None:
-        self._account.replays += len(block)
-        self._post(block, self._published.digest)
-
-    def send_misversioned(self, block: Block) -> None:
-        self._account.misversioned += len(block)
-        try:
-            self._post(block, other_digest(self._published.digest))
-        except TransportError as error:
-            code = (error.problem or {}).get("code")
-            if error.retryable or not isinstance(code, str):
-                raise
-            # The whole batch is for no version, so all of it is refused at once.
-            self._account.rejected[code] += len(block)
-
-    def _post(self, block: Block, digest: str) -> None:
-        from hushpoll_shared.wire.batch import pack_rows
-
-        if len(block):
-            packed = pack_rows(digest, block.ids, block.records)
-            self._account.upload(self._client, self._published.name, packed, len(block))

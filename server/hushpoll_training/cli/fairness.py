@@ -39,8 +39,8 @@ from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model
-from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
+from hushpoll_training.reports.training_report import report_text
 
 
 @click.command()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -17,19 +16,8 @@ from hushpoll_training.datasets.source import Source, download
 __all__ = ["LOADERS", "Dataset", "Loader", "Recipe", "Source", "download", "load"]
 
 
-@dataclass(frozen=True, slots=True)
-class Loader:
-    """How a data set is had.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        What is known of it.
-    source : Source
-        The public file.
-    clean : callable
-        From that file's path to the data set.
-    """
+class Loader(NamedTuple):
+    """A data set's recipe, its public file, and the function that makes the one of the other."""
 
     recipe: Recipe
     source: Source
@@ -51,14 +39,14 @@ def load(name: str, path: Path | None = None, *, url: str | None = None) -> Data
     name : str
         ``adult``, ``acs-coverage`` or ``lsac``.
     path : Path, optional
-        The raw file, where it is at hand; by default it is downloaded.
+        The raw file; by default it is downloaded.
     url : str, optional
         A mirror to download it from.
 
     Raises
     ------
     InvalidParameter
-        For another name, or a file that is not the one.
+        For another name, or a file of something else.
     TransportError, HushpollError
         If it cannot be downloaded whole.
     OSError

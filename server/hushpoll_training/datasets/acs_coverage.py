@@ -1,10 +1,10 @@
 """ACSCoverage, Texas 2018, through folktables (Ding, Hardt, Miller and Schmidt, 2021).
 
 folktables reads the Census Bureau's person file, filters it (under 65, income at most 30,000) and
-names the columns; what is not asked of a person becomes 0. The paper's cleaning (section 5.1): the
-columns ``DEAR``, ``DEYE``, ``DREM`` and ``PINCP`` are left out. Its code makes three of the others
-binary, which the paper does not say: ``DIS`` (1: with a disability), ``SEX`` (1: male) and
-``RAC1P`` (1: black); they are so in its data. The other columns' codes are the ranks of the
+names the columns; a question that a person is not asked becomes 0. The paper's cleaning (section
+5.1): the columns ``DEAR``, ``DEYE``, ``DREM`` and ``PINCP`` are left out. Its code makes three of
+the others binary, which the paper does not say: ``DIS`` (1: with a disability), ``SEX`` (1: male)
+and ``RAC1P`` (1: black); they are so in its data. The other columns' codes are the ranks of the
 bureau's.
 """
 
@@ -94,8 +94,8 @@ def clean(path: Path) -> Dataset:
     for name in RECIPE.questions:
         values = columns[name]
         if name in _BINARY:
-            one, categories[name] = _BINARY[name]
-            codes[name] = (values == one).astype(np.int64)
+            positive, categories[name] = _BINARY[name]
+            codes[name] = (values == positive).astype(np.int64)
         elif name == RECIPE.target:
             codes[name], categories[name] = values, ("not covered", RECIPE.positive)
         else:
@@ -138,14 +138,14 @@ def _prepared(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _put(path: Path, place: Path) -> None:
     if not zipfile.is_zipfile(path):
-        with path.open("rb") as found, place.open("wb") as stream:
-            shutil.copyfileobj(found, stream)
+        with path.open("rb") as raw, place.open("wb") as stream:
+            shutil.copyfileobj(raw, stream)
         return
     with zipfile.ZipFile(path) as archive:
         try:
             member: Any = archive.getinfo(PERSONS)
-            with archive.open(member) as found, place.open("wb") as stream:
-                shutil.copyfileobj(found, stream)
+            with archive.open(member) as raw, place.open("wb") as stream:
+                shutil.copyfileobj(raw, stream)
         except (KeyError, zipfile.BadZipFile) as error:
             raise InvalidParameter(
                 f"{path} does not hold a whole {PERSONS} ({error}); download {SOURCE.file} again",

@@ -103,9 +103,9 @@ def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
             for name in RECIPE.questions
         ]
 
-    found, _ = read_coded(path, "from", columns)
+    coded, _ = read_coded(path, "from", columns)
     return {
-        name: found[name] if name in _NUMBERS else np.asarray(list(texts[name]))[found[name]]
+        name: coded[name] if name in _NUMBERS else np.asarray(list(texts[name]))[coded[name]]
         for name in RECIPE.questions
     }
 

@@ -1,4 +1,4 @@
-"""A cleaned data set: integer codes, what they mean, and the survey that would ask for them."""
+"""A cleaned data set: integer codes, their categories, and the survey that would ask for them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def clean(path: Path) -> Dataset:
     for name in RECIPE.questions:
         values = _values(name, table[name], path)
         codes[name], distinct = ranked(values)
-        categories[name] = tuple(_label(name, one) for one in distinct.tolist())
+        categories[name] = tuple(_label(name, value) for value in distinct.tolist())
     return Dataset(RECIPE, codes, categories)
 
 

@@ -64,21 +64,21 @@ def run_on_cluster(
         running = completed(list(cells), loop=client.loop)
         try:
             for future in running:
-                yield cells.pop(future), _outcome(future)
+                yield cells.pop(future), _result(future)
                 future.release()
         finally:
             running.clear()
             client.cancel([unpacked, *cells])
 
 
-def _outcome(future: Any) -> dict[str, Any]:
+def _result(future: Any) -> dict[str, Any]:
     try:
-        # Waits once more where a worker has died with a result that nobody had fetched: the
-        # scheduler has it computed again.
+        # Waits once more where a worker has died with a result that was not
+        # fetched: the scheduler has it computed again.
         error = future.exception()
         if error is None:
-            found: dict[str, Any] = future.result()
-            return found
+            result: dict[str, Any] = future.result()
+            return result
     except CancelledError:
         raise HushpollError(
             "the cluster has gone away, or was restarted; what is done is kept: run again when it "

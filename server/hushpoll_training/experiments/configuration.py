@@ -1,4 +1,4 @@
-"""What an experiment is: data, roles of its columns, the grid, the learner's parameters."""
+"""The configuration of an experiment: data, roles of its columns, grid, learner and parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hushpoll_training.runs.cell import TEST_SIZE
 HUSHPOLL: Final = "hushpoll"
 REFERENCE: Final = "reference"
 ENGINES: Final = (HUSHPOLL, REFERENCE)
-"""Ours, and multi-freq-ldpy's clients row by row."""
+"""The project's own way, and multi-freq-ldpy's clients row by row."""
 
 _REQUIRED: Final = ("data", "epsilons", "seeds")
 _OPTIONAL: Final = (
@@ -63,7 +63,7 @@ class Experiment:
     ignore : tuple of str
         Columns that are not read.
     manifest : Manifest or None
-        What gives names, roles and domains, where it is not the codes themselves.
+        Names, roles and domains; None where they follow from the codes.
     coded : bool
         Whether the data holds codes of the manifest's domains, rather than its categories.
     engine : str
@@ -118,12 +118,9 @@ class Experiment:
         roles = read_roles(given)
         manifest = roles.manifest
         return cls(
+            **roles._asdict(),
             name=manifest.name if manifest else _name(given.get("name"), Path(data)),
             data=Path(data),
-            target=roles.target,
-            protected=roles.protected,
-            sensitive=roles.sensitive,
-            drawn=roles.drawn,
             protocols=fields.choices(
                 _or(given, "protocols", list(PROTOCOLS)), "protocols", PROTOCOLS
             ),
@@ -133,7 +130,6 @@ class Experiment:
             recipe=_recipe(given),
             test_size=fields.share(_or(given, "test_size", TEST_SIZE)),
             ignore=() if not given.get("ignore") else fields.columns(given["ignore"], "ignore"),
-            manifest=manifest,
             coded=_flag(_or(given, "coded", False), "coded"),
             engine=fields.choice(_or(given, "engine", HUSHPOLL), "engine", ENGINES),
         )
@@ -143,7 +139,7 @@ class Experiment:
         sensitive: Any = list(self.sensitive)
         if self.drawn is not None:
             sensitive = {"drawn": list(self.drawn), "from": sensitive}
-        # What is there only sometimes keeps folders of earlier versions what they were.
+        # A key with its default is left out, so that folders of earlier versions stay resumable.
         described: dict[str, Any] = {}
         if self.manifest is not None:
             described = {"manifest": self.manifest.to_dict(), "coded": self.coded}
@@ -191,15 +187,15 @@ def load_configuration(path: Path) -> dict[str, Any]:
 def read_mapping(content: bytes, name: str) -> dict[str, Any]:
     """Read a YAML mapping; `name` is what errors call it."""
     try:
-        found = parse_yaml(content)
+        mapping = parse_yaml(content)
     except InvalidParameter as error:
         raise InvalidParameter(f"{name} is {error}", field="config") from None
-    if not isinstance(found, dict):
+    if not isinstance(mapping, dict):
         raise InvalidParameter(
-            f"{name} holds {show(found)}; it must map keys to values, such as epsilons: [1, 4]",
+            f"{name} holds {show(mapping)}; it must map keys to values, such as epsilons: [1, 4]",
             field="config",
         )
-    return found
+    return mapping
 
 
 def _or(given: Mapping[str, Any], key: str, default: Any) -> Any:

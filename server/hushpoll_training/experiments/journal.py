@@ -1,4 +1,4 @@
-"""The folder of an experiment: what it is, and a journal of the cells that are done.
+"""The folder of an experiment: its description, and a journal of the cells that are done.
 
 A finished cell is one line of JSON, on the disk before the next one is counted. A process that is
 killed loses at most the cells that it was working on; a line that it had half written is dropped.
@@ -27,19 +27,19 @@ _LOCK: Final = ".lock"
 
 
 class Journal:
-    """The cells that are done; the last word on each counts.
+    """The cells that are done; the last line on each counts.
 
     Attributes
     ----------
     cells : dict of Task to dict
-        What each gave, or its ``error``.
+        The result of each, or its ``error``.
     """
 
     def __init__(self, stream: BinaryIO, cells: dict[Task, dict[str, Any]]) -> None:
         self._stream = stream
         self.cells = cells
 
-    def append(self, task: Task, found: Mapping[str, Any]) -> None:
+    def append(self, task: Task, result: Mapping[str, Any]) -> None:
         """Write a cell durably.
 
         Raises
@@ -47,16 +47,16 @@ class Journal:
         OSError
             If it cannot be written: a full disk ends the run.
         """
-        line = json.dumps({**task._asdict(), **found}, ensure_ascii=False, allow_nan=False)
+        line = json.dumps({**task._asdict(), **result}, ensure_ascii=False, allow_nan=False)
         self._stream.write(line.encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
-        self.cells[task] = dict(found)
+        self.cells[task] = dict(result)
 
 
 @contextmanager
 def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]:
-    """Begin or resume an experiment in a folder, which nobody else writes to meanwhile.
+    """Begin or resume an experiment in a folder, to which no other run writes meanwhile.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]
 
 
 def read_cells(out: Path) -> dict[Task, dict[str, Any]]:
-    """Return the cells of a folder that are done so far, whoever is writing to it.
+    """Return the cells of a folder that are done so far; a run may be writing to it.
 
     Raises
     ------
@@ -112,12 +112,12 @@ def read_description(out: Path) -> dict[str, Any]:
     """
     path = out / DESCRIPTION
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        description = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise _damaged(path, str(error)) from None
-    if not isinstance(found, dict):
+    if not isinstance(description, dict):
         raise _damaged(path, "it holds no object")
-    return found
+    return description
 
 
 def _claim(out: Path, lock: BinaryIO) -> None:
@@ -143,8 +143,8 @@ def _refuse_strangers(out: Path) -> None:
 
 def _describe(out: Path, description: Mapping[str, Any]) -> None:
     if (out / DESCRIPTION).is_file():
-        found = read_description(out)
-        changed = list(_differences({"": found}, {"": dict(description)}))
+        recorded = read_description(out)
+        changed = list(_differences({"": recorded}, {"": dict(description)}))
         if changed:
             raise InvalidParameter(
                 f"out {str(out)!r} holds another experiment: {'; '.join(changed)}. Give another "
@@ -178,15 +178,15 @@ def _read(path: Path) -> tuple[dict[Task, dict[str, Any]], int]:
     cells: dict[Task, dict[str, Any]] = {}
     for number, line in enumerate(content[:end].splitlines(), start=1):
         try:
-            found = json.loads(line)
-            if not isinstance(found, dict):
+            result = json.loads(line)
+            if not isinstance(result, dict):
                 raise ValueError("no object")
-            task = Task(*(found.pop(name) for name in Task._fields))
-            if "error" not in found and not {"metrics", "timings"} <= set(found):
+            task = Task(*(result.pop(name) for name in Task._fields))
+            if "error" not in result and not {"metrics", "timings"} <= set(result):
                 raise ValueError("neither metrics nor an error")
         except (ValueError, KeyError) as error:
             raise _damaged(path, f"line {number} is no cell ({error})") from None
-        cells[task] = found
+        cells[task] = result
     return cells, end
 
 

@@ -1,4 +1,4 @@
-"""How far a run is and how long it will take: one line of a terminal, or now and then in a log."""
+"""Progress of a run: cells done and time left, as a line of a terminal or of a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG_EVERY: Final = 30.0
 
 
 class Remaining:
-    """Counts cells and says what is left.
+    """Counter of finished cells, with an estimate of the time left.
 
     Parameters
     ----------

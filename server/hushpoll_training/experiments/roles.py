@@ -1,11 +1,10 @@
-"""Which columns an experiment predicts, protects and perturbs: named, or by a manifest."""
+"""Which columns an experiment predicts, protects and perturbs, by their names or by a manifest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -13,27 +12,14 @@ from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_training.experiments import fields
 
 OF_CODES: Final = ("target", "protected", "sensitive")
-"""What a configuration says where it gives no manifest."""
+"""Keys of a configuration without a manifest."""
 
 OF_MANIFEST: Final = (*OF_CODES, "name")
-"""What a manifest says, so that a configuration must not."""
+"""Keys that a configuration with a manifest leaves to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The roles of the columns.
-
-    Attributes
-    ----------
-    target, protected : str
-        Columns.
-    sensitive : tuple of str
-        Columns to perturb, or to draw from.
-    drawn : tuple of (int, int) or None
-        How many to draw for each seed; None where all are perturbed.
-    manifest : Manifest or None
-        The draft that says so; its protocols, split and epsilon are replaced by those of a cell.
-    """
+class Roles(NamedTuple):
+    """The roles of the columns, as :class:`~.configuration.Experiment` has them."""
 
     target: str
     protected: str
@@ -85,14 +71,14 @@ def _described(given: Mapping[str, Any]) -> Roles:
             field="manifest",
         )
     manifest = load_manifest(path)
-    target = next((one.name for one in manifest.attributes if one.role == "target"), None)
+    target = next((item.name for item in manifest.attributes if item.role == "target"), None)
     if target is None or manifest.protected is None:
         lacking = "target" if target is None else "protected attribute"
         raise InvalidParameter(
             f"the manifest {path} has no {lacking}, so there is nothing to measure; declare one",
             field="manifest",
         )
-    sensitive = tuple(one.name for one in manifest.attributes if one.role == "sensitive")
+    sensitive = tuple(item.name for item in manifest.attributes if item.role == "sensitive")
     return Roles(target, manifest.protected.attribute, sensitive, None, manifest)
 
 
@@ -116,7 +102,7 @@ def _sensitive(value: object, protected: str) -> tuple[tuple[str, ...], tuple[in
     numbers = (
         isinstance(drawn, list | tuple)
         and len(drawn) == 2
-        and all(isinstance(one, int) and not isinstance(one, bool) for one in drawn)
+        and all(isinstance(size, int) and not isinstance(size, bool) for size in drawn)
     )
     if not numbers or not 1 <= drawn[0] <= drawn[1] <= len(candidates):
         raise InvalidParameter(

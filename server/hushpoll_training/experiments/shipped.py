@@ -15,7 +15,7 @@ _FOLDER = "configurations"
 def names() -> tuple[str, ...]:
     """Return the names of the configurations, sorted."""
     folder = files("hushpoll_training.experiments") / _FOLDER
-    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir()))
+    return tuple(sorted(file.name.removesuffix(".yaml") for file in folder.iterdir()))
 
 
 def text(name: str) -> str:
@@ -24,7 +24,7 @@ def text(name: str) -> str:
     Raises
     ------
     InvalidParameter
-        For a name that is none of `names`.
+        For a name outside `names`.
     """
     if name not in names():
         raise InvalidParameter(
@@ -37,7 +37,7 @@ def text(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """Return the first line of a configuration, which says what it is."""
+    """Return the first line of a configuration, its title."""
     return text(name).partition("\n")[0].removeprefix("# ")
 
 

@@ -1,4 +1,4 @@
-"""A model card: what a model is, what it was made from, how good and how fair it is, its limits.
+"""A model card: a model, its data, its utility, its fairness and its limits.
 
 After Mitchell et al., "Model Cards for Model Reporting" (FAT* 2019). The card is a function of the
 run's record alone, so that it can be made again for any model that was saved.
@@ -51,7 +51,7 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
             "epsilon": record["epsilon"],
             "split": record["split"],
             "protocol": record["protocol"],
-            "attributes": [_attribute(one) for one in manifest["attributes"]],
+            "attributes": [_attribute(item) for item in manifest["attributes"]],
             "protected": manifest.get("protected"),
         },
         "data": {
@@ -73,7 +73,7 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
 def limits(record: Mapping[str, Any]) -> list[str]:
     """Return what a reader must not conclude from the numbers, in words."""
     epsilon, target = record["epsilon"], record["target"]
-    found = [
+    sentences = [
         f"Sensitive answers were randomised person by person before anything was learned from "
         f"them; what one person gave for them reveals at most epsilon {epsilon} in all. Attributes "
         "marked as in clear are not covered by that.",
@@ -83,44 +83,46 @@ def limits(record: Mapping[str, Any]) -> list[str]:
         privacy_sentence(_claim(record)),
     ]
     if record["ldp"] is None:
-        found.append(f"Nothing was measured: {record['unmeasured']}.")
+        sentences.append(f"Nothing was measured: {record['unmeasured']}.")
     elif record["mode"] == "simulation":
-        found.append(
+        sentences.append(
             "This is a simulation: rows in clear were split, one part was randomised as devices "
             f"would have done, and the metrics are of {record['tested_on']}. No respondent's real "
             "report was involved."
         )
     else:
-        found.append(
+        sentences.append(
             f"Metrics are of {record['tested_on']}: people who agreed to give their answers in "
             "clear. They say something about all respondents only as far as the panel resembles "
             "them."
         )
     if record["ldp"] is not None:
-        found.append(
+        sentences.append(
             "Intervals are about other people drawn like those who were tested, with this model; "
             "they do not tell how another training, with other noise, would have come out."
         )
-        found.append(
+        sentences.append(
             "Each interval holds by itself: of 20 at 95 %, one is expected to miss. They hold for "
             "one look at the results, decided on beforehand: if several models are compared, or "
             "the model is measured again until a result pleases, more of them miss."
         )
     if target["p"] != 1.0:
-        found.append(
+        sentences.append(
             f"The target was randomised as well: a label is the truth with probability "
             f"{target['p']:.3g}. Scores are corrected for that."
         )
     protected = record["manifest"].get("protected")
     if protected is None:
-        found.append("The manifest declares no protected attribute, so no fairness was measured.")
+        sentences.append(
+            "The manifest declares no protected attribute, so no fairness was measured."
+        )
     else:
-        found.append(
+        sentences.append(
             "Fairness is about the groups named here and no others. That a difference is small "
             "does not show that the predictions do no harm, and a group that is too small to be "
             "measured is not thereby treated alike."
         )
-    return found
+    return sentences
 
 
 def _claim(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -128,14 +130,14 @@ def _claim(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return claim
 
 
-def _attribute(one: Mapping[str, Any]) -> dict[str, Any]:
-    categories = list(one["categories"])
+def _attribute(item: Mapping[str, Any]) -> dict[str, Any]:
+    categories = list(item["categories"])
     return {
-        "name": one["name"],
-        "role": one["role"],
-        "protocol": one.get("protocol"),
-        "epsilon": one.get("epsilon"),
-        "categories": len(categories) + (one.get("missing") is not None),
+        "name": item["name"],
+        "role": item["role"],
+        "protocol": item.get("protocol"),
+        "epsilon": item.get("epsilon"),
+        "categories": len(categories) + (item.get("missing") is not None),
     }
 
 
@@ -143,19 +145,19 @@ def _metrics(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return value and interval per metric and model; fairness intervals are the report's."""
     if record["ldp"] is None:
         return None
-    found: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     for model in ("ldp", "baseline"):
         values = record[model]
         intervals = (record.get("intervals") or {}).get(model) or {}
         compared = _compared((record.get("fairness") or {}).get(model))
-        found[model] = {
+        metrics[model] = {
             name: {
                 "value": values[name],
                 "interval": intervals.get(name) if name in UTILITY else compared.get(name),
             }
             for name in (*UTILITY, *FAIRNESS)
         }
-    return found
+    return metrics
 
 
 def _compared(reports: list[Mapping[str, Any]] | None) -> dict[str, Any]:
@@ -163,5 +165,5 @@ def _compared(reports: list[Mapping[str, Any]] | None) -> dict[str, Any]:
     for report in reports or ():
         if report["reference_is"] == BY_MANIFEST:
             metrics = report["comparisons"][0]["metrics"]
-            return {name: found.get("closed_form") for name, found in metrics.items()}
+            return {name: result.get("closed_form") for name, result in metrics.items()}
     return {}

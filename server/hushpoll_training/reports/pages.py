@@ -1,22 +1,24 @@
-"""Model cards and fairness reports as HTML pages; the templates hold what they say."""
+"""Reports as HTML pages: no script, nothing loaded, readable without colours.
+
+The texts are in the templates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
-from hushpoll_shared.group_metrics import METRICS, RATES
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hushpoll_analysis.html import style_sheet
+from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.reports.forest import Forest, Mark, forest
-from hushpoll_training.reports.rendering import render
 
 _MODELS: Final = {"ldp": "this model", "baseline": "NonDP"}
-_LABELS: Final[Mapping[str, str]] = {
-    **{name: name for name in UTILITY},
-    "f1": "F1",
-    "roc_auc": "ROC AUC of the scores",
-    "balanced_acc": "balanced accuracy",
-}
+_LABELS: Final = {**UTILITY_LABELS, "roc_auc": "ROC AUC of the scores"}
 
 
 def fairness_page(title: str, introduction: str, reports: Sequence[Mapping[str, Any]]) -> str:
@@ -92,3 +94,33 @@ def _comparisons_drawing(metric: str, reports: Sequence[Mapping[str, Any]]) -> F
                 marks.append(Mark(comparison["group"], model, result["value"], *limits))
     level = f"{100 * reports[0]['confidence']:g} %"
     return forest(f"{metric} with {level} intervals", marks, fair=METRICS[metric].fair)
+
+
+def render(template: str, title: str, **values: Any) -> str:
+    """Return a report as HTML; values are escaped.
+
+    Parameters
+    ----------
+    template : str
+        A file of ``templates`` that extends ``report.html``.
+    title : str
+        Of the page.
+    values
+        The variables of the template.
+    """
+    return _templates().get_template(template).render(title=title, **values)
+
+
+@cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.globals["style_sheet"] = Markup(style_sheet())  # noqa: S704  # our own file
+    templates.filters["thousands"] = "{:,}".format
+    return templates

@@ -1,4 +1,4 @@
-"""What a training gave, for people: utility and fairness, LDP beside NonDP."""
+"""Reports as text for a terminal: a training's utility and fairness, and fairness by groups."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.group_metrics import METRICS, RATES
+from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
 from hushpoll_training.learners.learner import privacy_sentence
-from hushpoll_training.reports.fairness_text import report_text
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {
-    "f1": "F1",
+    **UTILITY_LABELS,
     "roc_auc": "ROC AUC of the scores",
-    "balanced_acc": "balanced accuracy",
     **{name: metric.long_label for name, metric in METRICS.items()},
     **{
         f"{name}{group}": f"{name}{group}, {rate.title}, {which} group"
@@ -48,10 +46,10 @@ def training_report(record: Mapping[str, Any]) -> str:
     lines.append(
         metrics_table(columns, _limits(record), f"{100 * record['confidence']:g} % of LDP")
     )
-    for one in record["fairness"]["ldp"]:
+    for report in record["fairness"]["ldp"]:
         # the manifest's own groups are in the table
-        if one["reference_is"] != BY_MANIFEST:
-            lines += ["", report_text(one)]
+        if report["reference_is"] != BY_MANIFEST:
+            lines += ["", report_text(report)]
     return "\n".join(lines)
 
 
@@ -90,23 +88,25 @@ def metrics_table(
 
 def _limits(record: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Return the limits of the LDP model's metrics, those of its groups' rates included."""
-    found = {name: one for name, one in record["intervals"]["ldp"].items() if one is not None}
+    intervals = {n: interval for n, interval in record["intervals"]["ldp"].items() if interval}
     for report in record["fairness"]["ldp"]:
         if report["reference_is"] == BY_MANIFEST:
-            unprivileged, privileged = (one["rates"] for one in report["groups"])
+            unprivileged, privileged = (group["rates"] for group in report["groups"])
             parts = [report["comparisons"][0]["metrics"]]
             parts += [
                 {f"{name}{code}": rate for name, rate in rates.items()}
                 for code, rates in ((0, unprivileged), (1, privileged))
             ]
             for part in parts:
-                found |= {
-                    name: one["closed_form"] for name, one in part.items() if "closed_form" in one
+                intervals |= {
+                    name: result["closed_form"]
+                    for name, result in part.items()
+                    if "closed_form" in result
                 }
     return {
-        name: (one["lower"], one["upper"])
-        for name, one in found.items()
-        if one["upper"] is not None
+        name: (interval["lower"], interval["upper"])
+        for name, interval in intervals.items()
+        if interval["upper"] is not None
     }
 
 
@@ -115,3 +115,66 @@ def _cell(value: Any, reasons: dict[str, int]) -> str:
         number = reasons.setdefault(value["undefined"], len(reasons) + 1)
         return f"undefined ({number})"
     return f"{value:.4f}"
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """Return a report, as :meth:`FairnessReport.to_dict` gives it, as lines of text."""
+    reasons: dict[str, int] = {}
+    level = f"{100 * report['confidence']:g} %"
+    lines = [
+        f"Groups by {' and '.join(report['attributes'])}: {report['n']} rows, "
+        f"{report['outside']} in no group.",
+        f"The reference, group 1, is {report['reference']} ({report['reference_is']}).",
+    ]
+    rates = Table()
+    rates.add_column("group", overflow="fold")
+    for heading in ("rows", *report["groups"][0]["rates"]):
+        rates.add_column(heading, justify="right")
+    for group in report["groups"]:
+        cells = (_shown(result, reasons) for result in group["rates"].values())
+        rates.add_row(group["group"], str(group["n"]), *cells)
+    compared = Table()
+    compared.add_column("group 0", overflow="fold")
+    for heading in ("metric", "value", f"{level} interval", "bootstrap"):
+        compared.add_column(heading, justify="right")
+    for comparison in report["comparisons"]:
+        compared.add_section()
+        for metric, result in comparison["metrics"].items():
+            if "withheld" in result:
+                compared.add_row(comparison["group"], metric, _shown(result, reasons), "", "")
+                continue
+            boot = result["bootstrap"]
+            between = _shown(boot, reasons) if "withheld" in boot else _range(boot)
+            value = f"{result['value']:.4f}"
+            compared.add_row(
+                comparison["group"], metric, value, _range(result["closed_form"]), between
+            )
+    lines.append(rendered(rates))
+    if report["comparisons"]:
+        lines.append(rendered(compared))
+    if len(report["groups"]) > 2:
+        widest = Table()
+        widest.add_column("widest spread", overflow="fold")
+        for heading in ("value", f"{level} interval"):
+            widest.add_column(heading, justify="right")
+        for name, result in report["spreads"].items():
+            if "withheld" in result:
+                widest.add_row(name.replace("_", " "), _shown(result, reasons), "")
+            else:
+                limits = _range(result["closed_form"])
+                widest.add_row(name.replace("_", " "), f"{result['value']:.4f}", limits)
+        lines.append(rendered(widest))
+    lines += [f"({number}) not shown: {reason}" for reason, number in reasons.items()]
+    lines.append(report["intervals"])
+    return "\n".join(lines)
+
+
+def _shown(result: Mapping[str, Any], reasons: dict[str, int]) -> str:
+    if "withheld" in result:
+        return f"({reasons.setdefault(result['reason'], len(reasons) + 1)})"
+    return f"{result['value']:.4f}"
+
+
+def _range(limits: Mapping[str, Any]) -> str:
+    upper = "no bound" if limits["upper"] is None else f"{limits['upper']:.4f}"
+    return f"{limits['lower']:.4f} to {upper}"

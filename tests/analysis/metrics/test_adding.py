@@ -11,8 +11,8 @@ from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.evaluation.fairness.partition import partition_by
 from hushpoll_training.evaluation.fairness.report import fairness_report
-from hushpoll_training.reports.fairness_text import report_text
 from hushpoll_training.reports.pages import fairness_page
+from hushpoll_training.reports.training_report import report_text
 
 ADDED = GroupMetric(
     "TPRR", "true positive rate ratio", (RATES["TPR"],), "ratio", "true_positive_rate_ratio"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.group_metrics import METRICS, UTILITY_LABELS
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.experiments.results.summaries import Curves
 
@@ -22,14 +22,7 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {"fairness": FAIRNESS, "utility":
 FAIR: Final[Mapping[str, float]] = {name: METRICS[name].fair for name in FAIRNESS}
 """Value of each fairness metric at which the groups are treated alike."""
 
-LABELS: Final[Mapping[str, str]] = {
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "roc_auc": "ROC AUC",
-    "balanced_acc": "balanced accuracy",
-    "recall": "recall",
-}
-# Okabe and Ito's palette, told apart with colour-blind eyes; the markers tell in black and white.
+# Okabe and Ito's palette, which colour-blind readers tell apart; markers do it in black and white.
 _STYLES: Final[Mapping[str, tuple[str, str]]] = dict(
     zip(
         PROTOCOLS,
@@ -93,8 +86,10 @@ def draw(
             for column, split in enumerate(curves.splits):
                 _panel(grid[row, column], curves, metric, split)
                 if beside is not None:
-                    _dotted(grid[row, column], beside, metric, split)
-            grid[row, 0].set_ylabel(LABELS.get(metric, metric))
+                    for protocol in beside.protocols:
+                        group = ("beside", metric, split, protocol)
+                        _line(grid[row, column], beside, group, linestyle=":")
+            grid[row, 0].set_ylabel(UTILITY_LABELS.get(metric, metric))
         for column, split in enumerate(curves.splits):
             grid[0, column].set_title(f"{split} split")
             grid[-1, column].set_xlabel("ε of one person")
@@ -130,16 +125,8 @@ def _panel(axes: Axes, curves: Curves, metric: str, split: str) -> None:
             axes.axhspan(low, high, color="black", alpha=0.08, linewidth=0)
     for protocol in curves.protocols:
         colour, marker = _STYLES[protocol]
-        points = curves.line(protocol, split, metric)
-        axes.plot(
-            [epsilon for epsilon, _, _ in points],
-            [mean for _, mean, _ in points],
-            color=colour,
-            marker=marker,
-            markersize=3,
-            linewidth=1,
-            label=protocol,
-            gid=f"line:{metric}:{split}:{protocol}",
+        points = _line(
+            axes, curves, ("line", metric, split, protocol), label=protocol, marker=marker
         )
         banded = [
             (epsilon, mean - half, mean + half)
@@ -151,14 +138,19 @@ def _panel(axes: Axes, curves: Curves, metric: str, split: str) -> None:
             axes.fill_between(at, low_edge, high_edge, color=colour, alpha=0.15, linewidth=0)
 
 
-def _dotted(axes: Axes, curves: Curves, metric: str, split: str) -> None:
-    for protocol in curves.protocols:
-        points = curves.line(protocol, split, metric)
-        axes.plot(
-            [epsilon for epsilon, _, _ in points],
-            [mean for _, mean, _ in points],
-            color=_STYLES[protocol][0],
-            linestyle=":",
-            linewidth=1,
-            gid=f"beside:{metric}:{split}:{protocol}",
-        )
+def _line(
+    axes: Axes, curves: Curves, name: tuple[str, str, str, str], **style: Any
+) -> list[tuple[float, float, float | None]]:
+    """Draw one line, named by kind, metric, split and protocol, and return its points."""
+    _, metric, split, protocol = name
+    points = curves.line(protocol, split, metric)
+    axes.plot(
+        [epsilon for epsilon, _, _ in points],
+        [mean for _, mean, _ in points],
+        color=_STYLES[protocol][0],
+        markersize=3,
+        linewidth=1,
+        gid=":".join(name),
+        **style,
+    )
+    return points

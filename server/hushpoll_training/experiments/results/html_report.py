@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
-from hushpoll_training.experiments.results.figures import FAIR, LABELS, PANELS, Drawing
+from hushpoll_shared.group_metrics import UTILITY_LABELS
+from hushpoll_training.experiments.results.figures import FAIR, PANELS, Drawing
 from hushpoll_training.experiments.results.summaries import Curves, Summary
-from hushpoll_training.reports.rendering import render
+from hushpoll_training.reports.pages import render
 from hushpoll_training.runs.cell import BASELINE
 
 _TITLES: Final = {"fairness": "Fairness", "utility": "Utility"}
@@ -48,7 +49,7 @@ def html_report(
             "title": title,
             "image": base64.b64encode(drawings[family].svg).decode(),
             "fair": fair if family == "fairness" else None,
-            "labels": [LABELS.get(metric, metric) for metric in PANELS[family]],
+            "labels": [UTILITY_LABELS.get(metric, metric) for metric in PANELS[family]],
             "tables": [
                 {"title": f"{title}{name}", "rows": _rows(run, PANELS[family])}
                 for name, run in runs.items()
