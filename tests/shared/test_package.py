@@ -12,9 +12,14 @@ import hushpoll_shared
 from hushpoll_protocols import MissingExtra
 
 PUBLIC = {"Manifest", "Published", "load_manifest"}
-OPTIONAL = {"batch": {"numpy"}, "records_file": {"numpy"}, "yaml_reader": {"yaml"}}
-OPTIONAL["terminal"] = {"click", "rich"}
-OPTIONAL["fairness_text"] = {"rich"}
+OPTIONAL = {
+    "batch": {"numpy"},
+    "fairness_options": {"click"},
+    "fairness_text": {"rich"},
+    "records_file": {"numpy"},
+    "terminal": {"click", "rich"},
+    "yaml_reader": {"yaml"},
+}
 FOLDER = Path(hushpoll_shared.__file__).parent
 MODULES = sorted(FOLDER.rglob("*.py"))
 
