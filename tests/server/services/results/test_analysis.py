@@ -211,7 +211,7 @@ def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr("hushpoll_server.services.results.exports.Mixed", fail)
+        broken.setattr("hushpoll_server.services.results.exports.ShuffledRows", fail)
         for _ in range(2 + WAITING_QUESTIONS):
             assert site.problem(site.get(f"{VERSION}/records"))[:2] == (500, "internal")
     assert site.get(f"{VERSION}/records").status_code == 200
