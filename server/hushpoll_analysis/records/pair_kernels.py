@@ -1,4 +1,4 @@
-"""Compiled loops of ``pair_counts``: a category is a string of bits, one per record."""
+"""Compiled loops of ``counts.count_pairs``: a category is a string of bits, one per record."""
 
 from __future__ import annotations
 
