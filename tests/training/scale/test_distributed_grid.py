@@ -12,7 +12,7 @@ import pytest
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_training.experiments import cluster_grid as distributed_grid
-from hushpoll_training.experiments import worker
+from hushpoll_training.experiments import pool
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import run_experiment
@@ -95,7 +95,7 @@ def test_a_cell_that_kills_its_worker_is_recorded(cluster, experiment, tmp_path,
     def attempt(setup, task):  # local, so that it goes to the workers by value
         if task == deadly:
             os._exit(3)
-        return worker.attempt(setup, task)
+        return pool.attempt(setup, task)
 
     monkeypatch.setattr(distributed_grid, "attempt", attempt)
     found = run_experiment(
