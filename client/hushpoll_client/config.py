@@ -240,3 +240,21 @@ class HostedLink:
         base = f"{parts.scheme}://{parts.netloc}{prefix}"
         survey = check_name(unquote(name), field="survey")
         return cls(Endpoint.parse(base).base, survey, digest, token)
+
+
+def checked_token(token: str) -> str:
+    """Return a bearer token as it is, if it can stand in a header.
+
+    Raises
+    ------
+    InvalidParameter
+        If it has other characters than printable ASCII, or spaces; the message leaves it out.
+    """
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+        raise InvalidParameter(
+            "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",
+            field="token",
+        )
+    if any(character.isspace() for character in token):
+        raise InvalidParameter("token must contain no spaces; give it as printed", field="token")
+    return token

@@ -316,7 +316,7 @@ class FrequencyOracle(ABC):
         if type(value) is not int or not 0 <= value < self.k:
             raise InvalidParameter(
                 f"the value given to {self.name} is not an integer code in [0, {self.k - 1}]; "
-                "give the index of the answer's category (the value itself is not show)",
+                "give the index of the answer's category (the value itself is not shown)",
                 field="value",
             )
 

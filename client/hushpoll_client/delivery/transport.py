@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
 
-from hushpoll_client.config import ClientConfig, Endpoint
+from hushpoll_client.config import ClientConfig, Endpoint, checked_token
 from hushpoll_client.delivery.timing import (
     SLOWEST_BYTES_PER_SECOND,
     Deadline,
@@ -30,7 +30,7 @@ from hushpoll_client.delivery.timing import (
     within,
 )
 from hushpoll_client.threads import unforked
-from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, exception_from
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
@@ -162,7 +162,7 @@ class Transport:
         self.endpoint = endpoint
         self._config = config
         self._pacing = pacing or Pacing()
-        self._authorization = None if token is None else f"Bearer {_checked_token(token)}"
+        self._authorization = None if token is None else f"Bearer {checked_token(token)}"
         self._sessions = Sessions(session)
         # Without this, Requests would send traffic for this machine through HTTP_PROXY.
         self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
@@ -392,15 +392,3 @@ def _failure(status: int, media_type: str, content: bytes) -> HushpollError:
         with suppress(ValueError):
             document = json.loads(content)
     return exception_from(document, status)
-
-
-def _checked_token(token: str) -> str:
-    # The message leaves the value out, since it is a secret.
-    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
-        raise InvalidParameter(
-            "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",
-            field="token",
-        )
-    if any(character.isspace() for character in token):
-        raise InvalidParameter("token must contain no spaces; give it as printed", field="token")
-    return token

@@ -90,7 +90,10 @@ FROM answers ORDER BY rowid
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a report is sent, with which token, and the owner's limits for storing it."""
+    """Where a report is sent, with which token, and the owner's limits for storing it.
+
+    The token is not in the repr.
+    """
 
     server: str
     token: str | None = field(repr=False)

@@ -289,7 +289,7 @@ def check_chances(p: Fraction | float, q: Fraction | float) -> None:
         )
 
 
-def checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+def checked_counts(count: npt.ArrayLike, n: int, *, field: str = "counts") -> npt.NDArray[np.int64]:
     """Return the counts as int64 if they are integers in [0, n], and n is at least 1."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidParameter(
@@ -299,14 +299,14 @@ def checked_counts(count: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     counts = np.asarray(count)
     if counts.dtype.kind not in "iu":
         raise InvalidParameter(
-            f"counts has dtype {counts.dtype}; give integers in [0, {n}]", field="counts"
+            f"{field} has dtype {counts.dtype}; give integers in [0, {n}]", field=field
         )
     outside = np.ravel((counts < 0) | (counts > n))
     if outside.any():
         at = int(outside.argmax())
         raise InvalidParameter(
-            f"counts[{at}] is {np.ravel(counts)[at]}, outside [0, {n}]; "
+            f"{field}[{at}] is {np.ravel(counts)[at]}, outside [0, {n}]; "
             "give the support counts of exactly n records",
-            field="counts",
+            field=field,
         )
     return counts.astype(np.int64)

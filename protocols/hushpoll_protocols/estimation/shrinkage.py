@@ -58,11 +58,11 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
     InvalidParameter
         An argument is outside its interval.
     """
-    counts = checked_counts(count, n)
+    counts = checked_counts(count, n, field="count")
     if counts.ndim != 1 or not counts.size:
         raise InvalidParameter(
-            f"counts has shape {counts.shape}; give one integer per category, shape (k,)",
-            field="counts",
+            f"count has shape {counts.shape}; give one integer per category, shape (k,)",
+            field="count",
         )
     check_chances(p, q)
     gap, base = float(p - q), float(q)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import codes, column, malformed_many
+from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
 from hushpoll_shared.wire.records_file import read_records
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 24
 """Indicators held at a time, so that memory does not grow with the number of records."""
+
+CHECKED_ROWS = 1 << 16
+"""Rows that are checked at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Records:
     published : Published
         The survey.
     rows : uint8[n, L]
-        One record per row; read-only.
+        One record per row; a read-only view. The array is not copied: do not change it later.
 
     Raises
     ------
@@ -86,15 +89,12 @@ class Records:
 
     def __post_init__(self) -> None:
         _check_shape(self.published, self.rows)
-        _, malformed = malformed_many(self.published, self.rows)
-        if malformed:
-            first = malformed[0]
-            raise MalformedRecord(
-                f"records[{first.index}] has a malformed part of {first.field} ({first.reason}); "
-                "export the records again, or drop the rows that malformed_many names",
-                reason=first.reason,
-                field=first.field,
-            )
+        # a block at a time: the check needs some 25 bytes a row, and a wrong file has many bad rows
+        for start in range(0, len(self.rows), CHECKED_ROWS):
+            block = self.rows[start : start + CHECKED_ROWS]
+            _, malformed = malformed_many(self.published, block)
+            if malformed:
+                _refuse_row(self.published, start, malformed[0])
         object.__setattr__(self, "rows", _read_only(self.rows))
 
     @classmethod
@@ -102,8 +102,8 @@ class Records:
         """Return rows that were checked before, or that this program has just drawn itself.
 
         The server checks a report before it stores it, so its segments need no second pass. A
-        damaged row would still be refused, by :meth:`codes` or by the kernel that reads it, when
-        its attribute is read.
+        damaged row is refused when :meth:`codes`, :meth:`indicators` or a count reads its
+        attribute, by MalformedRecord; :meth:`column` gives the bytes as they are.
 
         Raises
         ------
@@ -121,6 +121,8 @@ class Records:
         ------
         InvalidParameter, ManifestRefused, MalformedRecord
             Naming the file.
+        MissingExtra
+            Without the extra ``kernels``.
         OSError
             If it cannot be read.
         """
@@ -147,7 +149,9 @@ class Records:
             yield self.take(slice(start, start + step))
 
     def under(self, published: Published) -> Records:
-        """Return the same records under a survey that differs in its groups, not in its questions.
+        """Return the same records under a survey with the same attributes, word for word.
+
+        The other survey may compare other groups.
 
         Raises
         ------
@@ -219,7 +223,12 @@ class RecordStream:
     published : Published
         The survey.
     parts : iterable of Records
-        Of that survey.
+        Of that survey; an iterator is used up by the first pass.
+
+    Raises
+    ------
+    InvalidParameter
+        When a part is read that is of a survey with other attributes.
     """
 
     published: Published
@@ -232,15 +241,19 @@ class RecordStream:
 
     def blocks(self, most: int) -> Iterator[Records]:
         """Yield the records in order, at most `most` (and at least one) at a time."""
-        for part in self.parts:
+        for part in self._checked_parts():
             yield from part.blocks(most)
 
     def joined(self) -> Records:
-        """Return all of the records, held at once."""
+        """Return all of the records, held at once; for a moment it takes twice their size."""
         none = np.empty((0, self.published.layout.record_size), np.uint8)
-        return _unchecked(
-            self.published, np.concatenate([none, *(part.rows for part in self.parts)])
-        )
+        rows = [part.rows for part in self._checked_parts()]
+        return _unchecked(self.published, np.concatenate([none, *rows]))
+
+    def _checked_parts(self) -> Iterator[Records]:
+        for part in self.parts:
+            require_layout(self.published, part)
+            yield part
 
 
 def require_layout(published: Published, records: Records) -> None:
@@ -265,6 +278,19 @@ def one_hot(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint8]:
     matrix = np.zeros((len(values), k), dtype=np.uint8)
     matrix[np.arange(len(values)), values] = 1
     return matrix
+
+
+def _refuse_row(published: Published, start: int, row: MalformedRow) -> NoReturn:
+    attribute = published.attribute(row.field)
+    interval = (
+        "" if attribute.oracle is not None else f", whose codes lie in [0, {attribute.k - 1}]"
+    )
+    raise MalformedRecord(
+        f"records[{start + row.index}] has a malformed part of {row.field} ({row.reason})"
+        f"{interval}; export the records again, or drop the rows that malformed_many names",
+        reason=row.reason,
+        field=row.field,
+    )
 
 
 def _unchecked(published: Published, rows: npt.NDArray[np.uint8]) -> Records:

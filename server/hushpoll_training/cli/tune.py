@@ -90,7 +90,7 @@ def tune_command(
     The rows that an experiment of the same --seed tests on are cut away first and never scored on.
     """
     if not perturbed:
-        refuse(terms, TERMS, "goes with --perturbed; give that")
+        refuse(terms, TERMS, "goes with --perturbed, which is not given")
     published, codes = read_clear_data(data, terms, ignore, perturbed=perturbed)
     problem = make_problem(
         published,

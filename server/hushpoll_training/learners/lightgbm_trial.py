@@ -1,7 +1,8 @@
 """A process that reads a saved LightGBM model first, since reading an altered one may end it.
 
 ``python -m hushpoll_training.learners.lightgbm_trial`` reads the text of a model on standard
-input and ends with 0 if LightGBM could read it and score with it.
+input and ends with 0 if LightGBM could read it and score with it. LightGBM is not made for altered
+files: it believes what it reads, and some end the process.
 """
 
 from __future__ import annotations

@@ -213,3 +213,23 @@ def test_a_file_of_records_is_read_and_checked(tmp_path):
     path.write_bytes(b"a text")
     with pytest.raises(InvalidParameter, match=r"all\.records: this is no file of records"):
         Records.read(path)
+
+
+def test_stream_refuses_a_part_of_another_survey():
+    """Guards: records of another survey with parts of the same sizes were counted."""
+    published, other = survey("OUE", "3"), survey("OUE", "2.5")
+    parts = [Records(each, draw(each, 4)[1]) for each in (published, other)]
+    with pytest.raises(InvalidParameter, match="attributes are not those of"):
+        count(RecordStream(published, parts))
+    with pytest.raises(InvalidParameter, match="attributes are not those of"):
+        RecordStream(published, parts).joined()
+
+
+def test_malformed_row_beyond_the_first_block_is_named_by_its_place_in_all(monkeypatch):
+    monkeypatch.setattr("hushpoll_analysis.records.records.CHECKED_ROWS", 2)
+    published = survey()
+    rows = draw(published, 5)[1]
+    area = published.layout.field("area")
+    rows[4, area.offset : area.end] = 255
+    with pytest.raises(MalformedRecord, match=r"records\[4\].*codes lie in \[0, 299\]"):
+        Records(published, rows)

@@ -100,7 +100,7 @@ def test_codes_and_randomised_answers(small, tmp_path, people):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--epsilon", "1"), "--epsilon goes with --perturbed"),
+        (("--epsilon", "1"), "--epsilon goes with --perturbed, which is not given; leave it out"),
         ((), "needs --target"),
         (("--target", "a", "--protected", "b", "--sensitive", "b", "--perturbed"), "--protocol"),
         (("--manifest", __file__, "--target", "a"), "--target is the manifest's to say"),
