@@ -20,7 +20,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_shared.cli.fairness_options import cross_fitting_options
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.terminal import emit_answer, waiting
+from hushpoll_shared.cli.terminal import check_answer, emit_answer, waiting
 
 
 @click.command()
@@ -71,6 +71,7 @@ def survey(
             on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
             **settings,
         )
+    check_answer(report, fairness_text)  # an unusable answer must not replace the user's file
     if out is not None:
         with replacing(out) as file:
             file.write(json.dumps(report, indent=2, ensure_ascii=False).encode())

@@ -13,6 +13,9 @@ from hushpoll_protocols.errors import InvalidParameter
 
 MASK: Final = "***"
 # Names of settings in earlier releases, and their names now.
+REMOVED: Final = {
+    "JOBS_URL": "workers look into the table of jobs, and no setting takes its place",
+}
 FORMER_NAMES: Final = {
     "FOLD_AT": "SEAL_AT",
     "FOLD_IDLE_SECONDS": "SEAL_IDLE_SECONDS",
@@ -85,6 +88,10 @@ def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParam
     """Return the refusal of an unknown key, with the most similar of the known keys."""
     names = {name.upper().removeprefix("HUSHPOLL_"): name for name in known}
     plain = key.upper().removeprefix("HUSHPOLL_")
+    if plain in REMOVED:
+        return InvalidParameter(
+            f"unknown configuration key {key!r}{where}; {REMOVED[plain]}; remove it", field=key
+        )
     close = difflib.get_close_matches(FORMER_NAMES.get(plain, plain), names, n=1)
     remedy = f"known keys are {', '.join(names.values())}; "
     if close:

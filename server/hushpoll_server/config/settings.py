@@ -213,7 +213,7 @@ class Settings(BaseModel):
     )
     job_parameter_limits: Text | None = Field(
         None,
-        pattern=r"^[a-z][a-z0-9_]*=[0-9]+(\.[0-9]+)?(,[a-z][a-z0-9_]*=[0-9]+(\.[0-9]+)?)*$",
+        pattern=r"^[a-z]\w*=\d+(\.\d+)?(,[a-z]\w*=\d+(\.\d+)?)*$",
         description="Largest parameters of a model that a job trains, where an operator wants "
         "others than each learner sets for jobs.",
         json_schema_extra={"form": "NAME=NUMBER,NAME=NUMBER"},

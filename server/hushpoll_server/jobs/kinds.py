@@ -29,7 +29,7 @@ from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
-    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.learners.learner import FitOptions, Learner
     from hushpoll_training.models.recipe import Recipe
 
 
@@ -271,7 +271,7 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
         field = f"parameters.{error.field}" if of_the_learner else error.field
         raise InvalidParameter(str(error), field=field) from None
     Target.of(parts.surveys.published(row))
-    limits = _limits(parts.settings.job_parameter_limits)
+    limits = _limits(parts.settings.job_parameter_limits, recipe.learner)
     for name, allowed in recipe.learner.bounds.items():
         value, most = recipe.learner.parameters[name], limits.get(name, allowed.job_limit)
         if most is not None and value > most:
@@ -293,17 +293,36 @@ def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParame
     AuditInputs.of(compared, parameters.protected_input)
     reports = parts.analysis.release(row).reports
     if parameters.folds > reports:
+        remedy = f"give a number in [2, {reports}]" if reports > 1 else "collect more"
         raise InvalidParameter(
-            f"folds is {parameters.folds}, and there are {reports} records; give a number in "
-            f"[2, {reports}]",
+            f"folds is {parameters.folds}, and there are {reports} records; {remedy}",
             field="folds",
         )
 
 
-def _limits(text: str | None) -> dict[str, float]:
-    """Read the setting `job_parameter_limits`, whose form was checked at the start."""
-    pairs = (pair.split("=") for pair in (text or "").split(",") if pair)
-    return {name: json.loads(number) for name, number in pairs}
+def _limits(text: str | None, learner: Learner) -> dict[str, int | float]:
+    """Read the setting `job_parameter_limits`, whose form was checked at the start.
+
+    A name that no learner has would leave its limit at the learner's own, which nobody would see.
+    """
+    from hushpoll_training.learners.registry import LEARNERS
+
+    known = {name for each in LEARNERS.values() for name in each.bounds}
+    limits: dict[str, int | float] = {}
+    for pair in (text or "").split(","):
+        name, _, number = pair.partition("=")
+        if not pair:
+            continue
+        lowest = learner.bounds[name].low if name in learner.bounds else 0
+        if name not in known or float(number) < lowest:
+            wanted = f"one of {', '.join(sorted(known))}" if name not in known else "a larger limit"
+            raise InvalidParameter(
+                f"the setting job_parameter_limits of this server has {pair!r}; its operator must "
+                f"give {wanted}",
+                field="parameters",
+            )
+        limits[name] = float(number) if "." in number else int(number)
+    return limits
 
 
 @dataclass(frozen=True, kw_only=True)

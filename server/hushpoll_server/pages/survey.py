@@ -133,12 +133,13 @@ class RenderedPages:
         return page
 
     def _keep(self, key: Hashable, page: Rendered) -> None:
-        if self._bytes + len(page.body) > self._most_bytes:
-            self._pages.clear()
-            self._bytes = 0
-        if len(page.body) <= self._most_bytes:
-            self._pages[key] = page
-            self._bytes += len(page.body)
+        if len(page.body) > self._most_bytes:
+            return  # it would drive out all the others, and not be kept itself
+        while self._bytes + len(page.body) > self._most_bytes:
+            oldest = next(iter(self._pages))
+            self._bytes -= len(self._pages.pop(oldest).body)
+        self._pages[key] = page
+        self._bytes += len(page.body)
 
 
 # The key is the digest, which names the content: all applications of a process may share it.
@@ -146,7 +147,7 @@ PAGES: Final = RenderedPages()
 NOTICES = {
     "unknown-survey": (
         "There is no such survey here",
-        "Check the link, or ask whoever gave it to you.",
+        "Check the link, or ask the person who gave it to you.",
     ),
     "survey-not-open": ("This survey has not begun", "Come back when it has."),
     "survey-closed": ("This survey is closed", "It takes no more answers. Thank you for coming."),

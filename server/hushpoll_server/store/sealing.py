@@ -248,8 +248,14 @@ class SegmentStore:
         """
         statements = self._database.inbox
         joined_ids, joined = statements.read_inbox(connection, version_id, record_size)
-        ids = np.frombuffer(joined_ids, np.uint8).reshape(-1, ID_SIZE)
-        rows = np.frombuffer(joined, np.uint8).reshape(len(ids), record_size)
+        waiting = len(joined_ids) // ID_SIZE
+        if (ID_SIZE * waiting, record_size * waiting) != (len(joined_ids), len(joined)):
+            raise RuntimeError(
+                f"the inbox gave {len(joined_ids)} bytes of ids and {len(joined)} of records, "
+                f"which are no {waiting} reports with {record_size} bytes each"
+            )
+        ids = np.frombuffer(joined_ids, np.uint8).reshape(waiting, ID_SIZE)
+        rows = np.frombuffer(joined, np.uint8).reshape(waiting, record_size)
 
         def count_and_shuffle() -> tuple[Aggregate, Rows]:
             fresh = self._aggregator(version_id, [rows])

@@ -138,15 +138,32 @@ def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) 
     TransportError
         The answer does not have the form that `text` needs.
     """
+    if as_json:
+        click.echo(_usable(lambda: json_text(document)))
+    else:
+        click.echo(check_answer(document, text))
+
+
+def check_answer(document: object, text: Callable[[Any], str]) -> str:
+    """Return the text of a server's answer, JSON, as :func:`emit_answer` prints it.
+
+    Raises
+    ------
+    TransportError
+        The answer does not have the form that `text` needs.
+    """
+    return _usable(lambda: printable_lines(text(made_printable(document))))
+
+
+def _usable(words: Callable[[], str]) -> str:
     try:
-        words = json_text(document) if as_json else printable_lines(text(made_printable(document)))
+        return words()
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
         raise TransportError(
             "the server's answer does not have the form that this command knows; check that the "
             "address is a hushpoll server's and that both sides have the same version",
             retryable=False,
         ) from None
-    click.echo(words)
 
 
 def rendered(*parts: Table | str) -> str:

@@ -93,6 +93,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     ("environment", "message"),
     [
         ({"HUSHPOLL_FOLD_AT": "4"}, "did you mean 'HUSHPOLL_SEAL_AT'"),
+        ({"HUSHPOLL_JOBS_URL": "redis://h"}, "the table of jobs, and no setting takes its place"),
+        ({"HUSHPOLL_JOB_MAX_TREES": "4"}, "did you mean 'HUSHPOLL_JOB_PARAMETER_LIMITS'"),
+        ({"HUSHPOLL_JOB_MAX_BINS": "4"}, "did you mean 'HUSHPOLL_JOB_PARAMETER_LIMITS'"),
         ({"HUSHPOLL_TREADS": "4"}, "'HUSHPOLL_TREADS' in the environment; did you mean 'HUSHP"),
         ({"HUSHPOLL_threads": "4"}, "unknown configuration key 'HUSHPOLL_threads'"),
         ({"HUSHPOLL_THREADS": "4 "}, r"THREADS is '4 '.*\(environment HUSHPOLL_THREADS\)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 
@@ -164,3 +165,24 @@ def test_a_model_above_the_servers_bounds_is_refused(site, kind, name, value):
     assert site.problem(answer) == (422, "invalid-request", f"parameters.{name}")
     assert f"above {value - 1}" in answer.json["detail"]
     assert site.ask_for_job(kind, {"parameters": {name: value - 1}}).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [("n_estimatros=500", "one of .*n_estimators"), ("n_estimators=0", "a larger limit")],
+)
+def test_limit_that_nothing_keeps_is_refused_with_the_settings_name(make_site, limits, wanted):
+    site = make_site(JOB_PARAMETER_LIMITS=limits)
+    site.fill(site.publish(), 5)
+    answer = site.ask_for_job("train", {})
+    assert answer.status_code == 422
+    assert re.search(f"job_parameter_limits .*{limits}.*{wanted}", answer.json["detail"])
+
+
+def test_limit_with_leading_zeros_is_a_number(make_site):
+    """Guards: every request of training was answered 500."""
+    site = make_site(JOB_PARAMETER_LIMITS="n_estimators=0500,learning_rate=0.5")
+    site.fill(site.publish(), 5)
+    refused = site.ask_for_job("train", {"parameters": {"n_estimators": 501}})
+    assert "above 500" in refused.json["detail"]
+    assert site.ask_for_job("train", {"parameters": {"n_estimators": 500}}).status_code == 202
