@@ -1,0 +1,111 @@
+"""The Gaussian mechanism: which noise a vector needs, and how far the noise moves it."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+from scipy.stats import chi2
+
+from hushpoll_protocols.errors import InvalidParameter
+
+
+def gaussian_delta(sigma: float, epsilon: float, sensitivity: float) -> float:
+    """Return the smallest delta of the mechanism (Balle and Wang, ICML 2018, Theorem 8).
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of each coordinate's noise, positive.
+    epsilon : float
+        At least 0.
+    sensitivity : float
+        Largest l2 distance between the outputs of neighbours, positive.
+    """
+    ratio = sensitivity / sigma
+    first = math.exp(log_ndtr(ratio / 2 - epsilon / ratio))
+    return max(0.0, first - math.exp(epsilon + log_ndtr(-ratio / 2 - epsilon / ratio)))
+
+
+def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
+    """Return the smallest standard deviation that is (epsilon, delta)-differentially private.
+
+    This is the analytic Gaussian mechanism. The classical sensitivity sqrt(2 ln(1.25 / delta)) /
+    epsilon needs epsilon below 1 and adds more noise; see :func:`classical_sigma`.
+
+    Parameters
+    ----------
+    epsilon : float
+        In (0, 64].
+    delta : float
+        In (0, 1).
+    sensitivity : float
+        Largest l2 distance between the outputs of neighbours, positive.
+
+    Raises
+    ------
+    InvalidParameter
+        For a value outside its interval.
+    """
+    _check(epsilon, delta, sensitivity, 64.0)
+
+    def excess(log_ratio: float) -> float:
+        return gaussian_delta(math.exp(log_ratio), epsilon, 1.0) - delta
+
+    low, high = -10.0, 10.0
+    while excess(high) > 0:
+        high += 10.0
+    root = brentq(excess, low, high, xtol=1e-13, rtol=1e-13)
+    sigma = math.exp(root) * sensitivity
+    while gaussian_delta(sigma, epsilon, sensitivity) > delta:  # rounding must not cost privacy
+        sigma *= 1 + 1e-12
+    return sigma
+
+
+def classical_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
+    """Return sensitivity sqrt(2 ln(1.25 / delta)) / epsilon (Dwork and Roth 2014, Theorem A.1).
+
+    Raises
+    ------
+    InvalidParameter
+        For a value outside its interval; epsilon lies in (0, 1], where the theorem holds.
+    """
+    _check(epsilon, delta, sensitivity, 1.0)
+    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def noise_norm(sigma: float, dimension: int, failure: float) -> float:
+    """Return what the noise's l2 norm exceeds with this chance: a quantile of sigma chi.
+
+    Parameters
+    ----------
+    sigma : float
+        Of each coordinate, at least 0.
+    dimension : int
+        Coordinates, at least 1.
+    failure : float
+        In (0, 1).
+    """
+    return sigma * math.sqrt(float(chi2.isf(failure, dimension)))
+
+
+def noise_norm_bound(sigma: float, dimension: int, failure: float) -> float:
+    """Return Mangold et al.'s bound on the same quantile, 2 sigma sqrt(p ln(2 / failure)).
+
+    From the proof of their Lemma 4.1; :func:`noise_norm` is the exact value.
+    """
+    return 2 * sigma * math.sqrt(dimension * math.log(2 / failure))
+
+
+def _check(epsilon: float, delta: float, sensitivity: float, most: float) -> None:
+    if not 0 < epsilon <= most:
+        raise InvalidParameter(
+            f"epsilon is {epsilon}; it must lie in (0, {most:g}]", field="epsilon"
+        )
+    if not 0 < delta < 1:
+        raise InvalidParameter(f"delta is {delta}; it must lie in (0, 1)", field="delta")
+    if not 0 < sensitivity < math.inf:
+        raise InvalidParameter(
+            f"sensitivity is {sensitivity}; it must be positive and finite", field="sensitivity"
+        )

@@ -1,0 +1,1 @@
+"""Post-processing of fitted classifiers: the predictions change, the classifiers stay."""
