@@ -1,0 +1,151 @@
+"""What the steps of DP-SGD spend together, by the accountants of Opacus (extra ``dpsgd``).
+
+Each accountant composes Gaussian mechanisms on Poisson samples. Neighbouring data sets differ in
+one row, which is added or removed. ``prv`` (Gopi et al. 2021) and ``rdp`` (the moments accountant,
+Abadi et al. 2016) are upper bounds; ``gdp`` (Bu et al. 2020) is a limit theorem that can say too
+little, and is here since papers report it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+
+ACCOUNTANTS: Final[Mapping[str, str]] = {
+    "prv": "PRV accountant",
+    "rdp": "RDP (moments) accountant",
+    "gdp": "GDP accountant, which is approximate and can understate",
+}
+NEIGHBOURS: Final = "add or remove one row"
+
+PRV_ERROR: Final = 0.01
+"""The PRV accountant's result is at most this much above the truth, and never below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The steps of DP-SGD, as an accountant sees them.
+
+    Attributes
+    ----------
+    sample_rate : float
+        Chance of each row to be in a step's batch, in (0, 1]; Poisson sampling.
+    steps : int
+        At least 1.
+    """
+
+    sample_rate: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sample_rate <= 1:
+            raise InvalidParameter(
+                f"sample_rate is {self.sample_rate}; it must lie in (0, 1]", field="sample_rate"
+            )
+        if self.steps < 1:
+            raise InvalidParameter(f"steps is {self.steps}; it must be at least 1", field="steps")
+
+
+def epsilon_spent(
+    accountant: str, schedule: Schedule, noise_multiplier: float, delta: float
+) -> float:
+    """Return the epsilon of all steps together.
+
+    Parameters
+    ----------
+    accountant : {"prv", "rdp", "gdp"}
+        Which composes.
+    schedule : Schedule
+        Sampling rate and number of steps.
+    noise_multiplier : float
+        Standard deviation of the noise in a sum of gradients, over the gradients' clipping norm.
+    delta : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown accountant, or a value outside its interval.
+    MissingExtra
+        Without the extra ``dpsgd``.
+    """
+    _check(accountant, delta)
+    if not noise_multiplier > 0:
+        raise InvalidParameter(
+            f"noise_multiplier is {noise_multiplier}; without noise there is no epsilon to state. "
+            "It must be positive",
+            field="noise_multiplier",
+        )
+    try:
+        from opacus.accountants import create_accountant
+    except ImportError as error:
+        raise MissingExtra("dpsgd", "accounting for DP-SGD") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the GDP accountant, which ACCOUNTANTS describes
+        composed = create_accountant(mechanism=accountant)
+        composed.history = [(noise_multiplier, schedule.sample_rate, schedule.steps)]
+        options: dict[str, Any] = {"eps_error": PRV_ERROR} if accountant == "prv" else {}
+        return float(composed.get_epsilon(delta, **options))
+
+
+def noise_for(accountant: str, schedule: Schedule, epsilon: float, delta: float) -> float:
+    """Return the least noise multiplier, to 4 digits, that spends at most epsilon.
+
+    Parameters
+    ----------
+    accountant, schedule, delta
+        See :func:`epsilon_spent`.
+    epsilon : float
+        In (0, 64].
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown accountant or a value outside its interval, or where no noise of at most
+        10,000 clipping norms is enough.
+    """
+    _check(accountant, delta)
+    if not 0 < epsilon <= 64:
+        raise InvalidParameter(f"epsilon is {epsilon}; it must lie in (0, 64]", field="epsilon")
+
+    def spent(noise: float) -> float:
+        return epsilon_spent(accountant, schedule, noise, delta)
+
+    high = 1.0
+    while spent(high) > epsilon:
+        high *= 2
+        if high > 10_000:
+            raise InvalidParameter(
+                f"epsilon is {epsilon}; {schedule.steps} steps at a sampling rate of "
+                f"{schedule.sample_rate:.3g} would need noise of more than 10,000 clipping norms. "
+                "Use a larger epsilon or fewer steps",
+                field="epsilon",
+            )
+    low = high / 2
+    while spent(low) <= epsilon:  # accountants slow down where there is far too little noise
+        high, low = low, low / 2
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if spent(middle) <= epsilon else (middle, high)
+    return high
+
+
+def accountant_label(accountant: str) -> str:
+    """Return the accountant with the version of the library that computes it."""
+    return f"{ACCOUNTANTS[accountant]}, Opacus {version('opacus')}"
+
+
+def _check(accountant: str, delta: float) -> None:
+    if accountant not in ACCOUNTANTS:
+        raise InvalidParameter(
+            f"accountant is {accountant!r}; it must be one of {', '.join(ACCOUNTANTS)}",
+            field="accountant",
+        )
+    if not 0 < delta < 1:
+        raise InvalidParameter(f"delta is {delta}; it must lie in (0, 1)", field="delta")

@@ -1,0 +1,227 @@
+"""DP-SGD for networks on a table of rows, by Opacus (extra ``dpsgd``).
+
+Abadi et al., CCS 2016. Gradients of single rows, their clipping and the noise are Opacus'. The
+batches are Poisson samples, as the accountants assume, drawn from the whole table at once; Opacus'
+own loader collects them row by row.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_training.central.accounting import Schedule
+from hushpoll_training.central.logistic import Matrix
+from hushpoll_training.central.network import Network, layer_sizes
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, slots=True)
+class SgdPlan:
+    """How a network is trained.
+
+    Attributes
+    ----------
+    hidden : tuple of int
+        Widths of the hidden layers; empty for logistic regression.
+    epochs : int
+        Expected passes over the rows, at least 1.
+    batch_size : int
+        Expected rows of a step's batch, at least 1.
+    learning_rate : float
+        Positive.
+    clip : float
+        The l2 norm that a row's gradient is clipped to, positive.
+    noise_multiplier : float
+        Standard deviation of the noise over `clip`, at least 0; 0 is not private.
+    optimizer : {"sgd", "adam"}
+        What takes the steps.
+    """
+
+    hidden: tuple[int, ...] = ()
+    epochs: int = 50
+    batch_size: int = 1024
+    learning_rate: float = 0.01
+    clip: float = 1.5
+    noise_multiplier: float = 1.0
+    optimizer: str = "sgd"
+
+    def __post_init__(self) -> None:
+        counts = {"epochs": self.epochs, "batch_size": self.batch_size}
+        counts |= {f"hidden[{layer}]": width for layer, width in enumerate(self.hidden)}
+        for name, value in counts.items():
+            if value < 1:
+                raise InvalidParameter(f"{name} is {value}; it must be at least 1", field=name)
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise InvalidParameter(
+                    f"{name} is {getattr(self, name)}; it must be positive", field=name
+                )
+        if not self.noise_multiplier >= 0:
+            raise InvalidParameter(
+                f"noise_multiplier is {self.noise_multiplier}; it must be at least 0",
+                field="noise_multiplier",
+            )
+        if self.optimizer not in ("sgd", "adam"):
+            raise InvalidParameter(
+                f"optimizer is {self.optimizer!r}; it must be sgd or adam", field="optimizer"
+            )
+
+    def schedule(self, rows: int) -> Schedule:
+        """Return sampling rate and steps for this many rows, as an accountant needs them."""
+        rate = min(1.0, self.batch_size / rows)
+        return Schedule(rate, max(1, round(self.epochs / rate)))
+
+
+def train_dpsgd(
+    rows: Matrix,
+    label: npt.NDArray[np.int64],
+    plan: SgdPlan,
+    *,
+    public_rows: int | None = None,
+    seed: int = 0,
+    noise_seed: int | None = None,
+    on_step: Callable[[int, int], None] | None = None,
+) -> Network:
+    """Train a network by DP-SGD.
+
+    Parameters
+    ----------
+    rows : csr_matrix or float array [n, m]
+        Features.
+    label : int64[n] of {0, 1}
+        1 is the positive class.
+    plan : SgdPlan
+        Network, steps and noise. What they spend: :func:`accounting.epsilon_spent` of
+        ``plan.schedule(public_rows)``.
+    public_rows : int, optional
+        The number of rows that is publicly known, which sets the sampling rate and the steps; n by
+        default, which is then taken to be public.
+    seed : int
+        Of the first weights.
+    noise_seed : int, optional
+        Of batches and noise, for simulations alone: noise that can be drawn again protects nobody.
+        By default it comes from the operating system's generator. Noise is a floating-point number
+        in either case; the attacks of Mironov (2012) on its low bits are not defended against.
+    on_step : callable, optional
+        Called with (steps done, steps in all).
+
+    Raises
+    ------
+    MissingExtra
+        Without the extra ``dpsgd``.
+    """
+    torch = import_torch()
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    known = rows.shape[0] if public_rows is None else public_rows
+    schedule = plan.schedule(known)
+    table, target = tensors(rows, label)
+    noise = torch.Generator().manual_seed(fresh_seed() if noise_seed is None else noise_seed)
+    network = torch_network(rows.shape[1], plan.hidden, seed)
+    module = GradSampleModule(network)
+    kind = torch.optim.SGD if plan.optimizer == "sgd" else torch.optim.Adam
+    optimizer = DPOptimizer(
+        kind(module.parameters(), lr=plan.learning_rate),
+        noise_multiplier=plan.noise_multiplier,
+        max_grad_norm=plan.clip,
+        expected_batch_size=max(1, round(schedule.sample_rate * known)),
+        generator=noise,
+    )
+    loss = torch.nn.BCEWithLogitsLoss(reduction="mean")
+    for step in range(schedule.steps):
+        batch = poisson_sample(len(table), schedule.sample_rate, noise)
+        optimizer.zero_grad()
+        if len(batch) == 0:
+            # An empty batch has no gradient, but its step gets noise like any other.
+            for parameter in module.parameters():
+                parameter.grad_sample = torch.zeros((0, *parameter.shape))
+        else:
+            loss(module(inputs(table, batch)).squeeze(1), target[batch]).backward()
+        optimizer.step()
+        if on_step is not None:
+            on_step(step + 1, schedule.steps)
+    return to_network(network)
+
+
+def import_torch() -> Any:
+    """Return PyTorch, if the extra ``dpsgd`` is installed.
+
+    Raises
+    ------
+    MissingExtra
+        If PyTorch or Opacus is missing.
+    """
+    try:
+        import opacus
+        import torch
+    except ImportError as error:
+        raise MissingExtra("dpsgd", "training by DP-SGD") from error
+    del opacus
+    return torch
+
+
+def fresh_seed() -> int:
+    """Return 63 random bits of the operating system's generator."""
+    return secrets.randbits(63)
+
+
+def tensors(rows: Matrix, label: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return features and labels as float32 tensors."""
+    torch = import_torch()
+    dense = rows.toarray() if isinstance(rows, csr_matrix) else rows
+    return (
+        torch.from_numpy(np.ascontiguousarray(dense, np.float32)),
+        torch.from_numpy(label.astype(np.float32)),
+    )
+
+
+def poisson_sample(rows: int, rate: float, generator: torch.Generator) -> torch.Tensor:
+    """Return the indices of a batch that each row is in with this chance, independently."""
+    torch = import_torch()
+    chosen = torch.rand(rows, generator=generator) < rate
+    return torch.nonzero(chosen).squeeze(1)
+
+
+def inputs(table: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+    """Return the rows of a batch; they ask for gradients, since Opacus' hooks warn otherwise."""
+    return table[batch].requires_grad_()
+
+
+def torch_network(
+    columns: int, hidden: tuple[int, ...], seed: int, *, output_bias: bool = True
+) -> Any:
+    """Return a network with PyTorch's default first weights, drawn from the seed."""
+    torch = import_torch()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layers: list[Any] = []
+        sizes = layer_sizes(columns, hidden)
+        for number, (inputs, outputs) in enumerate(sizes):
+            last = number == len(sizes) - 1
+            layers.append(torch.nn.Linear(inputs, outputs, bias=output_bias or not last))
+            if not last:
+                layers.append(torch.nn.ReLU())
+        return torch.nn.Sequential(*layers)
+
+
+def to_network(module: Any) -> Network:
+    """Return the weights of a PyTorch network of linear layers."""
+    torch = import_torch()
+    linear = [layer for layer in module if isinstance(layer, torch.nn.Linear)]
+    return Network(
+        tuple(layer.weight.detach().numpy().copy() for layer in linear),
+        tuple(
+            None if layer.bias is None else layer.bias.detach().numpy().copy() for layer in linear
+        ),
+    )

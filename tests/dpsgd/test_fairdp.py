@@ -1,0 +1,163 @@
+"""FairDP: what it learns, what it spends, and its certificates against the noise drawn again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from black_box_audit import lower_bound
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.central.accounting import epsilon_spent
+from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
+from hushpoll_training.certificates.fairdp import (
+    empirical,
+    positive_chances,
+    worst_case,
+    worst_case_of_models,
+)
+
+
+def sample(rows: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    group = np.arange(rows) % 2
+    features = rng.normal(size=(rows, 6))
+    score = features[:, 0] + 0.8 * (2 * group - 1) + 0.3 * rng.normal(size=rows)
+    features[:, 1] += group
+    return features, (score > 0).astype(np.int64), group
+
+
+RUNS = 300
+PLAN = FairDPPlan(hidden=(16,), sample_rate=0.05, steps=120)
+
+
+def test_network_learns_and_its_last_step_is_recorded() -> None:
+    rows, label, group = sample()
+    result = train_fairdp(rows, label, group, PLAN, noise_seed=1)
+    (network,) = result.networks
+    assert network.biases[-1] is None
+    assert np.mean((network.logits(rows) > 0) == label) > 0.7
+    assert np.linalg.norm(result.last_step.before) <= PLAN.last_layer_norm * (1 + 1e-6)
+    assert (
+        np.linalg.norm(result.last_step.gradient)
+        <= result.last_step.batch_rows * PLAN.clip / result.last_step.groups
+    )
+
+
+def test_last_layer_over_many_runs_of_the_last_step_has_the_law_of_equation_2() -> None:
+    rows, label, group = sample(400)
+    plan = replace(PLAN, steps=1, learning_rate=0.5, sample_rate=1.0, hidden=(3,))
+    draws, expected = [], None
+    for seed in range(400):
+        result = train_fairdp(rows, label, group, plan, seed=4, noise_seed=seed)
+        step = result.last_step
+        draws.append(result.networks[0].weights[-1][0])
+        expected = step.before - step.learning_rate * step.gradient
+    deviation = 0.5 * plan.noise_multiplier * plan.clip / 2**0.5
+    assert np.mean(draws, axis=0) == pytest.approx(expected, abs=5 * deviation / 20)
+    assert np.std(draws, axis=0) == pytest.approx(np.full(3, deviation), rel=0.15)
+
+
+def test_empirical_certificate_is_the_mean_over_the_noise_and_below_the_worst_case() -> None:
+    rows, label, group = sample()
+    plan = replace(PLAN, last_learning_rate=1.0, last_sample_rate=0.002)
+    result = train_fairdp(rows, label, group, plan, noise_seed=3)
+    step, network = result.last_step, result.networks[0]
+    hidden = network.hidden(rows)
+    tau = empirical(positive_chances(step, hidden), label, group)
+    bound = worst_case(step)
+    assert max(tau.values()) <= bound < 1
+    rng = np.random.default_rng(1)
+    deviation = step.learning_rate * step.noise_multiplier * step.clip / step.groups**0.5
+    rates = np.zeros(2)
+    for _ in range(2000):
+        last = step.before - step.learning_rate * step.gradient
+        last = last + rng.normal(0, deviation, last.size)
+        positive = hidden @ last > 0
+        rates += [positive[group == number].mean() for number in (0, 1)]
+    assert abs(rates[0] - rates[1]) / 2000 == pytest.approx(tau["demographic_parity"], abs=0.02)
+
+
+def test_several_models_share_all_layers_but_the_last() -> None:
+    rows, label, group = sample(600)
+    result = train_fairdp(rows, label, group, PLAN, models=4, noise_seed=5)
+    assert len(result.networks) == 4
+    first = result.networks[0]
+    for other in result.networks[1:]:
+        assert (other.weights[0] == first.weights[0]).all()
+        assert (other.weights[-1] != first.weights[-1]).any()
+    assert worst_case_of_models(result.last_step, [300, 300], 4) <= 1
+
+
+def test_groups_of_several_attributes_are_combinations() -> None:
+    rows, label, group = sample(400)
+    four = group + 2 * (np.arange(400) // 2 % 2)
+    assert train_fairdp(rows, label, four, PLAN, noise_seed=1).last_step.groups == 4
+
+
+AUDITED = FairDPPlan(
+    hidden=(4,), sample_rate=0.5, steps=2, clip=1.0, noise_multiplier=2.0, learning_rate=1.0,
+    plain_steps=1.0, last_layer_norm=1.0,
+)  # fmt: skip
+DELTA = 1e-2
+
+
+def audited(plan: FairDPPlan, runs: int, copies: int = 1) -> float:
+    """Tell an added row of group 0 from four rows of zeros."""
+    few = np.zeros((4, 1))
+
+    def run(with_row: bool, number: int) -> np.ndarray:
+        added = copies if with_row else 0
+        result = train_fairdp(
+            np.vstack([few, np.full((added, 1), 50.0)]), np.repeat([0, 1], [4, added]),
+            np.repeat([0, 1, 0], [2, 2, added]), plan, seed=6, noise_seed=number,
+        )  # fmt: skip
+        network = result.networks[0]
+        return np.concatenate([layer.ravel() for layer in (*network.weights, network.biases[0])])
+
+    return lower_bound(run, runs, DELTA)
+
+
+def claimed(plan: FairDPPlan) -> float:
+    (schedule,) = plan.schedules()
+    return epsilon_spent("prv", schedule, plan.noise_multiplier, DELTA)
+
+
+def test_black_box_bound_is_below_the_claim_of_one_group() -> None:
+    assert audited(AUDITED, RUNS) < claimed(AUDITED)
+
+
+@pytest.mark.slow
+def test_black_box_bound_is_below_the_claim_in_ten_thousand_runs() -> None:
+    assert 0 < audited(AUDITED, 10_000) < claimed(AUDITED)
+
+
+def test_audit_catches_too_little_noise() -> None:
+    assert audited(replace(AUDITED, noise_multiplier=0.1), RUNS) > claimed(AUDITED)
+
+
+def test_audit_catches_a_row_whose_gradient_is_not_clipped() -> None:
+    assert audited(AUDITED, RUNS, copies=40) > claimed(AUDITED)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden": ()}, "at least one hidden layer"),
+        ({"clip": 0}, "clip is 0; it must be positive"),
+        ({"noise_multiplier": 0}, "noise_multiplier is 0; it must be positive"),
+        ({"sample_rate": 1.5}, r"sample_rate is 1.5; it must lie in \(0, 1\]"),
+        ({"steps": 0}, "steps is 0; it must be at least 1"),
+        ({"plain_steps": 2}, r"plain_steps is 2; it must lie in \[0, 1\]"),
+    ],
+)
+def test_bad_plans_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        FairDPPlan(**change)  # type: ignore[arg-type]
+
+
+def test_bad_groups_are_refused() -> None:
+    rows, label, _ = sample(10)
+    with pytest.raises(InvalidParameter, match="two groups or more"):
+        train_fairdp(rows, label, np.zeros(10, np.int64), PLAN)
+    with pytest.raises(InvalidParameter, match="models is 0"):
+        train_fairdp(rows, label, np.arange(10) % 2, PLAN, models=0)
