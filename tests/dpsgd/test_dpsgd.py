@@ -76,7 +76,7 @@ def test_progress_is_reported_step_by_step() -> None:
     assert seen == [(step, 8) for step in range(1, 9)]
 
 
-AUDITED = SgdPlan(epochs=2, batch_size=4, learning_rate=1.0, clip=1.0, noise_multiplier=2.0)
+AUDITED = SgdPlan(epochs=2, batch_size=4, learning_rate=0.01, clip=1.0, noise_multiplier=2.0)
 DELTA = 1e-2
 
 
