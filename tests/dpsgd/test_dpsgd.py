@@ -96,7 +96,7 @@ def audited(plan: SgdPlan, runs: int, *, copies: int = 1, always: bool = False) 
 
 
 def claimed(plan: SgdPlan, public_rows: int = 8) -> float:
-    return epsilon_spent("prv", plan.schedule(public_rows), plan.noise_multiplier, DELTA)
+    return epsilon_spent("prv", [plan.schedule(public_rows)], plan.noise_multiplier, DELTA)
 
 
 def test_black_box_bound_is_below_the_claim() -> None:
@@ -117,7 +117,7 @@ def test_audit_catches_a_row_whose_gradient_is_not_clipped() -> None:
 def test_audit_catches_batches_that_are_no_poisson_samples() -> None:
     """A planted fault: every row is in every batch, while sampling is claimed."""
     plan = replace(AUDITED, epochs=8, noise_multiplier=1.2)
-    sampled = epsilon_spent("prv", Schedule(0.05, 8), plan.noise_multiplier, DELTA)
+    sampled = epsilon_spent("prv", [Schedule(0.05, 8)], plan.noise_multiplier, DELTA)
     assert audited(plan, RUNS, always=True) > sampled
 
 

@@ -118,8 +118,7 @@ def audited(plan: FairDPPlan, runs: int, copies: int = 1) -> float:
 
 
 def claimed(plan: FairDPPlan) -> float:
-    (schedule,) = plan.schedules()
-    return epsilon_spent("prv", schedule, plan.noise_multiplier, DELTA)
+    return epsilon_spent("prv", plan.schedules(), plan.noise_multiplier, DELTA)
 
 
 def test_black_box_bound_is_below_the_claim_of_one_group() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
@@ -53,7 +53,7 @@ class Schedule:
 
 
 def epsilon_spent(
-    accountant: str, schedule: Schedule, noise_multiplier: float, delta: float
+    accountant: str, schedules: Sequence[Schedule], noise_multiplier: float, delta: float
 ) -> float:
     """Return the epsilon of all steps together.
 
@@ -61,8 +61,9 @@ def epsilon_spent(
     ----------
     accountant : {"prv", "rdp", "gdp"}
         Which composes.
-    schedule : Schedule
-        Sampling rate and number of steps.
+    schedules : sequence of Schedule
+        Sampling rate and number of steps of each part of the training, at least one; one part for
+        ``gdp``.
     noise_multiplier : float
         Standard deviation of the noise in a sum of gradients, over the gradients' clipping norm.
     delta : float
@@ -76,6 +77,11 @@ def epsilon_spent(
         Without the extra ``dpsgd``.
     """
     _check(accountant, delta)
+    if accountant == "gdp" and len(schedules) > 1:
+        raise InvalidParameter(
+            f"the GDP accountant takes one sampling rate, but there are {len(schedules)}; use prv",
+            field="accountant",
+        )
     if not noise_multiplier > 0:
         raise InvalidParameter(
             f"noise_multiplier is {noise_multiplier}; without noise there is no epsilon to state. "
@@ -89,17 +95,21 @@ def epsilon_spent(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the GDP accountant, which ACCOUNTANTS describes
         composed = create_accountant(mechanism=accountant)
-        composed.history = [(noise_multiplier, schedule.sample_rate, schedule.steps)]
+        composed.history = [
+            (noise_multiplier, schedule.sample_rate, schedule.steps) for schedule in schedules
+        ]
         options: dict[str, Any] = {"eps_error": PRV_ERROR} if accountant == "prv" else {}
         return float(composed.get_epsilon(delta, **options))
 
 
-def noise_for(accountant: str, schedule: Schedule, epsilon: float, delta: float) -> float:
+def noise_for(
+    accountant: str, schedules: Sequence[Schedule], epsilon: float, delta: float
+) -> float:
     """Return the least noise multiplier, to 4 digits, that spends at most epsilon.
 
     Parameters
     ----------
-    accountant, schedule, delta
+    accountant, schedules, delta
         See :func:`epsilon_spent`.
     epsilon : float
         In (0, 64].
@@ -115,16 +125,16 @@ def noise_for(accountant: str, schedule: Schedule, epsilon: float, delta: float)
         raise InvalidParameter(f"epsilon is {epsilon}; it must lie in (0, 64]", field="epsilon")
 
     def spent(noise: float) -> float:
-        return epsilon_spent(accountant, schedule, noise, delta)
+        return epsilon_spent(accountant, schedules, noise, delta)
 
     high = 1.0
     while spent(high) > epsilon:
         high *= 2
         if high > 10_000:
             raise InvalidParameter(
-                f"epsilon is {epsilon}; {schedule.steps} steps at a sampling rate of "
-                f"{schedule.sample_rate:.3g} would need noise of more than 10,000 clipping norms. "
-                "Use a larger epsilon or fewer steps",
+                f"epsilon is {epsilon}; {sum(part.steps for part in schedules)} steps would need "
+                "noise of more than 10,000 clipping norms. Use a larger epsilon, fewer steps or "
+                "smaller batches",
                 field="epsilon",
             )
     low = high / 2

@@ -42,6 +42,9 @@ class FitOptions:
         At least 1.
     on_progress : callable, optional
         Called with (steps done, steps in all) after each step of a fit.
+    noise_seed : int, optional
+        Of the noise of a private learner, for simulations alone: noise that can be drawn again
+        protects nobody. By default the noise comes from the operating system's generator.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class FitOptions:
     seed: int = 0
     threads: int = 1
     on_progress: OnProgress | None = None
+    noise_seed: int | None = None
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -237,7 +241,7 @@ class Learner(ABC):
 
     @abstractmethod
     def fit(self, design: Design, options: FitOptions) -> Fitted:
-        """Fit; the same design, parameters and seed give the same model.
+        """Fit; the same design, parameters and seed give the same model, but for private noise.
 
         Raises
         ------

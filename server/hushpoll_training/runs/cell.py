@@ -7,7 +7,7 @@ processes, and be resumed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -111,7 +111,7 @@ def cell(
     noise = perturbation(published, options.seed)
     records = Records.trusted(published, encode_many(published, take(codes, train), noise))
     clock.lap("perturb")
-    model = fit_records(records, recipe, options)
+    model = fit_records(records, recipe, simulated(published, options))
     clock.lap("fit")
     evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")
@@ -137,7 +137,9 @@ def baseline_cell(
     """Train on the same rows as :func:`cell`, in clear: the NonDP baseline."""
     train, test = split_rows(published, codes, options.seed, test_size)
     clock = Stopwatch()
-    model = fit_clear(published, take(codes, train), recipe.learner, options)
+    model = fit_clear(
+        published, take(codes, train), recipe.learner, simulated(published, options)
+    )
     clock.lap("fit")
     evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")
@@ -180,6 +182,15 @@ def split_rows(
 def perturbation(published: Published, seed: int) -> np.random.Generator:
     """Return the generator of one cell's noise."""
     return np.random.default_rng([seed, int(published.digest, 16)])
+
+
+def simulated(published: Published, options: FitOptions) -> FitOptions:
+    """Return the options with a seed for a private learner's noise, so that a cell can be repeated.
+
+    The rows of a cell are in the hands of the person who runs it; its noise protects nobody.
+    """
+    seed = int(np.random.default_rng([options.seed, int(published.digest, 16), 1]).integers(2**62))
+    return replace(options, noise_seed=seed)
 
 
 def protocol_name(published: Published) -> str:

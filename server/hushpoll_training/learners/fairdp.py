@@ -1,0 +1,165 @@
+"""Networks that are private by FairDP, which treats each group apart (extra ``dpsgd``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, diags
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.central.accounting import noise_for
+from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
+from hushpoll_training.central.network import Network
+from hushpoll_training.learners.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.learner import (
+    Design,
+    FitOptions,
+    Learner,
+    PrivacyClaim,
+    Span,
+    Table,
+)
+from hushpoll_training.learners.output_perturbation import (
+    WEIGHTS,
+    read_network,
+    refuse_row_weights,
+)
+from hushpoll_training.learners.parameters import Range
+
+
+@dataclass(frozen=True)
+class FairDP(Learner):
+    """A network with one hidden layer, trained by FairDP (Tran et al., Algorithm 1).
+
+    The groups are the categories of the protected attribute, each a column of ones and zeros; the
+    network itself never gets these columns. The groups' sampling rate is `sample_rate`; the number
+    of rows is not used. The certificates of the training are not kept: they are not private.
+    """
+
+    name: ClassVar[str] = "fairdp"
+    label: ClassVar[str] = "FairDP"
+    description: ClassVar[str] = (
+        "A network trained by differentially private gradient descent in each group, averaged"
+    )
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "epsilon": Range(float, 1e-2, 64, 1.0),
+        "delta": Range(float, 1e-15, 0.1, 1e-5),
+        "hidden": Range(int, 1, 1024, 32),
+        "sample_rate": Range(float, 1e-6, 1.0, 0.02),
+        "steps": Range(int, 1, 1_000_000, 500, job_limit=20_000),
+        "last_layer_norm": Range(float, 1e-6, 1e6, 0.5),
+        "clip": Range(float, 1e-6, 1e6, 0.1),
+        "learning_rate": Range(float, 1e-6, 100.0, 0.005),
+        "adam_rate": Range(float, 1e-6, 100.0, 0.02),
+    }
+    space: ClassVar[Mapping[str, Span]] = {"last_layer_norm": Span(0.1, 1.0, None)}
+    progress_unit: ClassVar[str] = "steps"
+    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
+    distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
+
+    @property
+    def steps(self) -> int:
+        """Steps of the descent."""
+        return int(self.parameters["steps"])
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """Of the weights. A row that changes its group counts as one removed and one added."""
+        return PrivacyClaim(
+            float(self.parameters["epsilon"]),
+            float(self.parameters["delta"]),
+            "the PRV accountant of Opacus, in parallel over the groups",
+            "add or remove one row, whose group stays as it is",
+        )
+
+    def plan(self) -> FairDPPlan:
+        """Return the steps, with the noise that the claim needs.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``dpsgd``.
+        """
+        values = {
+            name: value
+            for name, value in self.parameters.items()
+            if name not in ("epsilon", "delta", "hidden")
+        }
+        hidden = (int(self.parameters["hidden"]),)
+        schedules = FairDPPlan(hidden=hidden, **values).schedules()  # type: ignore[arg-type]
+        noise = noise_for(
+            ACCOUNTANT, schedules, float(self.parameters["epsilon"]),
+            float(self.parameters["delta"]),
+        )  # fmt: skip
+        return FairDPPlan(hidden=hidden, noise_multiplier=noise, **values)  # type: ignore[arg-type]
+
+    def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
+        """Train.
+
+        Raises
+        ------
+        InvalidParameter
+            For labels of a single class, weights of rows, or rows whose groups the columns of the
+            protected attribute do not tell.
+        MissingExtra
+            Without the extra ``dpsgd``.
+        """
+        design.check_classes()
+        refuse_row_weights(design, self)
+        group, hidden_columns = _groups(design)
+        network = train_fairdp(
+            _without(design.table, hidden_columns), design.label, group, self.plan(),
+            seed=options.seed, noise_seed=options.noise_seed, on_step=options.on_progress,
+        ).networks[0]  # fmt: skip
+        # The columns of the protected attribute had zeros; their first weights would still count.
+        first = network.weights[0].copy()
+        first[:, hidden_columns] = 0
+        return PrivateNetwork(self, Network((first, *network.weights[1:]), network.biases))
+
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> PrivateNetwork:
+        """Read the weights; this needs no extra."""
+        del trial  # numpy reads an altered file without harm
+        return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
+
+
+def _groups(design: Design) -> tuple[npt.NDArray[np.int64], slice]:
+    """Return the group of each row, counted from 0 over the groups that occur, and its columns."""
+    if design.protected is None:
+        raise InvalidParameter(
+            "the learner fairdp trains each group apart, but the columns hold no protected "
+            "attribute; declare one in the manifest, or use the learner dpsgd",
+            field="protected",
+        )
+    columns = design.table[:, design.protected]
+    member = columns.toarray() if isinstance(columns, csr_matrix) else np.asarray(columns)
+    if not ((member == 0) | (member == 1)).all() or not (member.sum(axis=1) == 1).all():
+        raise InvalidParameter(
+            "the learner fairdp needs to know each row's group, but the records tell several "
+            "groups, or none, for a row; train it on rows in clear, or use the learner dpsgd",
+            field="protected",
+        )
+    occurring = np.flatnonzero(member.sum(axis=0))
+    if occurring.size < 2:
+        raise InvalidParameter(
+            "the learner fairdp trains each group apart, but all rows are of one group; give rows "
+            "of two groups or more",
+            field="protected",
+        )
+    place = np.zeros(member.shape[1], np.int64)
+    place[occurring] = np.arange(occurring.size)
+    return place[member.argmax(axis=1)], design.protected
+
+
+def _without(table: Table, columns: slice) -> Table:
+    """Return the table with zeros in these columns."""
+    keep = np.ones(table.shape[1])
+    keep[columns] = 0
+    if isinstance(table, csr_matrix):
+        return csr_matrix(table @ diags(keep))
+    return np.asarray(table) * keep
