@@ -1,0 +1,280 @@
+"""Learners whose predictions are post-processed for statistical parity between two groups.
+
+Ghoukasian and Asoodeh, Algorithm 2. A part of the training rows is held out; the learner is fitted
+to the rest, and the rates of positive predictions are measured, with noise, on the held-out part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.dpsgd import DPSGD
+from hushpoll_training.learners.learner import (
+    Design,
+    FitOptions,
+    Fitted,
+    Learner,
+    PrivacyClaim,
+    Span,
+    Table,
+    UnsoundModel,
+)
+from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.learners.output_perturbation import OutputPerturbation
+from hushpoll_training.learners.parameters import Range
+from hushpoll_training.postprocessing.parity import (
+    ParityRule,
+    parity_rule,
+    positive_rates,
+    private_rates,
+)
+
+RULE = "parity.json"
+THRESHOLD = 0.5
+KEY_BYTES = 16
+
+
+@dataclass(frozen=True)
+class ParityLearner(Learner):
+    """A learner, and the rule that flips some of its predictions.
+
+    Parameters are those of the learner behind it, and: `rate_epsilon`, what each of the two rates
+    spends, 0 for rates without noise; `held_out`, the share of the rows that the rates are measured
+    on. The design must tell each row's group, and exactly two groups must occur. So it takes rows
+    in clear; the two rates, and each prediction, need the group in clear.
+
+    Attributes
+    ----------
+    base : type of Learner
+        What is fitted.
+    """
+
+    base: ClassVar[type[Learner]]
+    progress_unit: ClassVar[str] = "steps"
+
+    @property
+    def behind(self) -> Learner:
+        """The learner behind, with its parameters."""
+        own = {name: self.parameters[name] for name in self.base.bounds}
+        return self.base(own)
+
+    @property
+    def steps(self) -> int:
+        """Those of the learner behind."""
+        return self.behind.steps
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """The claim of the learner behind plus that of the two rates (Theorem 3).
+
+        The rates are measured on other rows than those that were fitted to, so the larger of the
+        two claims would do for adding or removing a row. The sum is the paper's.
+        """
+        claim, spent = self.behind.claim, 2 * float(self.parameters["rate_epsilon"])
+        if claim.epsilon is None or spent == 0:
+            return PrivacyClaim()
+        return replace(
+            claim,
+            epsilon=claim.epsilon + spent,
+            accountant=f"{claim.accountant}, and basic composition with the discrete Laplace "
+            "mechanism of two rates; the sizes of the groups are public",
+        )
+
+    def fit(self, design: Design, options: FitOptions) -> ParityModel:
+        """Fit the learner behind to a part of the rows and the rule to the rest.
+
+        Raises
+        ------
+        InvalidParameter
+            For labels of a single class, or rows that do not tell exactly two groups.
+        MissingExtra
+            If the learner behind needs an extra that is not installed.
+        """
+        groups = two_groups(design.table, design.protected)
+        chance = np.random.default_rng([options.seed, 1])
+        held_out = chance.random(groups.size) < float(self.parameters["held_out"])
+        kept = ~held_out
+        part = replace(
+            design, table=design.table[kept], label=design.label[kept],
+            weight=None if design.weight is None else design.weight[kept],
+        )  # fmt: skip
+        fitted = self.behind.fit(part, options)
+        predictions = _predictions(fitted.scores(design.table[held_out], threads=options.threads))
+        spent = str(self.parameters["rate_epsilon"])
+        rates = (
+            private_rates(predictions, groups[held_out], (spent, spent))
+            if float(spent) > 0
+            else positive_rates(predictions, groups[held_out])
+        )
+        assert design.protected is not None  # noqa: S101  two_groups has refused designs without
+        return ParityModel(
+            self, fitted, parity_rule(rates), design.protected, chance.bytes(KEY_BYTES)
+        )
+
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> ParityModel:
+        """Read the model of the learner behind, and the rule."""
+        own = {name: files[name] for name in self.base.files}
+        fitted = self.behind.load(own, names, trial=trial)
+        try:
+            saved = json.loads(files[RULE])
+            start, stop = (int(place) for place in saved["protected"])
+            key = bytes.fromhex(saved["key"])
+            rule = ParityRule.from_json(saved)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnsoundModel(RULE, f"is no rule of post-processing ({error})") from None
+        if not 0 <= start < stop <= len(names) or len(key) != KEY_BYTES:
+            raise UnsoundModel(RULE, "names columns that the model does not have")
+        return ParityModel(self, fitted, rule, slice(start, stop), key)
+
+
+def _with_parity(behind: type[Learner]) -> type[ParityLearner]:
+    """Return the learner that post-processes another one."""
+
+    @dataclass(frozen=True)
+    class WithParity(ParityLearner):
+        base: ClassVar[type[Learner]] = behind
+        name: ClassVar[str] = f"{behind.name}-parity"
+        label: ClassVar[str] = f"{behind.label} with parity"
+        description: ClassVar[str] = (
+            f"{behind.description}; predictions flipped at random until both groups have the same "
+            "share of positive ones"
+        )
+        bounds: ClassVar[Mapping[str, Range]] = {
+            **behind.bounds,
+            "rate_epsilon": Range(float, 0, 64, 0.05),
+            "held_out": Range(float, 0.01, 0.9, 1 / 3),
+        }
+        refused: ClassVar[Mapping[str, str]] = behind.refused
+        space: ClassVar[Mapping[str, Span]] = behind.space
+        progress_unit: ClassVar[str] = behind.progress_unit
+        files: ClassVar[tuple[str, ...]] = (*behind.files, RULE)
+        distributions: ClassVar[tuple[str, ...]] = behind.distributions
+
+    return WithParity
+
+
+LightGBMParity = _with_parity(LightGBM)
+OutputPerturbationParity = _with_parity(OutputPerturbation)
+DPSGDParity = _with_parity(DPSGD)
+
+
+@dataclass(frozen=True)
+class ParityModel(Fitted):
+    """A fitted model and the rule for its predictions.
+
+    The coin of a row is a keyed hash of its features, group included: uniform over the choice of
+    the key, and always the same for the same row, so that asking twice does not change a decision.
+
+    Attributes
+    ----------
+    learner : ParityLearner
+        What made it.
+    fitted : Fitted
+        Of the learner behind.
+    rule : ParityRule
+        Which predictions are flipped, with which chance.
+    protected : slice
+        The columns that tell the group.
+    key : bytes
+        Of the hash.
+    """
+
+    learner: ParityLearner
+    fitted: Fitted
+    rule: ParityRule
+    protected: slice
+    key: bytes
+
+    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
+        """Return scores in [0, 1] that are above one half where the prediction is positive.
+
+        Within the rows that are predicted alike, they are in the order of the model's own scores.
+        They are no probabilities.
+        """
+        own = self.fitted.scores(table, threads=threads)
+        groups = two_groups(table, self.protected, both=False)
+        positive = self.coins(table) < self.rule.chances(_predictions(own), groups)
+        return np.where(positive, np.nextafter(0.5, 1) + own * 0.4999, own * 0.5)
+
+    def coins(self, table: Table) -> npt.NDArray[np.float64]:
+        """Return the coin of each row, f64[n] in [0, 1)."""
+        rows = csr_matrix(table, dtype=np.float64)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        coins = np.empty(rows.shape[0])
+        for row in range(rows.shape[0]):
+            start, stop = rows.indptr[row], rows.indptr[row + 1]
+            digest = hashlib.blake2b(key=self.key, digest_size=8)
+            digest.update(rows.indices[start:stop].astype("<i8").tobytes())
+            digest.update(rows.data[start:stop].astype("<f8").tobytes())
+            coins[row] = int.from_bytes(digest.digest(), "little") >> 11
+        return coins / 2.0**53
+
+    def save(self) -> dict[str, bytes]:
+        """Return the files of the model behind, and the rule as JSON."""
+        rule = {
+            **self.rule.to_json(),
+            "protected": [self.protected.start, self.protected.stop],
+            "key": self.key.hex(),
+        }
+        return {**self.fitted.save(), RULE: json.dumps(rule).encode()}
+
+
+def two_groups(
+    table: Table, protected: slice | None, *, both: bool = True
+) -> npt.NDArray[np.int64]:
+    """Return the group of each row, int64[n] of {0, 1}: the first or the second category.
+
+    Parameters
+    ----------
+    table : csr_matrix or float array [n, m]
+        Encoded rows.
+    protected : slice or None
+        The columns of the protected attribute's categories.
+    both : bool
+        Whether rows of both groups must be there.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no protected attribute, a row tells no group or several, or the groups are not
+        the first two categories.
+    """
+    if protected is None:
+        raise InvalidParameter(
+            "post-processing for parity needs each row's group, but the columns hold no protected "
+            "attribute; declare one in the manifest, or use a learner without parity",
+            field="protected",
+        )
+    columns = table[:, protected]
+    member = columns.toarray() if isinstance(columns, csr_matrix) else np.asarray(columns)
+    if not ((member == 0) | (member == 1)).all() or not (member.sum(axis=1) == 1).all():
+        raise InvalidParameter(
+            "post-processing for parity needs each row's group in clear, but the records tell "
+            "several groups, or none, for a row; train on rows in clear",
+            field="protected",
+        )
+    group = member.argmax(axis=1)
+    if group.max(initial=0) > 1 or (both and np.unique(group).size != 2):
+        raise InvalidParameter(
+            "post-processing for parity compares the first two categories of the protected "
+            f"attribute, but rows have the categories {sorted(set((group + 1).tolist()))}, counted "
+            "from 1; give rows of both of them and of no other",
+            field="protected",
+        )
+    return np.asarray(group, np.int64)
+
+
+def _predictions(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    return (scores > THRESHOLD).astype(np.int64)
