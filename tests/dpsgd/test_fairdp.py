@@ -143,7 +143,7 @@ def test_audit_catches_a_row_whose_gradient_is_not_clipped() -> None:
     [
         ({"hidden": ()}, "at least one hidden layer"),
         ({"clip": 0}, "clip is 0; it must be positive"),
-        ({"noise_multiplier": 0}, "noise_multiplier is 0; it must be positive"),
+        ({"noise_multiplier": -1}, "noise_multiplier is -1; it must be at least 0"),
         ({"sample_rate": 1.5}, r"sample_rate is 1.5; it must lie in \(0, 1\]"),
         ({"steps": 0}, "steps is 0; it must be at least 1"),
         ({"plain_steps": 2}, r"plain_steps is 2; it must lie in \[0, 1\]"),

@@ -69,3 +69,12 @@ def test_fairdp_never_reads_the_protected_columns_when_it_scores():
 def test_designs_that_fairdp_cannot_take_are_refused(changes: dict[str, object], message: str):
     with pytest.raises(InvalidParameter, match=message):
         create_learner("fairdp", QUICK["fairdp"]).fit(design(**changes), FitOptions())
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_learner_without_privacy_has_no_noise_and_claims_nothing(name: str):
+    rows = design()
+    plain = create_learner(name, QUICK[name] | {"epsilon": 0.01}).without_privacy()
+    assert plain.claim.epsilon is None
+    fitted = plain.fit(rows, FitOptions(noise_seed=1))
+    assert np.mean((fitted.scores(rows.table) > 0.5) == rows.label) > 0.85

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,10 +75,6 @@ class SgdPlan:
             raise InvalidParameter(
                 f"optimizer is {self.optimizer!r}; it must be sgd or adam", field="optimizer"
             )
-
-    def with_noise(self, noise_multiplier: float) -> SgdPlan:
-        """Return the plan with another noise."""
-        return replace(self, noise_multiplier=noise_multiplier)
 
     def schedule(self, rows: int) -> Schedule:
         """Return sampling rate and steps for this many rows, as an accountant needs them."""

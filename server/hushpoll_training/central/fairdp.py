@@ -49,7 +49,8 @@ class FairDPPlan:
     clip : float
         C: what the l2 norm of a row's gradient is clipped to, positive.
     noise_multiplier : float
-        sigma: the noise in a group's sum of gradients has standard deviation sigma C; positive.
+        sigma: the noise in a group's sum of gradients has standard deviation sigma C; at least 0,
+        and 0 is not private.
     learning_rate : float
         eta of the plain steps, positive. Gradients are summed, not averaged.
     plain_steps : float
@@ -76,12 +77,17 @@ class FairDPPlan:
 
     def __post_init__(self) -> None:
         for name in (
-            "last_layer_norm", "clip", "noise_multiplier", "learning_rate", "adam_rate",
+            "last_layer_norm", "clip", "learning_rate", "adam_rate",
         ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise InvalidParameter(
                     f"{name} is {getattr(self, name)}; it must be positive", field=name
                 )
+        if not self.noise_multiplier >= 0:
+            raise InvalidParameter(
+                f"noise_multiplier is {self.noise_multiplier}; it must be at least 0",
+                field="noise_multiplier",
+            )
         if not self.hidden or min(self.hidden) < 1:
             raise InvalidParameter(
                 f"hidden is {self.hidden}; FairDP needs at least one hidden layer, of width 1 or "

@@ -35,7 +35,7 @@ def worst_case(step: LastStep) -> float:
     value near 1 says nothing. It depends on the rows by their number in the last batches alone.
     """
     length = step.last_layer_norm + step.learning_rate * step.batch_rows * step.clip / step.groups
-    return math.erf(length / (_deviation(step) * math.sqrt(2)))
+    return _erf(length, step)
 
 
 def positive_chances(step: LastStep, hidden: npt.NDArray[np.float64]) -> Vector:
@@ -50,8 +50,9 @@ def positive_chances(step: LastStep, hidden: npt.NDArray[np.float64]) -> Vector:
     """
     mean = hidden @ (step.before - step.learning_rate * step.gradient)
     spread = np.linalg.norm(hidden, axis=1) * _deviation(step)
-    # A row whose hidden layer is zero has output 0, which is no positive one.
-    ratio = np.divide(mean, spread, out=np.full(len(mean), -np.inf), where=spread > 0)
+    # Without noise, or with a hidden layer of zeros, the output is certain; 0 is no positive one.
+    certain = np.where(mean > 0, np.inf, -np.inf)
+    ratio = np.divide(mean, spread, out=certain, where=spread > 0)
     return np.asarray(ndtr(ratio))
 
 
@@ -126,8 +127,13 @@ def monte_carlo_error(sizes: Sequence[int], models: int) -> float:
 def worst_case_of_models(step: LastStep, sizes: Sequence[int], models: int) -> float:
     """Return the right side of equation (32), for the N models of Algorithm 3, at most 1."""
     share = step.learning_rate * step.batch_rows * step.clip / (models * step.groups)
-    tau = math.erf((step.last_layer_norm + share) / (_deviation(step) * math.sqrt(2)))
+    tau = _erf(step.last_layer_norm + share, step)
     return min(1.0, tau + monte_carlo_error(sizes, models))
+
+
+def _erf(length: float, step: LastStep) -> float:
+    deviation = _deviation(step)
+    return math.erf(length / (deviation * math.sqrt(2))) if deviation > 0 else 1.0
 
 
 def _deviation(step: LastStep) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +37,14 @@ class DPSGD(Learner):
 
     The noise is the least that the PRV accountant allows for epsilon and delta. The number of rows
     is taken to be public. Defaults are those of Ghoukasian and Asoodeh, section IV.
+
+    Attributes
+    ----------
+    noiseless : bool
+        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
     """
+
+    noiseless: bool = False
 
     name: ClassVar[str] = "dpsgd"
     label: ClassVar[str] = "DP-SGD"
@@ -59,12 +66,18 @@ class DPSGD(Learner):
     @property
     def claim(self) -> PrivacyClaim:
         """Of the weights, for neighbours that differ in one row, which is added or removed."""
+        if self.noiseless:
+            return PrivacyClaim()
         return PrivacyClaim(
             float(self.parameters["epsilon"]),
             float(self.parameters["delta"]),
             "the PRV accountant of Opacus",
             NEIGHBOURS,
         )
+
+    def without_privacy(self) -> DPSGD:
+        """Return the same descent without noise."""
+        return replace(self, noiseless=True)
 
     def plan(self, rows: int) -> SgdPlan:
         """Return the steps for this many rows, with the noise that the claim needs.
@@ -84,7 +97,7 @@ class DPSGD(Learner):
             learning_rate=float(self.parameters["learning_rate"]),
             clip=float(self.parameters["clip"]),
         )
-        return plan.with_noise(self._noise([plan.schedule(rows)]))
+        return replace(plan, noise_multiplier=self._noise(plan.schedule(rows)))
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
         """Train.
@@ -113,9 +126,9 @@ class DPSGD(Learner):
         del trial  # numpy reads an altered file without harm
         return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
 
-    def _noise(self, schedules: list[Schedule]) -> float:
+    def _noise(self, schedule: Schedule) -> float:
         epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
-        return noise_for(ACCOUNTANT, schedules, epsilon, delta)
+        return 0.0 if self.noiseless else noise_for(ACCOUNTANT, [schedule], epsilon, delta)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -38,7 +38,14 @@ class FairDP(Learner):
     The groups are the categories of the protected attribute, each a column of ones and zeros; the
     network itself never gets these columns. The groups' sampling rate is `sample_rate`; the number
     of rows is not used. The certificates of the training are not kept: they are not private.
+
+    Attributes
+    ----------
+    noiseless : bool
+        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
     """
+
+    noiseless: bool = False
 
     name: ClassVar[str] = "fairdp"
     label: ClassVar[str] = "FairDP"
@@ -69,12 +76,18 @@ class FairDP(Learner):
     @property
     def claim(self) -> PrivacyClaim:
         """Of the weights. A row that changes its group counts as one removed and one added."""
+        if self.noiseless:
+            return PrivacyClaim()
         return PrivacyClaim(
             float(self.parameters["epsilon"]),
             float(self.parameters["delta"]),
             "the PRV accountant of Opacus, in parallel over the groups",
             "add or remove one row, whose group stays as it is",
         )
+
+    def without_privacy(self) -> FairDP:
+        """Return the same descent without noise."""
+        return replace(self, noiseless=True)
 
     def plan(self) -> FairDPPlan:
         """Return the steps, with the noise that the claim needs.
@@ -91,10 +104,8 @@ class FairDP(Learner):
         }
         hidden = (int(self.parameters["hidden"]),)
         schedules = FairDPPlan(hidden=hidden, **values).schedules()  # type: ignore[arg-type]
-        noise = noise_for(
-            ACCOUNTANT, schedules, float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-        )  # fmt: skip
+        epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
+        noise = 0.0 if self.noiseless else noise_for(ACCOUNTANT, schedules, epsilon, delta)
         return FairDPPlan(hidden=hidden, noise_multiplier=noise, **values)  # type: ignore[arg-type]
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:

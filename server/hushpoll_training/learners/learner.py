@@ -239,6 +239,13 @@ class Learner(ABC):
         """What the learner promises about the rows that it is fitted to; nothing by default."""
         return PrivacyClaim()
 
+    def without_privacy(self) -> Learner:
+        """Return the learner without noise of its own, which fits the NonDP baseline; often itself.
+
+        Such a learner claims nothing, and its models are not saved.
+        """
+        return self
+
     @abstractmethod
     def fit(self, design: Design, options: FitOptions) -> Fitted:
         """Fit; the same design, parameters and seed give the same model, but for private noise.

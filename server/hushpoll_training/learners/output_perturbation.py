@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +37,14 @@ class OutputPerturbation(Learner):
     scaled down, which needs no knowledge of other rows. The number of rows is taken to be public.
     The noise is that of the analytic Gaussian mechanism, which holds for every epsilon; the
     paper's needs an epsilon below 1.
+
+    Attributes
+    ----------
+    noiseless : bool
+        Whether the noise is left out, for the NonDP baseline.
     """
+
+    noiseless: bool = False
 
     name: ClassVar[str] = "output-perturbation"
     label: ClassVar[str] = "private logistic regression"
@@ -57,6 +64,8 @@ class OutputPerturbation(Learner):
     @property
     def claim(self) -> PrivacyClaim:
         """Of the weights, for neighbours that differ in one row, which is replaced."""
+        if self.noiseless:
+            return PrivacyClaim()
         return PrivacyClaim(
             float(self.parameters["epsilon"]),
             float(self.parameters["delta"]),
@@ -68,6 +77,10 @@ class OutputPerturbation(Learner):
     def feature_radius(self) -> float:
         """What the l2 norm of a row's features is scaled down to."""
         return math.sqrt(float(self.parameters["radius"]) ** 2 - 1)
+
+    def without_privacy(self) -> OutputPerturbation:
+        """Return the same regression without noise."""
+        return replace(self, noiseless=True)
 
     def fit(self, design: Design, options: FitOptions) -> LinearModel:
         """Minimise and add noise.
@@ -82,14 +95,16 @@ class OutputPerturbation(Learner):
         penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
         rows = with_constant(bounded(design.table, self.feature_radius))
         best = minimise(rows, design.label, penalty)
-        private = perturb_output(
-            best, count=rows.shape[0], penalty=penalty, radius=radius,
-            epsilon=float(self.parameters["epsilon"]), delta=float(self.parameters["delta"]),
-            rng=np.random.default_rng(options.noise_seed),
-        )  # fmt: skip
+        values = best.weights
+        if not self.noiseless:
+            values = perturb_output(
+                best, count=rows.shape[0], penalty=penalty, radius=radius,
+                epsilon=float(self.parameters["epsilon"]), delta=float(self.parameters["delta"]),
+                rng=np.random.default_rng(options.noise_seed),
+            ).weights  # fmt: skip
         if options.on_progress is not None:
             options.on_progress(1, 1)
-        weights = private.weights.astype(np.float32)
+        weights = values.astype(np.float32)
         return LinearModel(self, Network((weights[None, :-1],), (weights[-1:],)))
 
     def load(

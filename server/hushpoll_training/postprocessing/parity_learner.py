@@ -89,6 +89,10 @@ class ParityLearner(Learner):
             "mechanism of two rates; the sizes of the groups are public",
         )
 
+    def without_privacy(self) -> Learner:
+        """Return the learner behind without noise, and without post-processing."""
+        return self.behind.without_privacy()
+
     def fit(self, design: Design, options: FitOptions) -> ParityModel:
         """Fit the learner behind to a part of the rows and the rule to the rest.
 

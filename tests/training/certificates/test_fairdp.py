@@ -76,3 +76,9 @@ def test_monte_carlo_error_of_table_4_for_demographic_parity_on_adult() -> None:
 def test_bad_sizes_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="give two groups or more with a row each"):
         monte_carlo_error([5], 1)
+
+
+def test_without_noise_predictions_are_certain_and_nothing_is_certified() -> None:
+    quiet = replace(STEP, noise_multiplier=0.0)
+    assert worst_case(quiet) == 1
+    assert set(positive_chances(quiet, np.array([[1.0, 0.0], [0.0, 1.0]]))) == {0.0, 1.0}

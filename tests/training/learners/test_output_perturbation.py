@@ -69,3 +69,12 @@ def test_bad_designs_and_parameters_are_refused():
         learner(epsilon=65)
     with pytest.raises(UnsoundModel, match="cannot be read"):
         learner().load({"weights.npz": b"other"}, NAMES)
+
+
+def test_learner_without_privacy_has_no_noise_and_claims_nothing():
+    rows = design(300)
+    plain = learner(epsilon=1e-3).without_privacy()
+    assert plain.claim.epsilon is None
+    fits = [plain.fit(rows, FitOptions()).scores(rows.table) for _ in range(2)]
+    assert (fits[0] == fits[1]).all()
+    assert np.mean((fits[0] > 0.5) == rows.label) > 0.9
