@@ -288,6 +288,8 @@ def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParame
     from hushpoll_training.audits.predictions import AuditInputs
     from hushpoll_training.audits.records_fairness import compared_survey
 
+    recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
+    recipe.refuse_repeated_fits("cross-fitting")
     published = parts.surveys.published(row)
     compared = compared_survey(published, parameters.groups, parameters.reference)
     AuditInputs.of(compared, parameters.protected_input)

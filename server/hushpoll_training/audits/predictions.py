@@ -32,7 +32,11 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
-from hushpoll_training.learners.learner import FitOptions, Fitted, check_seed
+from hushpoll_training.learners.learner import (
+    FitOptions,
+    Fitted,
+    check_seed,
+)
 from hushpoll_training.models.model import Model, design, reported_labels
 from hushpoll_training.models.recipe import Recipe
 
@@ -186,8 +190,10 @@ def cross_fit(
     ------
     InvalidParameter
         For a bad argument, a survey without target or protected attribute, a target that gives no
-        labels, or a fold without which the others hold one class only.
+        labels, a fold without which the others hold one class only, or a learner that is private
+        itself.
     """
+    recipe.refuse_repeated_fits("cross-fitting")
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
     fold = deal(len(records), folds, options.seed)

@@ -122,7 +122,7 @@ def cross_validate(
     raw = np.zeros(len(label[answered]))
     cutter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     for inside, outside in cutter.split(raw, label[answered]):
-        model = fit_clear(published, take(known, inside), learner, options)
+        model = fit_clear(published, take(known, inside), learner.without_privacy(), options)
         raw[outside] = model.raw_scores(take(known, outside), threads=options.threads)
     evaluation = evaluate_scores(published, known, raw, (raw > THRESHOLD).astype(np.int64))
     return replace(evaluation, rows={**evaluation.rows, "unanswered": int((~answered).sum())})

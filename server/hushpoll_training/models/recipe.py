@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import create_encoding
@@ -57,6 +58,24 @@ class Recipe:
             For an unknown name, or a parameter that the learner refuses.
         """
         return cls(create_learner(learner, parameters), create_encoding(encoding, prior=prior))
+
+    def refuse_repeated_fits(self, purpose: str) -> None:
+        """Refuse a private learner where the same rows are fitted to many times.
+
+        Its claim is about one model. What several models of the same rows tell together is more.
+
+        Raises
+        ------
+        InvalidParameter
+            If the learner claims privacy of its own.
+        """
+        if self.learner.claim.epsilon is not None:
+            raise InvalidParameter(
+                f"the learner {self.learner.name} is private itself, and {purpose} fits it several "
+                "times to the same rows, which its claim does not cover; use one that claims "
+                "nothing, such as lightgbm",
+                field="learner",
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as records of runs hold it."""

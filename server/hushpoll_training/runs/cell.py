@@ -137,7 +137,7 @@ def baseline_cell(
     """Train on the same rows as :func:`cell`, in clear: the NonDP baseline."""
     train, test = split_rows(published, codes, options.seed, test_size)
     clock = Stopwatch()
-    model = fit_clear(published, take(codes, train), recipe.learner, simulated(published, options))
+    model = fit_clear(published, take(codes, train), recipe.learner.without_privacy(), options)
     clock.lap("fit")
     evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")

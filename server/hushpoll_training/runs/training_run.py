@@ -155,7 +155,7 @@ def measure_collected(
     baseline_is = None
     rows = {"records": records}
     if panel is not None and baseline is not None:
-        other = fit_clear(published, baseline, learner, options)
+        other = fit_clear(published, baseline, learner.without_privacy(), options)
         against = evaluate(other, panel, threads=options.threads)
         baseline_is = "fitted to the clear rows of baseline"
         rows["baseline"] = other.rows

@@ -64,8 +64,9 @@ class Problem:
         Raises
         ------
         InvalidParameter
-            For training rows of a single class.
+            For training rows of a single class, or a learner that is private itself.
         """
+        recipe.refuse_repeated_fits("a search")
         options = FitOptions(self.seed, threads)
         for inside, outside in self.folds:
             if self.records is None:

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.audits.predictions import cross_fit
 from hushpoll_training.learners.learner import Design, FitOptions, UnsoundModel, privacy_sentence
 from hushpoll_training.learners.registry import create_learner
+from hushpoll_training.models.recipe import Recipe
+from hushpoll_training.tuning.folds import Problem
 
 NAMES = ("a", "b", "c")
 
@@ -78,3 +82,14 @@ def test_learner_without_privacy_has_no_noise_and_claims_nothing():
     fits = [plain.fit(rows, FitOptions()).scores(rows.table) for _ in range(2)]
     assert (fits[0] == fits[1]).all()
     assert np.mean((fits[0] > 0.5) == rows.label) > 0.9
+
+
+def test_private_learner_is_refused_where_it_would_be_fitted_many_times(survey, people, perturbed):
+    published = survey()
+    records = Records(published, perturbed(published, people(20)))
+    recipe = Recipe(learner())
+    with pytest.raises(InvalidParameter, match="cross-fitting fits it several times"):
+        cross_fit(records, recipe, FitOptions(), folds=2)
+    problem = Problem(published, {}, records, ((np.arange(2), np.arange(2)),), "accuracy", 0)
+    with pytest.raises(InvalidParameter, match="a search fits it several times"):
+        next(problem.scores(recipe))
