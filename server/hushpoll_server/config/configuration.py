@@ -49,6 +49,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",
     "HUSHPOLL_VENV": "the virtual environment of the scripts",
     "HUSHPOLL_LOWEST_VENV": "that of scripts/test-lowest",
+    "HUSHPOLL_DPSGD_VENV": "that of scripts/test-dpsgd",
 }
 
 
