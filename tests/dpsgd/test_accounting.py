@@ -57,7 +57,7 @@ def test_values_outside_their_intervals_are_refused() -> None:
         epsilon_spent("prv", schedule, 1, 1)
     with pytest.raises(InvalidParameter, match="epsilon is 0; it must lie in"):
         noise_for("prv", schedule, 0, 1e-5)
-    with pytest.raises(InvalidParameter, match="Use a larger epsilon or fewer steps"):
+    with pytest.raises(InvalidParameter, match="Use a larger epsilon, fewer steps"):
         noise_for("rdp", [Schedule(1.0, 10_000_000)], 1e-3, 1e-9)
     with pytest.raises(InvalidParameter, match="sample_rate is 0"):
         Schedule(0, 1)
