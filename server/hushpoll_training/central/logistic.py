@@ -24,6 +24,9 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 STEPS = 200
 """Newton steps, at most; a well-posed problem takes ten."""
 
+MOST_OFF_BY = 1e-6
+"""The error of a minimiser that noise makes up for: a bound that does not depend on the rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Minimiser:
@@ -60,7 +63,8 @@ def minimise(
     Raises
     ------
     InvalidParameter
-        If the penalty is not positive, or so small that the tolerance is not reached.
+        If the penalty is not positive, or so small that the minimiser is not known to `tolerance`
+        nor to `MOST_OFF_BY`.
     """
     if not 0 < penalty < math.inf:
         raise InvalidParameter(
@@ -100,7 +104,7 @@ def minimise(
         weights, current = candidate, reached
     # Strong convexity: the distance to the minimiser is at most |gradient| / penalty.
     off_by = float(np.linalg.norm(gradient)) / penalty
-    if off_by > max(tolerance, 1e-4):
+    if off_by > max(tolerance, MOST_OFF_BY):
         raise InvalidParameter(
             f"penalty is {penalty:g}; so small that the minimiser is only known to {off_by:.2g}. "
             "Use a larger penalty, or scale the columns",
@@ -125,12 +129,12 @@ class PerturbedOutput:
     sigma: float
 
 
-def sensitivity(count: int, penalty: float, radius: float, off_by: float = 0.0) -> float:
-    """Return how far one changed row moves the weights, at most: 2 radius / (penalty n).
+def sensitivity(count: int, penalty: float, radius: float) -> float:
+    """Return how far one changed row moves the exact minimiser, at most: 2 radius / (penalty n).
 
     Mangold et al., proof of Lemma 4.1: the gradient of the logistic loss of a row is no longer than
     the row itself, and the penalty does not depend on the rows. Neighbours differ in one row, which
-    is replaced. Twice `off_by`, the error of the minimiser, is added.
+    is replaced.
 
     Parameters
     ----------
@@ -140,10 +144,8 @@ def sensitivity(count: int, penalty: float, radius: float, off_by: float = 0.0) 
         mu, positive.
     radius : float
         The l2 norm that no row exceeds; it must not be taken from the rows.
-    off_by : float
-        A bound on the error of the minimiser that does not depend on the rows.
     """
-    return 2 * radius / (penalty * count) + 2 * off_by
+    return 2 * radius / (penalty * count)
 
 
 def perturb_output(
@@ -174,7 +176,13 @@ def perturb_output(
     InvalidParameter
         For a value outside its interval.
     """
-    moved = sensitivity(count, penalty, radius, max(minimiser.off_by, 1e-10))
+    if minimiser.off_by > MOST_OFF_BY:
+        raise InvalidParameter(
+            f"the minimiser is known to {minimiser.off_by:.2g} only, not to {MOST_OFF_BY:g}; "
+            "minimise with a smaller tolerance",
+            field="minimiser",
+        )
+    moved = sensitivity(count, penalty, radius) + 2 * MOST_OFF_BY
     sigma = gaussian_sigma(epsilon, delta, moved)
     noise = rng.normal(0.0, sigma, minimiser.weights.size)
     return PerturbedOutput(minimiser.weights + noise, sigma)

@@ -7,7 +7,13 @@ from sklearn.linear_model import LogisticRegression
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.gaussian import gaussian_sigma
-from hushpoll_training.central.logistic import Minimiser, minimise, perturb_output, sensitivity
+from hushpoll_training.central.logistic import (
+    MOST_OFF_BY,
+    Minimiser,
+    minimise,
+    perturb_output,
+    sensitivity,
+)
 
 
 def sample(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -68,8 +74,18 @@ def test_noise_has_the_deviation_of_the_analytic_mechanism() -> None:
     private = perturb_output(
         minimiser, count=100, penalty=0.5, radius=2.0, epsilon=1.0, delta=1e-5, rng=rng
     )
-    assert private.sigma == pytest.approx(gaussian_sigma(1.0, 1e-5, 2 * 2 / (0.5 * 100)), rel=1e-6)
+    moved = 2 * 2 / (0.5 * 100) + 2 * MOST_OFF_BY
+    assert private.sigma == pytest.approx(gaussian_sigma(1.0, 1e-5, moved), rel=1e-9)
     assert private.weights.std() == pytest.approx(private.sigma, rel=0.03)
+
+
+def test_minimiser_that_is_not_known_well_gets_no_noise() -> None:
+    """The noise does not depend on how far off a minimiser is, so it must not be far off."""
+    with pytest.raises(InvalidParameter, match="minimise with a smaller tolerance"):
+        perturb_output(
+            Minimiser(np.zeros(2), 1e-5), count=100, penalty=0.5, radius=2.0, epsilon=1.0,
+            delta=1e-5, rng=np.random.default_rng(1),
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("penalty", [0, -1, float("inf"), float("nan")])
