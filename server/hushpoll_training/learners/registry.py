@@ -11,20 +11,16 @@ from hushpoll_training.learners.fairdp import FairDP
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.learners.output_perturbation import OutputPerturbation
-from hushpoll_training.postprocessing.parity_learner import (
-    DPSGDParity,
-    LightGBMParity,
-    OutputPerturbationParity,
-)
+from hushpoll_training.postprocessing.parity_learner import with_parity
 
 LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm": LightGBM,
     "output-perturbation": OutputPerturbation,
     "dpsgd": DPSGD,
     "fairdp": FairDP,
-    "lightgbm-parity": LightGBMParity,
-    "output-perturbation-parity": OutputPerturbationParity,
-    "dpsgd-parity": DPSGDParity,
+    "lightgbm-parity": with_parity(LightGBM),
+    "output-perturbation-parity": with_parity(OutputPerturbation),
+    "dpsgd-parity": with_parity(DPSGD),
 }
 
 DEFAULT: Final = "lightgbm"

@@ -73,7 +73,7 @@ class Recipe:
             raise InvalidParameter(
                 f"the learner {self.learner.name} is private itself, and {purpose} fits it several "
                 "times to the same rows, which its claim does not cover; use one that claims "
-                "nothing, such as lightgbm",
+                f"nothing, such as {DEFAULT_LEARNER}",
                 field="learner",
             )
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.dpsgd import DPSGD
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -28,8 +27,6 @@ from hushpoll_training.learners.learner import (
     Table,
     UnsoundModel,
 )
-from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.learners.output_perturbation import OutputPerturbation
 from hushpoll_training.learners.parameters import Range
 from hushpoll_training.postprocessing.parity import (
     ParityRule,
@@ -142,7 +139,7 @@ class ParityLearner(Learner):
         return ParityModel(self, fitted, rule, slice(start, stop), key)
 
 
-def _with_parity(behind: type[Learner]) -> type[ParityLearner]:
+def with_parity(behind: type[Learner]) -> type[ParityLearner]:
     """Return the learner that post-processes another one."""
 
     @dataclass(frozen=True)
@@ -166,11 +163,6 @@ def _with_parity(behind: type[Learner]) -> type[ParityLearner]:
         distributions: ClassVar[tuple[str, ...]] = behind.distributions
 
     return WithParity
-
-
-LightGBMParity = _with_parity(LightGBM)
-OutputPerturbationParity = _with_parity(OutputPerturbation)
-DPSGDParity = _with_parity(DPSGD)
 
 
 @dataclass(frozen=True)
