@@ -82,7 +82,7 @@ def test_both_have_one_version_and_the_second_stands_on_exactly_that():
 
 
 def test_the_base_names_no_other_distribution_of_ours():
-    # Whoever typed `.[server]` would else fetch that name from an index, whoever owns it there.
+    # `.[server]` would otherwise fetch that name from an index, from any owner it has there.
     assert [one.split(">")[0] for one in BASE["dependencies"]] == ["requests"]
     for extra in BASE["optional-dependencies"].values():
         assert not any(one.startswith("hushpoll") for one in extra)

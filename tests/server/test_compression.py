@@ -24,7 +24,7 @@ def zstd(data, **options):
 
 
 def zstd_stream(data, **options):
-    """Without the size in its header, as whoever compresses a stream sends it."""
+    """Without the size in its header, as a program that compresses a stream sends it."""
     stream = zstandard.ZstdCompressor(**options).compressobj()
     return stream.compress(data) + stream.flush()
 

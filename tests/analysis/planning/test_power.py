@@ -99,8 +99,7 @@ def test_the_power_is_that_of_simulated_audits(protocol, case):
 def test_the_error_is_that_of_audits_of_records(protocol):
     """Two categories a group, a perturbed target, real records: 60 surveys, 4 sd of a deviation.
 
-    Whoever is predicted positive is fixed by a clear attribute, as a model that does without the
-    group would.
+    A clear attribute decides who is predicted positive, as for a model that does without the group.
     """
     n, surveys, given = 2000, 60, AuditAssumptions(0.1, 0.3, 0.4)
     published = survey(

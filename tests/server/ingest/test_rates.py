@@ -62,7 +62,7 @@ def test_requests_of_one_token_are_limited_over_all_addresses(make_site):
     assert found == [200] * 5 + [429] * 2
     detail = ask(site, address="203.0.113.99", headers=headers).json["detail"]
     assert "this token has made 5" in detail
-    # whoever knows the token's public id alone does not use up its requests
+    # a person who knows the token's public id alone does not use up its requests
     other = site.services.access.issue(["read"])
     forged = {"Authorization": f"Bearer hp_{other.id}_{'A' * 43}"}
     for number in range(20):

@@ -1,4 +1,4 @@
-"""Jobs over HTTP and in the table: asked for once, done once, whoever dies meanwhile."""
+"""Jobs over HTTP and in the table: asked for once, done once, whichever process dies meanwhile."""
 
 from __future__ import annotations
 

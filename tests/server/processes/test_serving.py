@@ -241,7 +241,7 @@ def test_workers_share_one_database_and_survive_the_death_of_one(serve, new_data
 )
 def test_refused_start_prints_one_line_and_creates_nothing(tmp_path, options, message):
     """The tests of settings and of the store go through the other refusals."""
-    (tmp_path / "notes.txt").write_text("somebody's notes\n" * 100)
+    (tmp_path / "notes.txt").write_text("a person's notes\n" * 100)
     line = refused_start(f"sqlite:///{tmp_path}/notes.txt", *options)
     assert re.fullmatch(f"Error: {message}\n", line)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -212,7 +212,7 @@ def content(path):
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     """Guards: the driver's own exception used to end ``hushpoll serve`` with a traceback."""
     path = tmp_path / "notes.txt"
-    path.write_text("not a database, but somebody's notes\n" * 50)
+    path.write_text("not a database, but a person's notes\n" * 50)
     before = path.read_bytes()
     with pytest.raises(InvalidParameter, match="file is not a database") as refused:
         create_app({"DATABASE_URL": f"sqlite:///{path}"})

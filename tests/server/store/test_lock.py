@@ -123,7 +123,7 @@ def test_processes_that_inherit_the_lock_keep_it_after_the_first_is_killed(tmp_p
             refused(url)
         finally:
             for child in children:
-                with suppress(ProcessLookupError):  # whoever adopted it may have collected it
+                with suppress(ProcessLookupError):  # its new parent may have collected it
                     os.kill(child, signal.SIGKILL)
         # At the end of the output both are gone.
         assert parent.stdout.read() == ""

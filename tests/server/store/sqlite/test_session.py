@@ -23,7 +23,7 @@ def test_a_quiet_moment_empties_the_log(site, log):
 
 
 def test_a_seal_under_a_reader_leaves_the_log_when_the_reader_ends(site, log):
-    """Guards: what was sealed while somebody read stayed in the log with its ids."""
+    """Guards: what was sealed while a reader was at work stayed in the log with its ids."""
     published = site.publish()
     reports = site.fill(published, 50)
     with site.services.database.reading() as connection:
