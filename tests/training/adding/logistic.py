@@ -1,4 +1,4 @@
-"""A learner that is added: logistic regression, with a privacy claim to be read on its card."""
+"""A learner that is added: logistic regression, which claims no privacy of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from hushpoll_training.learners.learner import Fitted, Learner, PrivacyClaim, Span
+from hushpoll_training.learners.learner import Fitted, Learner, Span
 from hushpoll_training.learners.parameters import Range
 
 
@@ -21,10 +21,6 @@ class Logistic(Learner):
     bounds: ClassVar = {"C": Range(float, 1e-6, 1e6, 1.0, job_limit=100)}
     space: ClassVar = {"C": Span(0.01, 10.0, None)}
     files = ("weights.json",)
-
-    @property
-    def claim(self):
-        return PrivacyClaim(2.0, 1e-6, "an accountant", "add or remove one row")
 
     def fit(self, design, options):
         design.check_classes()

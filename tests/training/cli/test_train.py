@@ -7,7 +7,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_training.cli.fairness import records as audit
 from hushpoll_training.cli.train import predict, train
+from hushpoll_training.cli.tune import tune_command
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.models.saved import load_model
 
@@ -121,6 +123,29 @@ def test_a_posterior_model_is_trained_saved_carded_and_used(run, files):
     code, out, _ = run(predict, "--model", "posterior", "--data", "panel.csv", "--json")
     assert code == 0
     assert json.loads(out)["evaluation"]["metrics"] == found["ldp"]
+
+
+def test_private_learner_says_its_claim_in_text_run_and_card_and_is_fitted_once(run, files):
+    private = ("--learner", "output-perturbation", "--params", "epsilon=2")
+    source = ("--records", "small.records")
+    code, text, _ = run(train, *source, *private, "--out", "private")
+    assert code == 0
+    assert "(2, 1e-05)-differentially private in the central model" in text
+    claim = json.loads((files / "private" / "run.json").read_text())["privacy"]
+    assert (claim["kind"], claim["epsilon"], claim["delta"]) == ("central", 2, 1e-5)
+    card = json.loads((files / "private" / "card.json").read_text())["model"]
+    assert card["privacy"] == claim
+    assert claim["accountant"] in (files / "private" / "card.html").read_text()
+    code, printed, _ = run(predict, "--model", "private", "--data", "panel.csv", "--json")
+    assert (code, json.loads(printed)["rows"]) == (0, 1500)
+    repeated = [
+        (tune_command, ("--data", "answers.csv", "--manifest", "small.json", "--out", "tuned")),
+        (audit, ("small.records",)),
+    ]
+    for command, arguments in repeated:
+        code, _, error = run(command, *arguments, *private[: 4 if command is audit else 2])
+        assert code == 1
+        assert "claim does not cover; use one that claims nothing" in error
 
 
 def test_without_a_panel_it_says_that_nothing_is_measured(run):
