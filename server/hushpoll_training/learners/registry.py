@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.dpsgd import DPSGD
-from hushpoll_training.learners.fairdp import FairDP
+from hushpoll_training.learners.central.dpsgd import DPSGD
+from hushpoll_training.learners.central.fairdp import FairDP
+from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.learners.output_perturbation import OutputPerturbation
 from hushpoll_training.postprocessing.parity_learner import with_parity
 
 LEARNERS: Final[Mapping[str, type[Learner]]] = {

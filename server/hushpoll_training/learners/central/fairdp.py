@@ -14,7 +14,12 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import noise_for
 from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
 from hushpoll_training.central.network import Network
-from hushpoll_training.learners.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.central.output_perturbation import (
+    WEIGHTS,
+    read_network,
+    refuse_row_weights,
+)
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -22,11 +27,6 @@ from hushpoll_training.learners.learner import (
     PrivacyClaim,
     Span,
     Table,
-)
-from hushpoll_training.learners.output_perturbation import (
-    WEIGHTS,
-    read_network,
-    refuse_row_weights,
 )
 from hushpoll_training.learners.parameters import Range
 

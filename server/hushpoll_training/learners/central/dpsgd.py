@@ -12,6 +12,11 @@ import numpy.typing as npt
 from hushpoll_training.central.accounting import NEIGHBOURS, Schedule, noise_for
 from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_training.central.network import Network
+from hushpoll_training.learners.central.output_perturbation import (
+    WEIGHTS,
+    read_network,
+    refuse_row_weights,
+)
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -20,11 +25,6 @@ from hushpoll_training.learners.learner import (
     PrivacyClaim,
     Span,
     Table,
-)
-from hushpoll_training.learners.output_perturbation import (
-    WEIGHTS,
-    read_network,
-    refuse_row_weights,
 )
 from hushpoll_training.learners.parameters import Range
 
