@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags
-
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import noise_for
 from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
 from hushpoll_training.central.network import Network
 from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.central.groups import groups_of, without_columns
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
@@ -26,7 +22,6 @@ from hushpoll_training.learners.learner import (
     Learner,
     PrivacyClaim,
     Span,
-    Table,
 )
 from hushpoll_training.learners.parameters import Range
 
@@ -121,9 +116,9 @@ class FairDP(Learner):
         """
         design.check_classes()
         refuse_row_weights(design, self)
-        group, hidden_columns = _groups(design)
+        group, hidden_columns = groups_of(design, self)
         network = train_fairdp(
-            _without(design.table, hidden_columns), design.label, group, self.plan(),
+            without_columns(design.table, hidden_columns), design.label, group, self.plan(),
             seed=options.seed, noise_seed=options.noise_seed, on_step=options.on_progress,
         ).networks[0]  # fmt: skip
         # The columns of the protected attribute had zeros; their first weights would still count.
@@ -137,40 +132,3 @@ class FairDP(Learner):
         """Read the weights; this needs no extra."""
         del trial  # numpy reads an altered file without harm
         return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
-
-
-def _groups(design: Design) -> tuple[npt.NDArray[np.int64], slice]:
-    """Return the group of each row, counted from 0 over the groups that occur, and its columns."""
-    if design.protected is None:
-        raise InvalidParameter(
-            "the learner fairdp trains each group apart, but the columns hold no protected "
-            "attribute; declare one in the manifest, or use the learner dpsgd",
-            field="protected",
-        )
-    columns = design.table[:, design.protected]
-    member = columns.toarray() if isinstance(columns, csr_matrix) else np.asarray(columns)
-    if not ((member == 0) | (member == 1)).all() or not (member.sum(axis=1) == 1).all():
-        raise InvalidParameter(
-            "the learner fairdp needs to know each row's group, but the records tell several "
-            "groups, or none, for a row; train it on rows in clear, or use the learner dpsgd",
-            field="protected",
-        )
-    occurring = np.flatnonzero(member.sum(axis=0))
-    if occurring.size < 2:
-        raise InvalidParameter(
-            "the learner fairdp trains each group apart, but all rows are of one group; give rows "
-            "of two groups or more",
-            field="protected",
-        )
-    place = np.zeros(member.shape[1], np.int64)
-    place[occurring] = np.arange(occurring.size)
-    return place[member.argmax(axis=1)], design.protected
-
-
-def _without(table: Table, columns: slice) -> Table:
-    """Return the table with zeros in these columns."""
-    keep = np.ones(table.shape[1])
-    keep[columns] = 0
-    if isinstance(table, csr_matrix):
-        return csr_matrix(table @ diags(keep))
-    return np.asarray(table) * keep

@@ -1,0 +1,54 @@
+"""Groups of rows, for learners that treat each group apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, diags
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.learner import Design, Learner, Table
+
+
+def groups_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], slice]:
+    """Return the group of each row, counted from 0 over the groups that occur, and their columns.
+
+    Raises
+    ------
+    InvalidParameter
+        If the columns of the protected attribute do not tell each row's group, or tell only one.
+    """
+    if design.protected is None:
+        raise InvalidParameter(
+            f"the learner {learner.name} trains each group apart, but the columns hold no "
+            "protected attribute; declare one in the manifest, or use the learner dpsgd",
+            field="protected",
+        )
+    columns = design.table[:, design.protected]
+    member = columns.toarray() if isinstance(columns, csr_matrix) else np.asarray(columns)
+    if not ((member == 0) | (member == 1)).all() or not (member.sum(axis=1) == 1).all():
+        raise InvalidParameter(
+            f"the learner {learner.name} needs to know each row's group, but the records tell "
+            "several groups, or none, for a row; train it on rows in clear, or use the learner "
+            "dpsgd",
+            field="protected",
+        )
+    occurring = np.flatnonzero(member.sum(axis=0))
+    if occurring.size < 2:
+        raise InvalidParameter(
+            f"the learner {learner.name} trains each group apart, but all rows are of one group; "
+            "give rows of two groups or more",
+            field="protected",
+        )
+    place = np.zeros(member.shape[1], np.int64)
+    place[occurring] = np.arange(occurring.size)
+    return place[member.argmax(axis=1)], design.protected
+
+
+def without_columns(table: Table, columns: slice) -> Table:
+    """Return the table with zeros in these columns."""
+    keep = np.ones(table.shape[1])
+    keep[columns] = 0
+    if isinstance(table, csr_matrix):
+        return csr_matrix(table @ diags(keep))
+    return np.asarray(table) * keep
