@@ -7,6 +7,7 @@ Collected records become features (:class:`Features`), a learner is fitted to th
 import hushpoll_training.learners.installed  # noqa: F401  it must come before what it checks for
 from hushpoll_training.audits.predictions import cross_fit, external_predictions
 from hushpoll_training.audits.records_fairness import RecordsFairness, fairness_of_records
+from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.data.coded import describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.data.target import Target
@@ -17,7 +18,7 @@ from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, 
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
 from hushpoll_training.learners.classifier import LDPClassifier
-from hushpoll_training.learners.learner import FitOptions, Learner, PrivacyClaim
+from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.learners.registry import LEARNERS, create_learner
 from hushpoll_training.models.model import Model, fit_clear, fit_records
 from hushpoll_training.models.prediction import Predictions, predict_rows

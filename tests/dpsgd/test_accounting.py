@@ -5,11 +5,13 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import (
     ACCOUNTANTS,
+    PRV_ERROR,
     Schedule,
-    accountant_label,
+    accounted_claim,
     epsilon_spent,
     noise_for,
 )
+from hushpoll_training.central.claim import privacy_sentence
 from hushpoll_training.central.gaussian import gaussian_delta
 
 
@@ -65,14 +67,29 @@ def test_values_outside_their_intervals_are_refused() -> None:
         Schedule(0.5, 0)
 
 
-def test_label_names_the_accountant_and_the_library() -> None:
-    assert accountant_label("prv").startswith("PRV accountant, Opacus 1.")
-    assert "can understate" in accountant_label("gdp")
+def test_noise_of_gdp_spends_more_than_it_says_by_an_exact_count() -> None:
+    """A single step without sampling is one Gaussian mechanism, for which GDP is exact; with
+    sampling it says too little: its noise for 3 spends more by PRV, less PRV's own error."""
+    schedule = [Schedule(1024 / 20_000, 50 * 20)]
+    noise = noise_for("gdp", schedule, 3.0, 1e-5)
+    assert epsilon_spent("prv", schedule, noise, 1e-5) - PRV_ERROR > 3.05
+    assert noise < noise_for("prv", schedule, 3.0, 1e-5) < noise_for("rdp", schedule, 3.0, 1e-5)
+
+
+def test_claim_names_the_accountant_and_says_that_gdp_is_no_bound() -> None:
+    claims = {name: accounted_claim(name, 3.0, 1e-5) for name in ACCOUNTANTS}
+    assert [claims[name].proven for name in ("prv", "rdp", "gdp")] == [True, True, False]
+    assert claims["rdp"].accountant == "the RDP (moments) accountant of Opacus"
+    said = {name: privacy_sentence(claim.to_json()) for name, claim in claims.items()}
+    assert "is (3, 1e-05)-differentially private" in said["prv"]
+    assert "no upper bound: the true epsilon can be larger" in said["gdp"]
 
 
 def test_gdp_takes_one_sampling_rate_and_prv_several() -> None:
     parts = [Schedule(0.05, 100), Schedule(0.01, 100)]
     with pytest.raises(InvalidParameter, match="takes one sampling rate"):
         epsilon_spent("gdp", parts, 1.0, 1e-5)
+    alike = [Schedule(0.05, 60), Schedule(0.05, 40)]
+    assert epsilon_spent("gdp", alike, 1.0, 1e-5) == epsilon_spent("gdp", parts[:1], 1.0, 1e-5)
     both = epsilon_spent("prv", parts, 1.0, 1e-5)
     assert epsilon_spent("prv", parts[:1], 1.0, 1e-5) < both

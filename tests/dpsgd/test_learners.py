@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import epsilon_spent
+from hushpoll_training.central.accounting import ACCOUNTANTS, epsilon_spent
 from hushpoll_training.learners.learner import Design, FitOptions
 from hushpoll_training.learners.registry import create_learner
 
@@ -37,15 +37,18 @@ def test_model_learns_and_is_read_as_it_was_saved(name: str):
     assert fitted.learner.versions().keys() >= {"opacus", "torch"}
 
 
-def test_noise_of_the_plans_spends_what_is_claimed():
-    dpsgd = create_learner("dpsgd", QUICK["dpsgd"])
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+def test_noise_of_the_plans_spends_what_is_claimed(accountant: str):
+    chosen = {"accountant": accountant}
+    dpsgd = create_learner("dpsgd", QUICK["dpsgd"] | chosen)
     plan = dpsgd.plan(2000)
-    spent = epsilon_spent("prv", [plan.schedule(2000)], plan.noise_multiplier, 1e-5)
+    spent = epsilon_spent(accountant, [plan.schedule(2000)], plan.noise_multiplier, 1e-5)
     assert 3.95 < spent <= dpsgd.claim.epsilon == 4
-    fairdp = create_learner("fairdp", QUICK["fairdp"])
+    fairdp = create_learner("fairdp", QUICK["fairdp"] | chosen)
     plan = fairdp.plan()
-    assert epsilon_spent("prv", plan.schedules(), plan.noise_multiplier, 1e-5) <= 4
+    assert epsilon_spent(accountant, plan.schedules(), plan.noise_multiplier, 1e-5) <= 4
     assert "group stays as it is" in fairdp.claim.neighbours
+    assert fairdp.claim.accountant.endswith("of Opacus, in parallel over the groups")
 
 
 def test_fairdp_never_reads_the_protected_columns_when_it_scores():

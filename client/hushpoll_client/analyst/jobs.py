@@ -125,7 +125,7 @@ class JobCalls(Calls):
         folds: int | None = None,
         seed: int | None = None,
         learner: str | None = None,
-        parameters: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float | str] | None = None,
         encoding: str | None = None,
         protected_input: str | None = None,
         groups: str | None = None,

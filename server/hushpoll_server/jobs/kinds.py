@@ -21,6 +21,7 @@ from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
+from hushpoll_server.jobs.limits import check_limits
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -29,7 +30,7 @@ from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
-    from hushpoll_training.learners.learner import FitOptions, Learner
+    from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
 
 
@@ -71,7 +72,7 @@ class TrainParameters(Parameters):
         None, description="The training algorithm, as hushpoll train --learner names it."
     )
     seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
-    parameters: dict[str, int | float] = Field(
+    parameters: dict[str, int | float | Word] = Field(
         default_factory=dict,
         max_length=64,
         description="Of the learner, as hushpoll train --params names them.",
@@ -263,6 +264,7 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
         from hushpoll_training.data.target import Target
 
         recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
+        recipe.learner.require_extra()
     except MissingExtra as error:
         detail = f"{error}, on the web server as well as on its workers"
         raise Refused("missing-extra", detail) from None
@@ -271,15 +273,7 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
         field = f"parameters.{error.field}" if of_the_learner else error.field
         raise InvalidParameter(str(error), field=field) from None
     Target.of(parts.surveys.published(row))
-    limits = _limits(parts.settings.job_parameter_limits, recipe.learner)
-    for name, allowed in recipe.learner.bounds.items():
-        value, most = recipe.learner.parameters[name], limits.get(name, allowed.job_limit)
-        if most is not None and value > most:
-            raise InvalidParameter(
-                f"{name} is {value}, above {most}, which is the most of a job on this server; give "
-                "less, or export the records and train elsewhere",
-                field=f"parameters.{name}",
-            )
+    check_limits(recipe.learner, parts.settings.job_parameter_limits)
     parts.analysis.require_records(row)
 
 
@@ -300,31 +294,6 @@ def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParame
             f"folds is {parameters.folds}, and there are {reports} records; {remedy}",
             field="folds",
         )
-
-
-def _limits(text: str | None, learner: Learner) -> dict[str, int | float]:
-    """Read the setting `job_parameter_limits`, whose form was checked at the start.
-
-    A name that no learner has would leave its limit at the learner's own, which nobody would see.
-    """
-    from hushpoll_training.learners.registry import LEARNERS
-
-    known = {name for each in LEARNERS.values() for name in each.bounds}
-    limits: dict[str, int | float] = {}
-    for pair in (text or "").split(","):
-        name, _, number = pair.partition("=")
-        if not pair:
-            continue
-        lowest = learner.bounds[name].low if name in learner.bounds else 0
-        if name not in known or float(number) < lowest:
-            wanted = f"one of {', '.join(sorted(known))}" if name not in known else "a larger limit"
-            raise InvalidParameter(
-                f"the setting job_parameter_limits of this server has {pair!r}; its operator must "
-                f"give {wanted}",
-                field="parameters",
-            )
-        limits[name] = float(number) if "." in number else int(number)
-    return limits
 
 
 @dataclass(frozen=True, kw_only=True)

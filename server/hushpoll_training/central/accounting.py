@@ -3,7 +3,7 @@
 Each accountant composes Gaussian mechanisms on Poisson samples. Neighbouring data sets differ in
 one row, which is added or removed. ``prv`` (Gopi et al. 2021) and ``rdp`` (the moments accountant,
 Abadi et al. 2016) are upper bounds; ``gdp`` (Bu et al. 2020) is a limit theorem that can say too
-little, and is here since papers report it.
+little (Gopi et al. 2021, section 5, show by how much), and is here since papers report it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_training.central.claim import PrivacyClaim
 
 ACCOUNTANTS: Final[Mapping[str, str]] = {
     "prv": "PRV accountant",
     "rdp": "RDP (moments) accountant",
-    "gdp": "GDP accountant, which is approximate and can understate",
+    "gdp": "GDP accountant",
 }
+APPROXIMATE: Final = frozenset({"gdp"})
+"""Accountants whose epsilon is no upper bound."""
+
 NEIGHBOURS: Final = "add or remove one row"
 
 PRV_ERROR: Final = 0.01
@@ -62,8 +65,8 @@ def epsilon_spent(
     accountant : {"prv", "rdp", "gdp"}
         Which composes.
     schedules : sequence of Schedule
-        Sampling rate and number of steps of each part of the training, at least one; one part for
-        ``gdp``.
+        Sampling rate and number of steps of each part of the training, at least one; the same
+        sampling rate in all of them for ``gdp``.
     noise_multiplier : float
         Standard deviation of the noise in a sum of gradients, over the gradients' clipping norm.
     delta : float
@@ -77,11 +80,14 @@ def epsilon_spent(
         Without the extra ``dpsgd``.
     """
     _check(accountant, delta)
-    if accountant == "gdp" and len(schedules) > 1:
+    rates = {schedule.sample_rate for schedule in schedules}
+    if accountant == "gdp" and len(rates) > 1:
         raise InvalidParameter(
-            f"the GDP accountant takes one sampling rate, but there are {len(schedules)}; use prv",
+            f"the GDP accountant takes one sampling rate, but there are {len(rates)}; use prv",
             field="accountant",
         )
+    if len(rates) == 1:
+        schedules = [replace(schedules[0], steps=sum(part.steps for part in schedules))]
     if not noise_multiplier > 0:
         raise InvalidParameter(
             f"noise_multiplier is {noise_multiplier}; without noise there is no epsilon to state. "
@@ -93,7 +99,9 @@ def epsilon_spent(
     except ImportError as error:
         raise MissingExtra("dpsgd", "accounting for DP-SGD") from error
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the GDP accountant, which ACCOUNTANTS describes
+        warnings.simplefilter(
+            "ignore"
+        )  # of the GDP accountant: its claim says what is wrong with it
         composed = create_accountant(mechanism=accountant)
         composed.history = [
             (noise_multiplier, schedule.sample_rate, schedule.steps) for schedule in schedules
@@ -146,9 +154,29 @@ def noise_for(
     return high
 
 
-def accountant_label(accountant: str) -> str:
-    """Return the accountant with the version of the library that computes it."""
-    return f"{ACCOUNTANTS[accountant]}, Opacus {version('opacus')}"
+def accounted_claim(
+    accountant: str, epsilon: float, delta: float, neighbours: str = NEIGHBOURS, *, note: str = ""
+) -> PrivacyClaim:
+    """Return the claim of a training whose noise :func:`noise_for` chose.
+
+    Parameters
+    ----------
+    accountant : {"prv", "rdp", "gdp"}
+        What composed the steps; the claim of ``gdp`` says that it is no bound.
+    epsilon, delta : float
+        What the noise was chosen for.
+    neighbours : str
+        Which data sets count as neighbours.
+    note : str
+        What follows the accountant's name, such as ``, in parallel over the groups``.
+    """
+    return PrivacyClaim(
+        epsilon,
+        delta,
+        f"the {ACCOUNTANTS[accountant]} of Opacus{note}",
+        neighbours,
+        proven=accountant not in APPROXIMATE,
+    )
 
 
 def _check(accountant: str, delta: float) -> None:

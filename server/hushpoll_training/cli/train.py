@@ -135,6 +135,7 @@ def train(
     if settings["baseline"] is not None and settings["panel"] is None:
         raise click.UsageError("--baseline needs --panel, clear rows to test on")
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
+    recipe.learner.require_extra()
     if records is None:
         assert data is not None  # noqa: S101  (one of the two is given)
         published, train_it = _simulation(data, settings, ignore)

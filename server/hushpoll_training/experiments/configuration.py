@@ -218,7 +218,7 @@ def _recipe(given: Mapping[str, Any]) -> Recipe:
     parameters = _or(given, "params", {})
     if not isinstance(parameters, Mapping):
         raise InvalidParameter(
-            f"params is {show(parameters)}; it must map names to numbers, such as max_depth: 5",
+            f"params is {show(parameters)}; it must map names to values, such as max_depth: 5",
             field="params",
         )
     learner = fields.choice(_or(given, "learner", DEFAULT_LEARNER), "learner", LEARNERS)

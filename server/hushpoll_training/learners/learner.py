@@ -11,15 +11,16 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.parameters import Range, check_parameters
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.learners.parameters import Parameter, Value, check_parameters
 
 Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
 """Encoded rows, finite numbers [n, m]."""
@@ -108,53 +109,6 @@ class Design:
         check_classes(self.label.size, int(self.label.sum()))
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyClaim:
-    """What a learner itself promises about the rows that it is fitted to.
-
-    The local differential privacy of perturbed records holds besides; no learner changes it.
-
-    Attributes
-    ----------
-    epsilon, delta : float or None
-        Of central differential privacy; both None without a claim, delta None where it is 0.
-    accountant : str or None
-        What composed the steps' losses, with its version.
-    neighbours : str or None
-        Which data sets count as neighbours, such as ``add or remove one row``.
-    """
-
-    epsilon: float | None = None
-    delta: float | None = None
-    accountant: str | None = None
-    neighbours: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the claim as records of runs and cards hold it."""
-        if self.epsilon is None:
-            return {"kind": "none"}
-        return {
-            "kind": "central",
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "accountant": self.accountant,
-            "neighbours": self.neighbours,
-        }
-
-
-def privacy_sentence(claim: Mapping[str, Any]) -> str:
-    """Say a claim, as :meth:`PrivacyClaim.to_json` writes it, in words."""
-    if claim["kind"] == "none":
-        return (
-            "The learner adds no differential privacy of its own to the rows that it is fitted to."
-        )
-    return (
-        f"The learner is ({claim['epsilon']:g}, {claim['delta'] or 0:g})-differentially private in "
-        f"the central model; neighbouring data sets: {claim['neighbours'] or 'not stated'}. The "
-        f"loss was computed by {claim['accountant'] or 'the learner'}."
-    )
-
-
 class Span(NamedTuple):
     """A closed interval that tuning searches, and the step of a whole number."""
 
@@ -194,8 +148,8 @@ class Learner(ABC):
         What people call it.
     description : str
         What it is, as a model card says it.
-    bounds : mapping of str to Range
-        Its parameters: type, interval and default of each.
+    bounds : mapping of str to Range or Choice
+        Its parameters: type, interval or words, and default of each.
     refused : mapping of str to str
         Names that users may expect to be parameters, each with the reason and the remedy.
     space : mapping of str to Span
@@ -206,6 +160,8 @@ class Learner(ABC):
         Names of the files that its models are saved in.
     distributions : tuple of str
         Installed packages whose versions results depend on, besides numpy and scikit-learn.
+    extra : str or None
+        The extra that brings `distributions`, where the extra ``train`` does not.
 
     Raises
     ------
@@ -213,17 +169,18 @@ class Learner(ABC):
         For an unknown parameter, a wrong type or a value out of bounds.
     """
 
-    parameters: Mapping[str, int | float] = field(default_factory=dict)
+    parameters: Mapping[str, Value] = field(default_factory=dict)
 
     name: ClassVar[str]
     label: ClassVar[str]
     description: ClassVar[str]
-    bounds: ClassVar[Mapping[str, Range]]
+    bounds: ClassVar[Mapping[str, Parameter]]
     refused: ClassVar[Mapping[str, str]] = {}
     space: ClassVar[Mapping[str, Span]]
     progress_unit: ClassVar[str] = "steps"
     files: ClassVar[tuple[str, ...]]
     distributions: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         checked = check_parameters(self.parameters, self.bounds, self.refused, self.label)
@@ -245,6 +202,20 @@ class Learner(ABC):
         Such a learner claims nothing, and its models are not saved.
         """
         return self
+
+    def require_extra(self) -> None:
+        """Refuse to fit without the learner's extra, at once and without importing it.
+
+        Raises
+        ------
+        MissingExtra
+            If one of its packages is not installed.
+        """
+        for distribution in self.distributions if self.extra else ():
+            try:
+                version(distribution)
+            except PackageNotFoundError:
+                raise MissingExtra(str(self.extra), f"the learner {self.name}") from None
 
     @abstractmethod
     def fit(self, design: Design, options: FitOptions) -> Fitted:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from hushpoll_protocols.errors import InvalidParameter
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """One parameter: its type, its closed interval and its default.
+    """One parameter that is a number: its type, its closed interval and its default.
 
     In a server's job it is at most `job_limit`, unless the operator sets another limit.
     """
@@ -22,17 +22,65 @@ class Range:
     default: int | float
     job_limit: int | float | None = None
 
+    def check(self, name: str, value: Any, label: str) -> int | float:
+        """Return the number, in the parameter's type; see :func:`check_parameters`."""
+        word = "a whole number" if self.kind is int else "a number"
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and self.kind is int and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if (
+            not number
+            or not (self.kind is float or isinstance(value, int))
+            or not self.low <= value <= self.high
+        ):
+            raise InvalidParameter(
+                f"{name} is {value!r}; it must be {word} in [{self.low:g}, {self.high:g}]; "
+                f"{label}'s default is {self.default}",
+                field=name,
+            )
+        return self.kind(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One parameter that is one of a few words: these words, and its default among them."""
+
+    words: tuple[str, ...]
+    default: str
+
+    def check(self, name: str, value: Any, label: str) -> str:
+        """Return the word; see :func:`check_parameters`."""
+        if value not in self.words:
+            raise InvalidParameter(
+                f"{name} is {value!r}; it must be one of {', '.join(self.words)}; "
+                f"{label}'s default is {self.default}",
+                field=name,
+            )
+        return str(value)
+
+
+Parameter: TypeAlias = Range | Choice
+Value: TypeAlias = int | float | str
+
+
+def ranges(bounds: Mapping[str, Parameter]) -> dict[str, Range]:
+    """Return the parameters that are numbers."""
+    return {name: allowed for name, allowed in bounds.items() if isinstance(allowed, Range)}
+
 
 def check_parameters(
-    values: Mapping[str, Any], bounds: Mapping[str, Range], refused: Mapping[str, str], label: str
-) -> dict[str, int | float]:
+    values: Mapping[str, Any],
+    bounds: Mapping[str, Parameter],
+    refused: Mapping[str, str],
+    label: str,
+) -> dict[str, Value]:
     """Return all parameters, defaults filled in, in the order of `bounds`.
 
     Parameters
     ----------
     values : mapping
         Those that were given.
-    bounds : mapping of str to Range
+    bounds : mapping of str to Range or Choice
         Those that there are.
     refused : mapping of str to str
         Reason and remedy for names that users may expect.
@@ -54,24 +102,6 @@ def check_parameters(
                 field=str(name),
             )
     return {
-        name: _check(name, values[name], allowed, label) if name in values else allowed.default
+        name: allowed.check(name, values[name], label) if name in values else allowed.default
         for name, allowed in bounds.items()
     }
-
-
-def _check(name: str, value: Any, allowed: Range, label: str) -> int | float:
-    word = "a whole number" if allowed.kind is int else "a number"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and allowed.kind is int and isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if (
-        not number
-        or not (allowed.kind is float or isinstance(value, int))
-        or not allowed.low <= value <= allowed.high
-    ):
-        raise InvalidParameter(
-            f"{name} is {value!r}; it must be {word} in [{allowed.low:g}, {allowed.high:g}]; "
-            f"{label}'s default is {allowed.default}",
-            field=name,
-        )
-    return allowed.kind(value)

@@ -17,17 +17,17 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
     Fitted,
     Learner,
-    PrivacyClaim,
     Span,
     Table,
     UnsoundModel,
 )
-from hushpoll_training.learners.parameters import Range
+from hushpoll_training.learners.parameters import Parameter, Range
 from hushpoll_training.postprocessing.parity import (
     ParityRule,
     parity_rule,
@@ -151,7 +151,7 @@ def with_parity(behind: type[Learner]) -> type[ParityLearner]:
             f"{behind.description}; predictions flipped at random until both groups have the same "
             "share of positive ones"
         )
-        bounds: ClassVar[Mapping[str, Range]] = {
+        bounds: ClassVar[Mapping[str, Parameter]] = {
             **behind.bounds,
             "rate_epsilon": Range(float, 0, 64, 0.05),
             "held_out": Range(float, 0.01, 0.9, 1 / 3),
@@ -161,6 +161,7 @@ def with_parity(behind: type[Learner]) -> type[ParityLearner]:
         progress_unit: ClassVar[str] = behind.progress_unit
         files: ClassVar[tuple[str, ...]] = (*behind.files, RULE)
         distributions: ClassVar[tuple[str, ...]] = behind.distributions
+        extra: ClassVar[str | None] = behind.extra
 
     return WithParity
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_training.central.claim import PrivacyClaim, privacy_sentence
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
-from hushpoll_training.learners.learner import PrivacyClaim, privacy_sentence
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 
 FORMAT: Final = 1

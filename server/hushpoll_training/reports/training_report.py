@@ -9,9 +9,9 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
+from hushpoll_training.central.claim import privacy_sentence
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
-from hushpoll_training.learners.learner import privacy_sentence
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {

@@ -90,7 +90,7 @@ BAD = [
     ({"target": 5}, "target", "target is 5; it must name a column"),
     ({"data": 5}, "data", "data is 5; it must be the path of a CSV file of codes"),
     ({"name": "My data"}, "name", "name is 'My data'; it must be 1 to 64 characters"),
-    ({"params": [1]}, "params", r"params is \[1\]; it must map names to numbers"),
+    ({"params": [1]}, "params", r"params is \[1\]; it must map names to values"),
     ({"params": {"trees": 5}}, "trees", "'trees' is no parameter of the learner; use one of"),
     ({"params": {"n_estimators": 0}}, "n_estimators", "n_estimators is 0; it must be a whole"),
     ({"test_size": 1}, "test_size", r"test_size is 1; it must be a number in \(0, 1\)"),

@@ -6,6 +6,7 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.learners.registry import create_learner
 
 
 def test_defaults_are_those_of_lightgbm():
@@ -55,3 +56,14 @@ def test_a_file_that_is_no_object_is_refused(tmp_path, content):
 def test_a_boolean_is_no_number():
     with pytest.raises(InvalidParameter, match="max_depth is True"):
         LightGBM({"max_depth": True})
+
+
+@pytest.mark.parametrize("name", ["dpsgd", "fairdp", "dpsgd-parity"])
+def test_accountant_is_one_of_three_words_and_part_of_the_claim(name):
+    assert create_learner(name).parameters["accountant"] == "prv"
+    chosen = create_learner(name, given_parameters(["accountant=gdp"]))
+    assert "GDP" in chosen.claim.accountant
+    assert not chosen.claim.proven
+    for wrong in ("best", 1):
+        with pytest.raises(InvalidParameter, match=r"must be one of prv, rdp, gdp; .* is prv"):
+            create_learner(name, {"accountant": wrong})

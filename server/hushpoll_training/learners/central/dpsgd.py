@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_training.central.accounting import NEIGHBOURS, Schedule, noise_for
+from hushpoll_training.central.accounting import (
+    ACCOUNTANTS,
+    Schedule,
+    accounted_claim,
+    noise_for,
+)
+from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_training.central.network import Network
 from hushpoll_training.learners.central.output_perturbation import (
@@ -22,21 +28,22 @@ from hushpoll_training.learners.learner import (
     FitOptions,
     Fitted,
     Learner,
-    PrivacyClaim,
     Span,
     Table,
 )
-from hushpoll_training.learners.parameters import Range
+from hushpoll_training.learners.parameters import Choice, Parameter, Range
 
-ACCOUNTANT = "prv"
+ACCOUNTANT: Final = Choice(tuple(ACCOUNTANTS), "prv")
+"""The parameter `accountant` of each learner whose noise an accountant of Opacus chooses."""
 
 
 @dataclass(frozen=True)
 class DPSGD(Learner):
     """A network trained by DP-SGD: logistic regression, or one hidden layer.
 
-    The noise is the least that the PRV accountant allows for epsilon and delta. The number of rows
-    is taken to be public. Defaults are those of Ghoukasian and Asoodeh, section IV.
+    The noise is the least that `accountant` allows for epsilon and delta: ``prv`` or ``rdp``, which
+    are upper bounds, or ``gdp``, which is none. The number of rows is taken to be public. Defaults
+    are those of Ghoukasian and Asoodeh, section IV.
 
     Attributes
     ----------
@@ -49,9 +56,10 @@ class DPSGD(Learner):
     name: ClassVar[str] = "dpsgd"
     label: ClassVar[str] = "DP-SGD"
     description: ClassVar[str] = "A network trained by differentially private gradient descent"
-    bounds: ClassVar[Mapping[str, Range]] = {
+    bounds: ClassVar[Mapping[str, Parameter]] = {
         "epsilon": Range(float, 1e-2, 64, 3.0),
         "delta": Range(float, 1e-15, 0.1, 1e-5),
+        "accountant": ACCOUNTANT,
         "hidden": Range(int, 0, 1024, 0),
         "epochs": Range(int, 1, 10_000, 50, job_limit=500),
         "batch_size": Range(int, 1, 1_000_000, 1024),
@@ -62,17 +70,17 @@ class DPSGD(Learner):
     progress_unit: ClassVar[str] = "fits"
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
     distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
+    extra: ClassVar[str | None] = "dpsgd"
 
     @property
     def claim(self) -> PrivacyClaim:
         """Of the weights, for neighbours that differ in one row, which is added or removed."""
         if self.noiseless:
             return PrivacyClaim()
-        return PrivacyClaim(
+        return accounted_claim(
+            str(self.parameters["accountant"]),
             float(self.parameters["epsilon"]),
             float(self.parameters["delta"]),
-            "the PRV accountant of Opacus",
-            NEIGHBOURS,
         )
 
     def without_privacy(self) -> DPSGD:
@@ -127,8 +135,10 @@ class DPSGD(Learner):
         return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
 
     def _noise(self, schedule: Schedule) -> float:
+        if self.noiseless:
+            return 0.0
         epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
-        return 0.0 if self.noiseless else noise_for(ACCOUNTANT, [schedule], epsilon, delta)
+        return noise_for(str(self.parameters["accountant"]), [schedule], epsilon, delta)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from hushpoll_training.central.accounting import noise_for
+from hushpoll_training.central.accounting import accounted_claim, noise_for
+from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
 from hushpoll_training.central.network import Network
 from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
@@ -20,10 +21,12 @@ from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
     Learner,
-    PrivacyClaim,
     Span,
 )
-from hushpoll_training.learners.parameters import Range
+from hushpoll_training.learners.parameters import Parameter, Range
+
+_RATES: Final = ("sample_rate", "last_layer_norm", "clip", "learning_rate", "adam_rate")
+"""Parameters of the plan that are called alike in it and are positive numbers."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,10 @@ class FairDP(Learner):
     description: ClassVar[str] = (
         "A network trained by differentially private gradient descent in each group, averaged"
     )
-    bounds: ClassVar[Mapping[str, Range]] = {
+    bounds: ClassVar[Mapping[str, Parameter]] = {
         "epsilon": Range(float, 1e-2, 64, 1.0),
         "delta": Range(float, 1e-15, 0.1, 1e-5),
+        "accountant": ACCOUNTANT,
         "hidden": Range(int, 1, 1024, 32),
         "sample_rate": Range(float, 1e-6, 1.0, 0.02),
         "steps": Range(int, 1, 1_000_000, 500, job_limit=20_000),
@@ -62,6 +66,7 @@ class FairDP(Learner):
     progress_unit: ClassVar[str] = "steps"
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
     distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
+    extra: ClassVar[str | None] = "dpsgd"
 
     @property
     def steps(self) -> int:
@@ -73,11 +78,12 @@ class FairDP(Learner):
         """Of the weights. A row that changes its group counts as one removed and one added."""
         if self.noiseless:
             return PrivacyClaim()
-        return PrivacyClaim(
+        return accounted_claim(
+            str(self.parameters["accountant"]),
             float(self.parameters["epsilon"]),
             float(self.parameters["delta"]),
-            "the PRV accountant of Opacus, in parallel over the groups",
             "add or remove one row, whose group stays as it is",
+            note=", in parallel over the groups",
         )
 
     def without_privacy(self) -> FairDP:
@@ -92,16 +98,18 @@ class FairDP(Learner):
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        values = {
-            name: value
-            for name, value in self.parameters.items()
-            if name not in ("epsilon", "delta", "hidden")
-        }
         hidden = (int(self.parameters["hidden"]),)
-        schedules = FairDPPlan(hidden=hidden, **values).schedules()  # type: ignore[arg-type]
+        plan = FairDPPlan(
+            hidden=hidden,
+            steps=self.steps,
+            **{name: float(self.parameters[name]) for name in _RATES},
+        )
+        if self.noiseless:
+            return replace(plan, noise_multiplier=0.0)
         epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
-        noise = 0.0 if self.noiseless else noise_for(ACCOUNTANT, schedules, epsilon, delta)
-        return FairDPPlan(hidden=hidden, noise_multiplier=noise, **values)  # type: ignore[arg-type]
+        accountant = str(self.parameters["accountant"])
+        noise = noise_for(accountant, plan.schedules(), epsilon, delta)
+        return replace(plan, noise_multiplier=noise)
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
         """Train.

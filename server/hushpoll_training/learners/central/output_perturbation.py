@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.logistic import Matrix, minimise, perturb_output
 from hushpoll_training.central.network import Network
 from hushpoll_training.learners.learner import (
@@ -19,7 +20,6 @@ from hushpoll_training.learners.learner import (
     FitOptions,
     Fitted,
     Learner,
-    PrivacyClaim,
     Span,
     Table,
     UnsoundModel,

@@ -10,6 +10,7 @@ import pytest
 
 from hushpoll_server.jobs import kinds
 from hushpoll_server.jobs.runner import Runner
+from hushpoll_training.learners.central.dpsgd import DPSGD
 
 TREES = {"parameters": {"n_estimators": 3}}
 
@@ -186,3 +187,28 @@ def test_limit_with_leading_zeros_is_a_number(make_site):
     refused = site.ask_for_job("train", {"parameters": {"n_estimators": 501}})
     assert "above 500" in refused.json["detail"]
     assert site.ask_for_job("train", {"parameters": {"n_estimators": 500}}).status_code == 202
+
+
+def test_private_learner_s_numbers_are_limited_and_its_accountant_is_chosen(site, monkeypatch):
+    monkeypatch.setattr(DPSGD, "distributions", ())  # a request imports none of its packages
+    site.fill(site.publish(), 5)
+    for parameters, field in (
+        ({"epochs": 501}, "epochs"),
+        ({"accountant": "best"}, "accountant"),
+        ({"accountant": 3}, "accountant"),
+        ({"epochs": "many"}, "epochs"),
+    ):
+        answer = site.ask_for_job("train", {"learner": "dpsgd", "parameters": parameters})
+        assert site.problem(answer) == (422, "invalid-request", f"parameters.{field}")
+    body = {"learner": "dpsgd", "parameters": {"epochs": 500, "accountant": "rdp"}}
+    taken = site.ask_for_job("train", body)
+    assert (taken.status_code, taken.json["parameters"]["parameters"]) == (202, body["parameters"])
+
+
+def test_private_learner_without_its_extra_is_refused_at_the_request(site, monkeypatch):
+    """Guards: the job was taken, waited for its turn and then failed."""
+    monkeypatch.setattr(DPSGD, "distributions", ("no-such-distribution",))
+    site.fill(site.publish(), 5)
+    answer = site.ask_for_job("train", {"learner": "dpsgd"})
+    assert site.problem(answer) == (501, "missing-extra", None)
+    assert "hushpoll-server[dpsgd]" in answer.json["detail"]

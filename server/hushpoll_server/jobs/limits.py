@@ -1,0 +1,63 @@
+"""How much a job of this server may compute: the largest value of each of a learner's numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushpoll_protocols.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    # Only jobs that train need the extra `train`, and importing it takes seconds.
+    from hushpoll_training.learners.learner import Learner
+
+
+def check_limits(learner: Learner, setting: str | None) -> None:
+    """Refuse a learner with a parameter that is too large for a job.
+
+    Parameters
+    ----------
+    learner : Learner
+        With its parameters.
+    setting : str or None
+        The setting `job_parameter_limits`, whose form was checked at the start; it goes before the
+        learner's own limits.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is too large, or the setting names none of any learner: that would leave its
+        limit at the learner's own, which nobody would see.
+    """
+    for name, most in _limits(learner, setting).items():
+        value = learner.parameters[name]
+        if most is not None and float(value) > most:
+            raise InvalidParameter(
+                f"{name} is {value}, above {most}, which is the most of a job on this server; give "
+                "less, or export the records and train elsewhere",
+                field=f"parameters.{name}",
+            )
+
+
+def _limits(learner: Learner, setting: str | None) -> dict[str, int | float | None]:
+    """Return the largest value of each of the learner's numbers, None where any is taken."""
+    from hushpoll_training.learners.parameters import ranges
+    from hushpoll_training.learners.registry import LEARNERS
+
+    own = ranges(learner.bounds)
+    known = {name for each in LEARNERS.values() for name in ranges(each.bounds)}
+    limits = {name: allowed.job_limit for name, allowed in own.items()}
+    for pair in (setting or "").split(","):
+        name, _, number = pair.partition("=")
+        if not pair:
+            continue
+        lowest = own[name].low if name in own else 0
+        if name not in known or float(number) < lowest:
+            wanted = f"one of {', '.join(sorted(known))}" if name not in known else "a larger limit"
+            raise InvalidParameter(
+                f"the setting job_parameter_limits of this server has {pair!r}; its operator must "
+                f"give {wanted}",
+                field="parameters",
+            )
+        if name in own:
+            limits[name] = float(number) if "." in number else int(number)
+    return limits

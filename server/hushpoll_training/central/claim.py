@@ -1,0 +1,67 @@
+"""What a learner promises, by central differential privacy, about the rows that it is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyClaim:
+    """What a learner itself promises about the rows that it is fitted to.
+
+    The local differential privacy of perturbed records holds besides; no learner changes it.
+
+    Attributes
+    ----------
+    epsilon, delta : float or None
+        Of central differential privacy; both None without a claim, delta None where it is 0.
+    accountant : str or None
+        What composed the steps' losses.
+    neighbours : str or None
+        Which data sets count as neighbours, such as ``add or remove one row``.
+    proven : bool
+        Whether epsilon is an upper bound; False where the accountant approximates it and can
+        understate it.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    accountant: str | None = None
+    neighbours: str | None = None
+    proven: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claim as records of runs and cards hold it."""
+        if self.epsilon is None:
+            return {"kind": "none"}
+        return {
+            "kind": "central",
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "accountant": self.accountant,
+            "neighbours": self.neighbours,
+            "proven": self.proven,
+        }
+
+
+def privacy_sentence(claim: Mapping[str, Any]) -> str:
+    """Say a claim, as :meth:`PrivacyClaim.to_json` writes it, in words."""
+    if claim["kind"] == "none":
+        return (
+            "The learner adds no differential privacy of its own to the rows that it is fitted to."
+        )
+    values = f"({claim['epsilon']:g}, {claim['delta'] or 0:g})"
+    computed = (
+        f"neighbouring data sets: {claim['neighbours'] or 'not stated'}. The loss was computed by "
+        f"{claim['accountant'] or 'the learner'}."
+    )
+    # a record that was made before there were approximate accountants does not say
+    if claim.get("proven", True):
+        return f"The learner is {values}-differentially private in the central model; {computed}"
+    return (
+        f"The learner is said to be {values}-differentially private in the central model by an "
+        f"approximation; {computed} It is no upper bound: the true epsilon can be larger, so this "
+        "is no promise. Use the accountant prv or rdp for one."
+    )
