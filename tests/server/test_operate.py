@@ -156,7 +156,7 @@ def test_the_page_s_commands_run_in_order(tmp_path):
             server.kill()
     assert backed_up >= 20
     started = {command.split()[1] for command in ran if command.startswith("hushpoll")}
-    assert started == {"migrate", "serve", "survey", "token", "worker"}
+    assert started == {"migrate", "serve", "survey", "token", "user", "worker"}
 
 
 def test_a_backup_of_postgresql_restores_to_the_same_counts(tmp_path, serve, postgres):

@@ -116,7 +116,12 @@ class TokenCalls(Calls):
         return list_in(answer, "tokens")
 
     def issue_token(
-        self, scopes: Sequence[str], *, label: str = "", expires_in: int | None = None
+        self,
+        scopes: Sequence[str],
+        *,
+        label: str = "",
+        expires_in: int | None = None,
+        surveys: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Issue a bearer token; needs scope ``admin``. Not retried.
 
@@ -128,6 +133,8 @@ class TokenCalls(Calls):
             The token's purpose, at most 200 characters.
         expires_in : int or None
             Seconds in [1, 315360000]; None never expires.
+        surveys : sequence of str or None
+            Names of the surveys that the token is for; None: every survey.
 
         Returns
         -------
@@ -137,6 +144,8 @@ class TokenCalls(Calls):
         body: dict[str, Any] = {"scopes": list(scopes), "label": label}
         if expires_in is not None:
             body["expires_in"] = expires_in
+        if surveys is not None:
+            body["surveys"] = list(surveys)
         return self._post(body, "tokens", retry=False)
 
     def tokens(self) -> list[dict[str, Any]]:

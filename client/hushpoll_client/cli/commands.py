@@ -146,6 +146,19 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     "token": Row(
         "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke tokens."
     ),
+    "user": Group(
+        "Add, list and remove the people who sign in to the dashboard, and give them roles.",
+        {
+            name: Row(f"hushpoll_server.cli.user:{attribute}", "server", summary)
+            for name, attribute, summary in (
+                ("add", "add", "Add a user."),
+                ("list", "list_users", "List all users with their roles."),
+                ("password", "password", "Give a user another password."),
+                ("remove", "remove", "Remove a user, and end every session of theirs."),
+                ("role", "role", "Give a user a role in a survey, or take it away."),
+            )
+        },
+    ),
     "train": Row(
         "hushpoll_training.cli.train:train", "train", "Train on records and measure the fairness."
     ),

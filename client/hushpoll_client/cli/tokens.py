@@ -35,17 +35,25 @@ def token() -> None:
     help=f"What it allows, out of {_SCOPES}; may be repeated.",
 )
 @click.option("--label", default="", help="What it is for.")
+@click.option(
+    "--survey",
+    "surveys",
+    multiple=True,
+    metavar="NAME",
+    help="A survey that it is for; may be repeated. Every survey by default.",
+)
 @_expires_option
 @analyst_command
 def issue(
     client: AnalystClient,
     scopes: tuple[str, ...],
     label: str,
+    surveys: tuple[str, ...],
     expires_in: int | None,
     as_json: bool,
 ) -> None:
     """Issue a token and print it: it is shown this once."""
-    answer = client.issue_token(scopes, label=label, expires_in=expires_in)
+    answer = client.issue_token(scopes, label=label, expires_in=expires_in, surveys=surveys or None)
     emit_answer(answer, _issued, as_json=as_json)
 
 
@@ -108,6 +116,8 @@ def _rotated(answer: dict[str, Any]) -> str:
 
 def _listed(entry: dict[str, Any]) -> str:
     line = f"{entry.get('id')}  {entry.get('state')}  {','.join(entry.get('scopes', []))}"
+    if entry.get("surveys"):
+        line += f"  for {','.join(entry['surveys'])}"
     if entry.get("expires_at"):
         line += f"  until {entry['expires_at']}"
     if entry.get("replaced_by"):

@@ -49,13 +49,16 @@ def services() -> Services:
     return present
 
 
-def endpoint(scope: str | None = None) -> Callable[[View], View]:
+def endpoint(scope: str | None = None, *, every_survey: bool = False) -> Callable[[View], View]:
     """Return a decorator that checks a request before its view.
 
     Parameters
     ----------
     scope : str or None
-        Scope that the request's bearer token needs; None for a public view.
+        Scope that the request's bearer token needs; None for a public view. Where the path names a
+        survey, the token must be for it.
+    every_survey : bool
+        Whether a token that is for some surveys alone is refused.
     """
 
     def decorate(view: View) -> View:
@@ -64,7 +67,10 @@ def endpoint(scope: str | None = None) -> Callable[[View], View]:
         @wraps(view)
         def checked(**path: Any) -> Response:
             if scope is not None:
-                g.grant = services().access.require(request.headers.get("Authorization"), scope)
+                grant = services().access.require(request.headers.get("Authorization"), scope)
+                if every_survey or "name" in path:
+                    grant.require_survey(path.get("name"))
+                g.grant = grant
             arguments: dict[str, Any] = {}
             try:
                 if "path" in hints:

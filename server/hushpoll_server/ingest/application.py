@@ -12,7 +12,13 @@ import structlog
 
 from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
 from hushpoll_server.ingest import routes
-from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, returned_headers, share_of_web
+from hushpoll_server.ingest.forwarding import (
+    SIGN_IN_PATH,
+    BrokenOff,
+    Forwarding,
+    returned_headers,
+    share_of_web,
+)
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
@@ -155,7 +161,10 @@ class IngestApplication:
         asset = path.startswith(ASSETS)
         if not asset and path != METRICS:
             await self.rates.count(request, "read")
-        answer = await self._forwarding.open(request)
+        signs_in = request.method == "POST" and path == SIGN_IN_PATH
+        answer = await self._forwarding.open(
+            request, client=self.rates.address_key(request) if signs_in else None
+        )
         if asset and answer.status_code not in (200, 304):
             try:
                 await self.rates.count(request, "read")

@@ -27,7 +27,11 @@ _NOT_FORWARDED: Final = frozenset(
     }
 )  # fmt: skip
 # The web process learns no address, not even from a proxy: rates are limited here.
-_OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+_OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip", b"x-hushpoll-")
+# A keyed hash of the client's address, whose key only the ingest process has; by it the web process
+# counts wrong passwords. It goes with requests that sign in, and with no other.
+CLIENT_HEADER: Final = "X-Hushpoll-Client"
+SIGN_IN_PATH: Final = "/dashboard/sign-in"
 _NOT_RETURNED: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
 
 
@@ -72,8 +76,10 @@ class Forwarding:
         self._bodies = bodies
         self._under_way = 0
 
-    async def open(self, request: Request) -> httpx.Response:
+    async def open(self, request: Request, *, client: str | None = None) -> httpx.Response:
         """Return the answer's head; its body is streamed by `send_body`.
+
+        `client` is a keyed hash of the address of a client that signs in.
 
         Raises
         ------
@@ -93,6 +99,8 @@ class Forwarding:
                 request.method, _url(request), headers=_forwarded_headers(request),
                 content=body or None, extensions=_EXTENSIONS,
             )  # fmt: skip
+            if client is not None:
+                forwarded.headers[CLIENT_HEADER] = client
             if body == b"" and (
                 b"content-length" in request.head or b"transfer-encoding" in request.head
             ):

@@ -218,7 +218,9 @@ class DeviceRoutes:
         most = self._settings.max_body_bytes
         coding = request.coding
         authorization = request.header(b"authorization")
-        await self.work.run(self._services.access.require, authorization, "submit")
+        access = self._services.access
+        grant = await self.work.run(access.require, authorization, "submit")
+        grant.require_survey(name)
         body = await request.body(most, self._bodies)
         batches = self._services.batches
         if coding is not None:

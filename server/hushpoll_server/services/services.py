@@ -7,6 +7,9 @@ from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
 from hushpoll_server.services.maintenance.sealing import Sealing
+from hushpoll_server.services.people.actions import Actions
+from hushpoll_server.services.people.sign_in import SignIn
+from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
@@ -15,6 +18,7 @@ from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import shuffled
+from hushpoll_server.store.users import ActionStore, UserStore
 
 
 class Services(DeviceServices):
@@ -55,6 +59,10 @@ class Services(DeviceServices):
                 jobs=self.job_store.by_state,
                 overdue=None if settings.sealing == "server" else self._overdue,
             )
+        user_store = UserStore(self.database)
+        self.actions = Actions(ActionStore(self.database), settings.clock)
+        self.users = Users(user_store, settings.clock)
+        self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
         self.retention = Retention(
             jobs=self.job_store,

@@ -248,7 +248,8 @@ class OriginStore:
 class ApiTokenRow:
     """A bearer token, by its hash. Times are seconds since 1970, UTC.
 
-    `replaced_by` is the public id of its successor.
+    `replaced_by` is the public id of its successor. `surveys` are the names of those it is for;
+    None: every survey.
     """
 
     id: str
@@ -259,6 +260,7 @@ class ApiTokenRow:
     revoked: bool
     issued_at: int | None = None
     replaced_by: str | None = None
+    surveys: frozenset[str] | None = None
 
 
 class TokenStore:
@@ -350,8 +352,12 @@ class TokenStore:
 
 
 def _token(row: Row[Any]) -> ApiTokenRow:
-    return ApiTokenRow(**{**row._mapping, "scopes": frozenset(row.scopes.split())})
+    surveys_of = None if row.surveys is None else frozenset(row.surveys.split())
+    return ApiTokenRow(
+        **{**row._mapping, "scopes": frozenset(row.scopes.split()), "surveys": surveys_of}
+    )
 
 
 def _columns(token: ApiTokenRow) -> dict[str, object]:
-    return {**vars(token), "scopes": " ".join(sorted(token.scopes))}
+    surveys_of = None if token.surveys is None else " ".join(sorted(token.surveys))
+    return {**vars(token), "scopes": " ".join(sorted(token.scopes)), "surveys": surveys_of}

@@ -41,6 +41,19 @@ YOUNG, OLD = 0, 1
 # little or nothing.
 UNCOMPRESSED: Final = {"storage": "EXTERNAL"}
 
+# On PostgreSQL such a statement does nothing; on SQLite it fails.
+APPEND_ONLY: Final = {
+    "sqlite": [
+        f"CREATE TRIGGER actions_no_{act.lower()} BEFORE {act} ON actions "
+        "BEGIN SELECT RAISE(ABORT, 'the action log is append-only'); END"
+        for act in ("UPDATE", "DELETE")
+    ],
+    "postgresql": [
+        f"CREATE RULE actions_no_{act.lower()} AS ON {act} TO actions DO INSTEAD NOTHING"
+        for act in ("UPDATE", "DELETE")
+    ],
+}
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -170,6 +183,52 @@ api_tokens = Table(
     Column("revoked", Boolean(create_constraint=False), nullable=False),
     Column("issued_at", BigInteger),
     Column("replaced_by", String(16)),
+    # Names of the surveys that it is for, separated by spaces; null: of every survey.
+    Column("surveys", String),
+)
+
+# People who sign in to the dashboard. ``password`` is argon2's own text, salt and costs included.
+users = Table(
+    "users",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("password", String(255), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+# By name: a role may be given before its survey is published. ``*`` is every survey.
+user_roles = Table(
+    "user_roles",
+    metadata,
+    Column("user_id", ForeignKey("users.id"), primary_key=True),
+    Column("survey", String(255), primary_key=True),
+    Column("role", String(16), nullable=False),
+)
+
+# The cookie's secret is stored as its SHA-256. No address and no browser's name is kept.
+user_sessions = Table(
+    "user_sessions",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", LargeBinary(32), nullable=False, unique=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
+# Who of the analysts and administrators did what. The database refuses to change its rows.
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", String(80), nullable=False),
+    Column("act", String(32), nullable=False),
+    Column("survey", String(255)),
+    Column("version", Integer),
+    Column("subject", String(255)),
 )
 
 # Reports by day and outcome, written outside the uploads' transactions.
@@ -240,3 +299,10 @@ def _set_storage(_metadata: MetaData, connection: Connection, **_options: Any) -
                 connection.exec_driver_sql(f"{alter} SET STATISTICS 0")
                 if storage := column.info.get("storage"):
                     connection.exec_driver_sql(f"{alter} SET STORAGE {storage}")
+
+
+@event.listens_for(metadata, "after_create")
+def _keep_actions(_metadata: MetaData, connection: Connection, **_options: Any) -> None:
+    """Let the database refuse to change or delete a row of the action log."""
+    for statement in APPEND_ONLY[connection.dialect.name]:
+        connection.exec_driver_sql(statement)

@@ -35,6 +35,13 @@ class TokenBody(Strict):
     expires_in: int | None = Field(
         None, ge=1, le=315_360_000, strict=True, description="Seconds; never by default."
     )
+    surveys: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="Names of the surveys that it is for, published or not; every survey by "
+        "default. Such a token manages no tokens, whatever its scopes.",
+    )
 
 
 class TokenAnswer(Answer):
@@ -58,6 +65,9 @@ class TokenSummary(Answer):
     issued_at: str | None = Field(None, description="UTC; absent for tokens of an older release.")
     expires_at: str | None = Field(None, description="UTC; absent if it never expires.")
     replaced_by: str | None = Field(None, description="Public id of its successor.")
+    surveys: list[str] | None = Field(
+        None, description="Names of the surveys that it is for; absent if for every survey."
+    )
 
 
 class TokenList(Answer):

@@ -6,7 +6,7 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
     ConfidenceQuery,
@@ -41,6 +41,7 @@ def estimates(path: VersionPath, query: ConfidenceQuery) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     answer = parts.analysis.estimates(row, confidence=query.confidence)
+    parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
     return json_answer(EstimatesAnswer.model_validate(answer), nulls=True)
 
 
@@ -57,6 +58,7 @@ def cross_tables(path: VersionPath, query: CrossTableQuery) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     answer = parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
+    parts.actions.looked(current_grant().actor, "cross-tables", row.name, row.version)
     return json_answer(CrossTableAnswer.model_validate(answer), nulls=True)
 
 
@@ -83,6 +85,13 @@ def records(path: VersionPath, query: ExportParameters) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     export = parts.exports.export(row, **query.model_dump())
+    parts.actions.record(
+        current_grant().actor,
+        "exported",
+        survey=row.name,
+        version=row.version,
+        subject=f"{query.format} {query.content}",
+    )
     return file_answer(export)
 
 
@@ -99,6 +108,9 @@ def delete_records(path: VersionPath) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
+    actor = current_grant().actor
+    # Before the deletion, so that none is without its line.
+    parts.actions.record(actor, "deleted-records", survey=row.name, version=row.version)
     deletion = parts.retention.delete(row)
     return json_answer(
         DeletionAnswer(
@@ -121,6 +133,7 @@ def counts(path: VersionPath) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
+    parts.actions.looked(current_grant().actor, "counts", row.name, row.version)
     answer = CountsAnswer(
         survey=row.name,
         version=row.version,

@@ -34,6 +34,13 @@ def _add_route(kind: JobKind) -> None:
         token_id = current_grant().token_id
         parameters = body.model_dump(exclude_none=True)
         job = parts.jobs.add(row, kind.name, parameters, token_id=token_id)
+        parts.actions.record(
+            current_grant().actor,
+            f"asked-for-{kind.name}",
+            survey=row.name,
+            version=row.version,
+            subject=job.id,
+        )
         return _answer(job, 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
     # The name of the operation, its text and its body in the document.
@@ -57,7 +64,7 @@ for _kind in KINDS.values():
 @endpoint("read")
 def show(path: JobPath) -> Response:
     """Look at a job."""
-    return _answer(services().jobs.find(path.job_id))
+    return _answer(_covered(path))
 
 
 @api.post("/jobs/<job_id>/cancel", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
@@ -68,8 +75,7 @@ def cancel(path: JobPath) -> Response:
     For the token that asked for it, and for administrators. A process that trains is ended within
     seconds, and its worker takes the next job.
     """
-    jobs = services().jobs
-    return _answer(jobs.cancel(jobs.find(path.job_id), current_grant()))
+    return _answer(services().jobs.cancel(_covered(path), current_grant()))
 
 
 @api.get(
@@ -87,13 +93,28 @@ def cancel(path: JobPath) -> Response:
 @endpoint("read")
 def result(path: JobPath) -> Response:
     """Fetch what a job made; refused until it is done."""
-    jobs = services().jobs
-    job = jobs.find(path.job_id)
-    answer = Response(jobs.result(job), mimetype=job.media_type)
+    parts, job = services(), _covered(path)
+    row = parts.surveys.by_id(job.version_id)
+    answer = Response(parts.jobs.result(job), mimetype=job.media_type)
+    parts.actions.record(
+        current_grant().actor,
+        f"fetched-{job.kind}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
     answer.headers["Content-Length"] = str(job.size)
     answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def _covered(path: JobPath) -> JobRow:
+    """Return a job; refuse one of a survey that the token is not for."""
+    parts = services()
+    job = parts.jobs.find(path.job_id)
+    current_grant().require_survey(parts.surveys.by_id(job.version_id).name)
+    return job
 
 
 def _answer(job: JobRow, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -7,7 +7,14 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import endpoint, json_answer, json_body, parse_body, services
+from hushpoll_server.http.endpoint import (
+    current_grant,
+    endpoint,
+    json_answer,
+    json_body,
+    parse_body,
+    services,
+)
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.surveys import (
     CloseAnswer,
@@ -35,7 +42,8 @@ def list_surveys() -> Response:
     """
     parts = services()
     authorization = request.headers.get("Authorization")
-    counted = authorization is not None and parts.access.grant(authorization).allows("read")
+    grant = None if authorization is None else parts.access.grant(authorization)
+    counted = grant is not None and grant.allows("read")
     surveys = [
         SurveySummary(
             survey=row.name,
@@ -43,7 +51,9 @@ def list_surveys() -> Response:
             title=row.title,
             digest=row.digest,
             state=parts.surveys.state(row).value,
-            reports=parts.releases.reports(row) if counted else None,
+            reports=parts.releases.reports(row)
+            if grant is not None and counted and grant.covers(row.name)
+            else None,
         )
         for row in parts.surveys.all()
     ]
@@ -71,9 +81,15 @@ def publish(query: PublishQuery) -> Response:
     """
     parts = services()
     body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
+    grant, draft = current_grant(), parse_body(body)
+    if grant.surveys is not None:
+        name = draft.get("name") if isinstance(draft, dict) else None
+        grant.require_survey(name if isinstance(name, str) else None)
     with parts.surveys.turn_to_publish():
-        publication = parts.surveys.publish(parse_body(body), allow_weak=query.allow_weak)
+        publication = parts.surveys.publish(draft, allow_weak=query.allow_weak)
         row, published = publication.row, publication.published
+        if publication.created:
+            parts.actions.record(grant.actor, "published", survey=row.name, version=row.version)
         answer = PublishAnswer(
             survey=row.name,
             version=row.version,
@@ -102,6 +118,7 @@ def close(path: VersionPath, body: CloseBody) -> Response:
         parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
     )
     parts.sealing.after_closing(row)
+    parts.actions.record(current_grant().actor, "closed", survey=row.name, version=row.version)
     if row.closed_at is None or row.accepts_until is None:
         raise Refused("internal", "the version was not closed")
     return json_answer(

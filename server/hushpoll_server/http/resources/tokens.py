@@ -10,7 +10,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import SurveyPath
 from hushpoll_server.http.models.tokens import (
     RespondentTokensAnswer,
@@ -57,6 +57,12 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
             field="count",
         )
     tokens = parts.access.issue_to_respondents(row, body.count)
+    parts.actions.record(
+        current_grant().actor,
+        "issued-respondent-tokens",
+        survey=row.name,
+        subject=str(body.count),
+    )
     return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
 
 
@@ -65,15 +71,19 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
     responses={201: TokenAnswer, **problems(401, 403, 422)},
     security=BEARER,
 )
-@endpoint("admin")
+@endpoint("admin", every_survey=True)
 def issue_token(body: TokenBody) -> Response:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
-    issued = services().access.issue(body.scopes, label=body.label, expires_in=body.expires_in)
+    parts = services()
+    issued = parts.access.issue(
+        body.scopes, label=body.label, expires_in=body.expires_in, surveys=body.surveys
+    )
+    parts.actions.record(current_grant().actor, "issued-token", subject=issued.id)
     return json_answer(TokenAnswer(**_issued(issued, body.scopes)), 201)
 
 
 @api.get("/tokens", responses={200: TokenList, **problems(401, 403)}, security=BEARER)
-@endpoint("admin")
+@endpoint("admin", every_survey=True)
 def list_tokens() -> Response:
     """List every bearer token, the oldest first. The server has no secrets to show."""
     access = services().access
@@ -86,6 +96,7 @@ def list_tokens() -> Response:
             issued_at=_moment(row.issued_at),
             expires_at=_moment(row.expires_at),
             replaced_by=row.replaced_by,
+            surveys=None if row.surveys is None else sorted(row.surveys),
         )
         for row in access.all()
     ]
@@ -97,7 +108,7 @@ def list_tokens() -> Response:
     responses={201: RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
     security=BEARER,
 )
-@endpoint("admin")
+@endpoint("admin", every_survey=True)
 def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     """Replace a bearer token by a new one with the same scopes and label.
 
@@ -109,6 +120,7 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     )
     if rotation is None:
         raise _unknown()
+    services().actions.record(current_grant().actor, "rotated-token", subject=path.token_id)
     answer = RotateAnswer(
         **_issued(rotation.issued, rotation.scopes),
         replaces=path.token_id,
@@ -118,11 +130,12 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
 
 
 @api.delete("/tokens/<token_id>", responses={204: None, **problems(401, 403, 404)}, security=BEARER)
-@endpoint("admin")
+@endpoint("admin", every_survey=True)
 def revoke_token(path: TokenPath) -> Response:
     """Revoke a bearer token by its public id."""
     if not services().access.revoke(path.token_id):
         raise _unknown()
+    services().actions.record(current_grant().actor, "revoked-token", subject=path.token_id)
     return Response(status=204)
 
 

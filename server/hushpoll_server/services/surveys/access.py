@@ -19,12 +19,13 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.catalogue import ApiTokenRow, TokenStore, VersionRow
 from hushpoll_shared.spelling.clock import Clock
-from hushpoll_shared.spelling.text import show
+from hushpoll_shared.spelling.text import is_name, show
 
 SCOPES: Final = ("submit", "publish", "read", "train", "admin")
 MAX_EXPIRY_SECONDS: Final = 10 * 365 * 86_400
 MAX_OVERLAP_SECONDS: Final = 30 * 86_400
 OVERLAP_SECONDS: Final = 86_400
+MOST_SURVEYS: Final = 100
 
 _TOKEN: Final = re.compile(r"hp_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -32,14 +33,45 @@ _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 @dataclass(frozen=True)
 class Grant:
-    """The public id and the scopes of a request's token; ``admin`` includes all other scopes."""
+    """The public id and the scopes of a request's token; ``admin`` includes all other scopes.
+
+    ``surveys`` are the names of the surveys that it is for; None: every survey.
+    """
 
     token_id: str
     scopes: frozenset[str]
+    surveys: frozenset[str] | None = None
+
+    @property
+    def actor(self) -> str:
+        """The token's name in the action log."""
+        return f"token:{self.token_id}"
 
     def allows(self, scope: str) -> bool:
         """Return whether this grant holds `scope`."""
         return scope in self.scopes or "admin" in self.scopes
+
+    def covers(self, survey: str) -> bool:
+        """Return whether this grant is for a survey."""
+        return self.surveys is None or survey in self.surveys
+
+    def require_survey(self, survey: str | None) -> None:
+        """Refuse what is about another survey; None: about more than the surveys of a bound token.
+
+        Raises
+        ------
+        Refused
+            ``forbidden``.
+        """
+        if self.surveys is None or (survey is not None and survey in self.surveys):
+            return
+        what = "more than them" if survey is None else repr(survey[:64])
+        raise Refused(
+            "forbidden",
+            f"this token is for {', '.join(sorted(self.surveys))} alone, and this is about {what}; "
+            "ask an administrator for another",
+            field="Authorization",
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +112,12 @@ class Access:
         self._clock = clock
 
     def issue(
-        self, scopes: Iterable[str], *, label: str = "", expires_in: int | None = None
+        self,
+        scopes: Iterable[str],
+        *,
+        label: str = "",
+        expires_in: int | None = None,
+        surveys: Iterable[str] | None = None,
     ) -> IssuedToken:
         """Issue a bearer token.
 
@@ -92,6 +129,8 @@ class Access:
             What it is for, at most 200 printable characters.
         expires_in : int or None
             Seconds in [1, 315360000]; None never expires.
+        surveys : iterable of str or None
+            Names of the 1 to 100 surveys that it is for, published or not; None: every survey.
 
         Raises
         ------
@@ -99,6 +138,8 @@ class Access:
             Unknown scope, or a value outside its interval.
         """
         row, token = self._new(scopes, label, expires_in)
+        if surveys is not None:
+            row = replace(row, surveys=_checked_surveys(surveys))
         self._store.add(row)
         return IssuedToken(token, row.id, row.expires_at)
 
@@ -169,6 +210,7 @@ class Access:
             return None
         self._check_replaceable(row)
         successor, token = self._new(row.scopes, row.label, expires_in)
+        successor = replace(successor, surveys=row.surveys)
         if expires_in is None:
             successor = replace(successor, expires_at=row.expires_at)
         until = self._now() + overlap_seconds
@@ -207,7 +249,7 @@ class Access:
                 "send it as 'Authorization: Bearer <token>'",
                 field="Authorization",
             )
-        return Grant(row.id, row.scopes)
+        return Grant(row.id, row.scopes, row.surveys)
 
     def require(self, authorization: str | None, scope: str) -> Grant:
         """Return the grant of a request that needs `scope`.
@@ -281,6 +323,18 @@ class Access:
             issued_at=now,
         )
         return row, f"hp_{token_id}_{secret}"
+
+
+def _checked_surveys(surveys: Iterable[str]) -> frozenset[str]:
+    names = frozenset(surveys)
+    bad = sorted(name for name in names if not is_name(name))
+    if bad or not 1 <= len(names) <= MOST_SURVEYS:
+        raise InvalidParameter(
+            f"surveys is {show(bad[0]) if bad else f'{len(names)} names'}; give 1 to "
+            f"{MOST_SURVEYS} names of surveys, or leave it out for every survey",
+            field="surveys",
+        )
+    return names
 
 
 def bearer(authorization: str | None) -> str | None:

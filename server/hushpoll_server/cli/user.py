@@ -1,0 +1,159 @@
+"""The commands ``hushpoll user``: the people who sign in to the dashboard, and their roles.
+
+They work on the server's database, with the server running or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.terminal import reports_errors
+
+try:
+    from hushpoll_server.config.configuration import Configuration, configured
+    from hushpoll_server.services.people.actions import Actions
+    from hushpoll_server.services.people.roles import EVERY_SURVEY, ORDER
+    from hushpoll_server.services.people.users import Member, Users
+    from hushpoll_server.store import migrate
+    from hushpoll_server.store.database import Database
+    from hushpoll_server.store.users import ActionStore, UserStore
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.startswith("hushpoll"):
+        raise
+    raise MissingExtra("server", "hushpoll user") from error
+
+ACTOR = "command-line"
+
+_role_option = click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="SURVEY=ROLE",
+    help=f"A role ({', '.join(ORDER)}) in a survey, {EVERY_SURVEY} for every survey; may be "
+    "repeated.",
+)
+_password_option = click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File whose first line is the password; without it the command asks.",
+)
+
+
+@click.command()
+@click.argument("name")
+@_role_option
+@_password_option
+@reports_errors
+@configured
+def add(
+    configuration: Configuration, name: str, roles: tuple[str, ...], password_file: Path | None
+) -> None:
+    """Add the user NAME, who can then sign in at /dashboard/.
+
+    A reader looks at results; an analyst also exports and asks for jobs; an editor also publishes
+    and closes; an admin also deletes records. An admin of every survey also manages users and API
+    tokens.
+    """
+    with _opened(configuration) as (users, actions):
+        member = users.add(name, _password(password_file), _parsed(roles))
+        actions.record(ACTOR, "added-user", subject=member.name)
+    click.echo(_line(member))
+
+
+@click.command("list")
+@reports_errors
+@configured
+def list_users(configuration: Configuration) -> None:
+    """List all users with their roles."""
+    with _opened(configuration) as (users, _):
+        for member in users.all():
+            click.echo(_line(member))
+
+
+@click.command()
+@click.argument("name")
+@reports_errors
+@configured
+def remove(configuration: Configuration, name: str) -> None:
+    """Remove the user NAME, and end every session of theirs."""
+    with _opened(configuration) as (users, actions):
+        member = users.remove(name)
+        actions.record(ACTOR, "removed-user", subject=member.name)
+    click.echo(f"{member.name} is removed")
+
+
+@click.command()
+@click.argument("name")
+@_password_option
+@reports_errors
+@configured
+def password(configuration: Configuration, name: str, password_file: Path | None) -> None:
+    """Give the user NAME another password, and end every session of theirs."""
+    with _opened(configuration) as (users, actions):
+        users.named(name)  # before anybody types a password
+        member = users.set_password(name, _password(password_file))
+        actions.record(ACTOR, "changed-password", subject=member.name)
+    click.echo(f"{member.name} has another password")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("survey")
+@click.argument("role_name", metavar="ROLE", type=click.Choice([*ORDER, "none"]))
+@reports_errors
+@configured
+def role(configuration: Configuration, name: str, survey: str, role_name: str) -> None:
+    """Give the user NAME a ROLE in SURVEY (* is every survey); none takes it away."""
+    with _opened(configuration) as (users, actions):
+        member = users.set_role(name, survey, None if role_name == "none" else role_name)
+        actions.record(ACTOR, f"gave-role-{role_name}", survey=survey, subject=member.name)
+    click.echo(_line(member))
+
+
+@contextmanager
+def _opened(configuration: Configuration) -> Iterator[tuple[Users, Actions]]:
+    settings = configuration.settings
+    database = Database(settings.database_url, pool_size=1)
+    try:
+        migrate.upgrade(database)
+        clock = settings.clock
+        yield Users(UserStore(database), clock), Actions(ActionStore(database), clock)
+    finally:
+        database.close()
+
+
+def _password(file: Path | None) -> str:
+    if file is None:
+        typed: Any = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return str(typed)
+    try:
+        return file.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError as error:
+        raise InvalidParameter(
+            f"--password-file {file} is no text in UTF-8; write the password as its first line",
+            field="password_file",
+        ) from error
+
+
+def _parsed(roles: tuple[str, ...]) -> dict[str, str]:
+    parsed = {}
+    for text in roles:
+        survey, equals, name = text.rpartition("=")
+        if not equals:
+            raise InvalidParameter(
+                f"--role is {text!r}; write SURVEY=ROLE, such as work-and-health=reader",
+                field="role",
+            )
+        parsed[survey] = name
+    return parsed
+
+
+def _line(member: Member) -> str:
+    roles = ", ".join(f"{survey}={role}" for survey, role in member.roles.items())
+    return f"{member.name}  {roles or 'no role yet'}"

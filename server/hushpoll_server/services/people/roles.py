@@ -1,0 +1,58 @@
+"""The roles of a user in a survey: each includes those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import is_name, show
+
+EVERY_SURVEY: Final = "*"
+ORDER: Final = ("reader", "analyst", "editor", "admin")
+
+
+class Role(StrEnum):
+    """What a user may do with a survey.
+
+    A reader looks at results; an analyst also exports records and asks for jobs; an editor also
+    publishes, closes and issues respondents' tokens; an admin also deletes records. An admin of
+    every survey also manages users and API tokens.
+    """
+
+    READER = "reader"
+    ANALYST = "analyst"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+    def includes(self, other: Role) -> bool:
+        """Return whether this role allows all that the other does."""
+        return ORDER.index(self) >= ORDER.index(other)
+
+
+def role_in(roles: Mapping[str, str], survey: str) -> Role | None:
+    """Return the highest role that roles by survey give in one survey."""
+    held = [Role(roles[key]) for key in (survey, EVERY_SURVEY) if key in roles]
+    return max(held, key=ORDER.index, default=None)
+
+
+def parse_role(survey: str, role: str) -> tuple[str, Role]:
+    """Return a checked survey name and role.
+
+    Raises
+    ------
+    InvalidParameter
+        The survey is neither a name nor ``*``, or there is no such role.
+    """
+    if survey != EVERY_SURVEY and not is_name(survey):
+        raise InvalidParameter(
+            f"survey is {show(survey)}; give a survey's name ([a-z0-9_-], at most 64 characters), "
+            f"or {EVERY_SURVEY} for every survey",
+            field="survey",
+        )
+    if role not in ORDER:
+        raise InvalidParameter(
+            f"role is {show(role)}; give one of {', '.join(ORDER)}", field="role"
+        )
+    return survey, Role(role)

@@ -1,0 +1,188 @@
+"""Signing in and out: passwords under a limit of failures, and sessions in the database.
+
+Failures are counted in memory, for each account and each address, by hashes that are keyed with
+random bytes of this process. So no name that was tried and no address is ever stored.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.people.actions import Actions
+from hushpoll_server.services.people.users import Member, Users
+from hushpoll_server.services.surveys.access import hash_token
+from hushpoll_server.store.users import SessionRow, UserStore
+from hushpoll_shared.spelling.clock import Clock
+
+log = get_logger(__name__)
+
+ACCOUNT_FAILURES: Final = 10
+ADDRESS_FAILURES: Final = 50
+LOCK_SECONDS: Final = 15 * 60
+SESSION_SECONDS: Final = 12 * 3600
+# A session's last use is written so seldom, so that a page costs no write.
+USED_SECONDS: Final = 300
+MOST_COUNTED: Final = 100_000
+# A password is hashed with 64 MiB of memory, so only so many are checked at a time.
+CHECKED_AT_ONCE: Final = 2
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A session of a user: who it is, the session itself, and the token that its forms carry."""
+
+    member: Member
+    session: SessionRow
+    form_token: str
+
+
+class Failures:
+    """Failures of the last `LOCK_SECONDS` by a keyed hash; at most `MOST_COUNTED` hashes."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._counts: dict[bytes, tuple[int, int]] = {}
+
+    def left(self, kind: str, value: str, most: int, now: int) -> int:
+        """Return the seconds for which a value is locked; 0 if it is not."""
+        count, since = self._counts.get(self._hash(kind, value), (0, now))
+        return max(0, since + LOCK_SECONDS - now) if count >= most else 0
+
+    def add(self, kind: str, value: str, now: int) -> None:
+        """Count a failure; the first one begins a new period."""
+        key = self._hash(kind, value)
+        with self._lock:
+            count, since = self._counts.get(key, (0, now))
+            if now >= since + LOCK_SECONDS:
+                count, since = 0, now
+            if len(self._counts) >= MOST_COUNTED:
+                self._counts = {
+                    kept: entry
+                    for kept, entry in self._counts.items()
+                    if now < entry[1] + LOCK_SECONDS
+                }
+            if key in self._counts or len(self._counts) < MOST_COUNTED:
+                self._counts[key] = count + 1, since
+
+    def clear(self, kind: str, value: str) -> None:
+        """Forget the failures of a value."""
+        with self._lock:
+            self._counts.pop(self._hash(kind, value), None)
+
+    def take_back(self, kind: str, value: str) -> None:
+        """Count one failure less."""
+        key = self._hash(kind, value)
+        with self._lock:
+            if key in self._counts:
+                count, since = self._counts[key]
+                self._counts[key] = count - 1, since
+
+    def _hash(self, kind: str, value: str) -> bytes:
+        text = f"{kind}\0{value}".encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=16, key=self._key).digest()
+
+
+class SignIn:
+    """Begins, recognises, lists and ends sessions."""
+
+    def __init__(self, users: Users, store: UserStore, actions: Actions, clock: Clock) -> None:
+        self._users = users
+        self._store = store
+        self._actions = actions
+        self._clock = clock
+        self._failures = Failures()
+        self._checking = threading.BoundedSemaphore(CHECKED_AT_ONCE)
+
+    def begin(self, name: str, password: str, *, address: str | None) -> tuple[Member, str]:
+        """Begin a session; return its user and the secret that the cookie carries.
+
+        Parameters
+        ----------
+        name, password : str
+            As they were typed.
+        address : str or None
+            A keyed hash of the client's address; None where it is not limited.
+
+        Raises
+        ------
+        Refused
+            ``unauthorized``: a wrong name or password, and the answer does not say which;
+            ``rate-limited``: too many failures with this name or from this address.
+        """
+        counted = [("account", name, ACCOUNT_FAILURES)]
+        if address is not None:
+            counted.append(("address", address, ADDRESS_FAILURES))
+        now = self._now()
+        seconds = max(self._failures.left(kind, value, most, now) for kind, value, most in counted)
+        if seconds:
+            raise Refused(
+                "rate-limited",
+                "there were too many wrong passwords with this name or from this address; try "
+                f"again in {-(-seconds // 60)} minutes",
+                retry_after=seconds,
+            )
+        # Counted before the check, so that many requests at once get no more tries.
+        for kind, value, _ in counted:
+            self._failures.add(kind, value, now)
+        with self._checking:
+            member = self._users.verified(name, password)
+        if member is None:
+            log.warning("sign-in-refused")
+            raise Refused("unauthorized", "the name or the password is wrong; try again")
+        self._failures.clear("account", name)
+        if address is not None:  # a right password must not give its address new tries elsewhere
+            self._failures.take_back("address", address)
+        secret = secrets.token_urlsafe(32)
+        session = SessionRow(
+            id=secrets.token_hex(8),
+            user_id=member.id,
+            created_at=now,
+            used_at=now,
+            expires_at=now + SESSION_SECONDS,
+        )
+        self._store.begin_session(session, secret_hash=hash_token(secret))
+        self._actions.record(member.actor, "signed-in")
+        return member, secret
+
+    def recognise(self, secret: str | None) -> SignedIn | None:
+        """Return the session of a cookie's secret, unless it is unknown, ended or over."""
+        if not secret:
+            return None
+        match = self._store.session(hash_token(secret))
+        if match is None:
+            return None
+        session, user = match
+        now = self._now()
+        if now >= session.expires_at:
+            return None
+        if now >= session.used_at + USED_SECONDS:
+            self._store.use_session(session.id, at=now)
+        return SignedIn(Member(user.id, user.name, user.roles), session, form_token(secret))
+
+    def sessions(self, member: Member) -> list[SessionRow]:
+        """Return a user's sessions that are not over, the newest first."""
+        now = self._now()
+        return [row for row in self._store.sessions(member.id) if now < row.expires_at]
+
+    def end(self, member: Member, session_id: str) -> bool:
+        """End a session of a user; return False if there is none."""
+        ended = self._store.end_session(session_id, member.id)
+        if ended:
+            self._actions.record(member.actor, "signed-out", subject=session_id)
+        return ended
+
+    def _now(self) -> int:
+        return int(self._clock.now().timestamp())
+
+
+def form_token(secret: str) -> str:
+    """Return the token that each form of a session carries, which no other site can know."""
+    return hmac.new(secret.encode(), b"form", "sha256").hexdigest()

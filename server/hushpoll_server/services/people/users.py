@@ -1,0 +1,196 @@
+"""Users: added, listed, removed, given roles and passwords; and what one of them may do."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.people.roles import EVERY_SURVEY, Role, parse_role, role_in
+from hushpoll_server.store.users import UserRow, UserStore
+from hushpoll_shared.spelling.clock import Clock
+from hushpoll_shared.spelling.text import show
+
+SHORTEST_PASSWORD: Final = 12
+LONGEST_PASSWORD: Final = 1024
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A user who is signed in, without the password's hash."""
+
+    id: str
+    name: str
+    roles: Mapping[str, str]
+
+    @property
+    def actor(self) -> str:
+        """The user's name in the action log."""
+        return f"user:{self.name}"
+
+    @property
+    def administers(self) -> bool:
+        """Whether this is an admin of every survey, who manages users and API tokens."""
+        return self.roles.get(EVERY_SURVEY) == Role.ADMIN
+
+    def role(self, survey: str) -> Role | None:
+        """Return the user's role in a survey; None where there is none."""
+        return role_in(self.roles, survey)
+
+    def may(self, survey: str, role: Role) -> bool:
+        """Return whether the user holds a role, or a higher one, in a survey."""
+        held = self.role(survey)
+        return held is not None and held.includes(role)
+
+    def require(self, survey: str, role: Role) -> None:
+        """Refuse what the user may not do.
+
+        Raises
+        ------
+        Refused
+            ``unknown-survey`` where the user has no role at all, whether there is such a survey or
+            not; ``forbidden`` where the role does not suffice.
+        """
+        held = self.role(survey)
+        if held is None:
+            raise Refused(
+                "unknown-survey",
+                f"no survey that you may see is named {survey[:64]!r}; go back to the list",
+                field="name",
+            )
+        if not held.includes(role):
+            raise Refused(
+                "forbidden",
+                f"this needs the role {role} in {survey}, and you are its {held}; ask an "
+                "administrator",
+            )
+
+
+class Users:
+    """Keeps users; passwords are kept as argon2id hashes, with the library's own costs."""
+
+    def __init__(self, store: UserStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._hasher = PasswordHasher()
+
+    def add(self, name: str, password: str, roles: Mapping[str, str]) -> Member:
+        """Add a user.
+
+        Parameters
+        ----------
+        name : str
+            1 to 64 letters, digits and ``. _ @ + -``; the first is a letter or digit.
+        password : str
+            12 to 1024 characters.
+        roles : mapping of str to str
+            Roles by survey name; ``*`` is every survey.
+
+        Raises
+        ------
+        InvalidParameter
+            A value outside its form, or a name that is taken.
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidParameter(
+                f"name is {show(name)}; give 1 to 64 letters, digits and . _ @ + -, the first a "
+                "letter or a digit",
+                field="name",
+            )
+        checked = dict(parse_role(survey, role) for survey, role in roles.items())
+        row = UserRow(
+            id=secrets.token_hex(8),
+            name=name,
+            password=self._hash(password),
+            created_at=int(self._clock.now().timestamp()),
+            roles=checked,
+        )
+        if not self._store.add(row):
+            raise InvalidParameter(
+                f"name is {show(name)}, which a user has; give another", field="name"
+            )
+        return _member(row)
+
+    def all(self) -> list[Member]:
+        """Return every user by name."""
+        return [_member(row) for row in self._store.all()]
+
+    def named(self, name: str) -> Member:
+        """Return the user of a name.
+
+        Raises
+        ------
+        InvalidParameter
+            There is none.
+        """
+        return _member(self._row(name))
+
+    def remove(self, name: str) -> Member:
+        """Remove a user with all sessions; raises as `named`."""
+        row = self._row(name)
+        self._store.remove(row.id)
+        return _member(row)
+
+    def set_password(self, name: str, password: str) -> Member:
+        """Replace a password, and end every session of its user; raises as `add` and `named`."""
+        row = self._row(name)
+        self._store.set_password(row.id, self._hash(password), end_sessions=True)
+        return _member(row)
+
+    def set_role(self, name: str, survey: str, role: str | None) -> Member:
+        """Give a user a role in a survey, None takes it away; raises as `add` and `named`."""
+        row = self._row(name)
+        survey, checked = parse_role(survey, Role.READER if role is None else role)
+        self._store.set_role(row.id, survey, None if role is None else checked)
+        return self.named(name)
+
+    def verified(self, name: str, password: str) -> Member | None:
+        """Return the user of a name if the password is right; it takes as long if there is none."""
+        row = self._store.named(name) if _NAME.fullmatch(name) else None
+        nobody = self._nobody
+        try:
+            self._hasher.verify(nobody if row is None else row.password, password)
+        except (VerificationError, InvalidHashError):
+            return None
+        if row is None:
+            return None
+        if self._hasher.check_needs_rehash(row.password):
+            self._store.set_password(row.id, self._hasher.hash(password), end_sessions=False)
+        return _member(row)
+
+    @cached_property
+    def _nobody(self) -> str:
+        """A hash of no password: an unknown name takes as long to refuse as a wrong password."""
+        return self._hasher.hash(secrets.token_urlsafe(16))
+
+    def _row(self, name: str) -> UserRow:
+        row = self._store.named(name) if _NAME.fullmatch(name) else None
+        if row is None:
+            raise InvalidParameter(
+                f"name is {show(name)}, and no user has it; list the users to see their names",
+                field="name",
+            )
+        return row
+
+    def _hash(self, password: str) -> str:
+        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            raise InvalidParameter(
+                f"the password has {len(password)} characters, outside [{SHORTEST_PASSWORD}, "
+                f"{LONGEST_PASSWORD}]; give a number of them inside it",
+                field="password",
+            )
+        return self._hasher.hash(password)
+
+
+def _member(row: UserRow) -> Member:
+    return Member(row.id, row.name, row.roles)

@@ -1,0 +1,77 @@
+"""``hushpoll user``: people are added, listed, given roles and passwords, and removed."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from hushpoll_server.cli import user
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.users import ActionStore, UserStore
+
+
+@pytest.fixture
+def run(new_database_url, tmp_path):
+    (tmp_path / "password").write_text("correct horse battery\n")
+
+    def run(command, *arguments, given=None):
+        done = CliRunner().invoke(
+            command, ["--database-url", new_database_url, *arguments], input=given
+        )
+        return done.exit_code, done.output
+
+    return run
+
+
+def test_user_is_added_given_a_role_listed_and_removed(run, new_database_url, tmp_path):
+    file = ("--password-file", str(tmp_path / "password"))
+    assert run(user.add, "ada", "--role", "work=reader", *file) == (0, "ada  work=reader\n")
+    assert run(user.add, "bob", *file) == (0, "bob  no role yet\n")
+    assert run(user.role, "bob", "*", "admin") == (0, "bob  *=admin\n")
+    assert run(user.role, "ada", "work", "none") == (0, "ada  no role yet\n")
+    assert run(user.list_users) == (0, "ada  no role yet\nbob  *=admin\n")
+    assert run(user.password, "bob", *file) == (0, "bob has another password\n")
+    assert run(user.remove, "ada") == (0, "ada is removed\n")
+    assert run(user.list_users) == (0, "bob  *=admin\n")
+    database = Database(new_database_url, pool_size=1)
+    lines = [(line.act, line.subject) for line in ActionStore(database).newest(10)]
+    assert [row.name for row in UserStore(database).all()] == ["bob"]
+    database.close()
+    assert lines[::-1] == [
+        ("added-user", "ada"),
+        ("added-user", "bob"),
+        ("gave-role-admin", "bob"),
+        ("gave-role-none", "ada"),
+        ("changed-password", "bob"),
+        ("removed-user", "ada"),
+    ]
+
+
+@pytest.mark.sqlite
+def test_password_is_asked_for_twice(run):
+    typed = "correct horse battery\n"
+    assert run(user.add, "ada", given=typed * 2)[0] == 0
+    code, output = run(user.add, "bob", given=f"{typed}another one\n")
+    assert code == 1
+    assert "correct horse" not in output
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ada", "--role", "reader"], "write SURVEY=ROLE"),
+        (["ada", "--role", "work=owner"], "give one of reader"),
+        (["a b"], "give 1 to 64 letters"),
+    ],
+)
+def test_wrong_form_is_refused_with_its_remedy(run, tmp_path, arguments, said):
+    code, output = run(user.add, *arguments, "--password-file", str(tmp_path / "password"))
+    assert (code, said in output) == (1, True), output
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("command", [user.remove, user.password])
+def test_unknown_user_is_refused(run, command):
+    code, output = run(command, "nobody")
+    assert (code, "no user has it" in output) == (1, True)

@@ -1,0 +1,182 @@
+"""Users, passwords, roles, sessions and lock-out, without a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.people.sign_in import (
+    ACCOUNT_FAILURES,
+    ADDRESS_FAILURES,
+    LOCK_SECONDS,
+    SESSION_SECONDS,
+)
+
+pytestmark = pytest.mark.sqlite
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def people(site):
+    """The services, with a cheap hash: the costs of argon2 are the library's to test."""
+    from argon2 import PasswordHasher
+
+    site.services.users._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    return site.services
+
+
+def begin(people, name="ada", password=PASSWORD, address=None):
+    return people.sign_in.begin(name, password, address=address)
+
+
+def refused(call, *arguments, **options):
+    with pytest.raises(Refused) as caught:
+        call(*arguments, **options)
+    return caught.value.code
+
+
+def test_password_is_stored_as_an_argon2id_hash(site):
+    site.services.users.add("ada", PASSWORD, {})
+    (stored,) = site.scalars("SELECT password FROM users")
+    assert stored.startswith("$argon2id$")
+    assert site.services.users.verified("ada", PASSWORD).name == "ada"
+    assert site.services.users.verified("ada", PASSWORD + "!") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "roles", "field"),
+    [
+        ("", PASSWORD, {}, "name"),
+        ("-x", PASSWORD, {}, "name"),
+        ("a\u202eb", PASSWORD, {}, "name"),
+        ("ada", "eleven char", {}, "password"),
+        ("ada", "x" * 1025, {}, "password"),
+        ("ada", PASSWORD, {"work": "owner"}, "role"),
+        ("ada", PASSWORD, {"Work!": "reader"}, "survey"),
+    ],
+)
+def test_user_of_another_form_is_refused_by_field(people, name, password, roles, field):
+    with pytest.raises(InvalidParameter) as caught:
+        people.users.add(name, password, roles)
+    assert caught.value.field == field
+    assert people.users.all() == []
+
+
+def test_name_is_given_once(people):
+    people.users.add("ada", PASSWORD, {})
+    with pytest.raises(InvalidParameter, match="which a user has"):
+        people.users.add("ada", PASSWORD, {})
+
+
+def test_session_is_recognised_until_it_ends_or_is_over(site, people):
+    people.users.add("ada", PASSWORD, {"work": "reader"})
+    member, secret = begin(people)
+    signed_in = people.sign_in.recognise(secret)
+    assert signed_in.member == member
+    assert people.sign_in.recognise(secret + "x") is None
+    assert people.sign_in.recognise(None) is None
+    _, other = begin(people)
+    assert len(people.sign_in.sessions(member)) == 2
+    assert people.sign_in.end(member, signed_in.session.id)
+    assert people.sign_in.recognise(secret) is None
+    site.clock.advance(SESSION_SECONDS - 1)
+    assert people.sign_in.recognise(other) is not None
+    site.clock.advance(1)
+    assert people.sign_in.recognise(other) is None
+    assert people.sign_in.sessions(member) == []
+
+
+def test_session_of_another_user_cannot_be_ended(people):
+    people.users.add("ada", PASSWORD, {})
+    eve = people.users.add("eve", PASSWORD, {})
+    _, secret = begin(people)
+    session = people.sign_in.recognise(secret).session
+    assert not people.sign_in.end(eve, session.id)
+    assert people.sign_in.recognise(secret) is not None
+
+
+@pytest.mark.parametrize("change", ["password", "removal"])
+def test_new_password_and_removal_end_every_session(people, change):
+    people.users.add("ada", PASSWORD, {})
+    secrets = [begin(people)[1] for _ in range(2)]
+    if change == "password":
+        people.users.set_password("ada", PASSWORD[::-1])
+    else:
+        people.users.remove("ada")
+    assert [people.sign_in.recognise(secret) for secret in secrets] == [None, None]
+    assert refused(begin, people) == "unauthorized"
+
+
+def test_role_of_a_session_is_that_of_now(people):
+    people.users.add("ada", PASSWORD, {"work": "reader"})
+    _, secret = begin(people)
+    people.users.set_role("ada", "work", "editor")
+    assert people.sign_in.recognise(secret).member.role("work") is Role.EDITOR
+    people.users.set_role("ada", "work", None)
+    assert people.sign_in.recognise(secret).member.role("work") is None
+
+
+@pytest.mark.parametrize("name", ["ada", "nobody"])
+def test_account_is_locked_after_wrong_passwords_whether_it_exists_or_not(site, people, name):
+    people.users.add("ada", PASSWORD, {})
+    codes = [refused(begin, people, name, "wrong") for _ in range(ACCOUNT_FAILURES)]
+    assert codes == ["unauthorized"] * ACCOUNT_FAILURES
+    assert refused(begin, people, name, PASSWORD) == "rate-limited"
+    site.clock.advance(LOCK_SECONDS)
+    assert refused(begin, people, name, "wrong") == "unauthorized"
+
+
+def test_right_password_forgets_the_failures_of_its_account(people):
+    people.users.add("ada", PASSWORD, {})
+    for _ in range(3):
+        for _ in range(ACCOUNT_FAILURES - 1):
+            assert refused(begin, people, "ada", "wrong") == "unauthorized"
+        begin(people)
+
+
+def test_address_is_locked_over_all_accounts_and_no_other_address_is(people):
+    """A right password in between gives its address no new tries."""
+    people.users.add("ada", PASSWORD, {})
+    for turn in range(ADDRESS_FAILURES):
+        assert refused(begin, people, f"user{turn}", "wrong", "one") == "unauthorized"
+        if turn == ADDRESS_FAILURES // 2:
+            begin(people, address="one")
+    assert refused(begin, people, address="one") == "rate-limited"
+    begin(people, address="other")
+    begin(people)
+
+
+def test_neither_address_nor_tried_name_nor_password_is_stored(site, people, tmp_path, debug_log):
+    people.users.add("ada", PASSWORD, {})
+    refused(begin, people, "marker-name", "marker-password", "marker-address")
+    begin(people, address="marker-address")
+    content = b"".join(path.read_bytes() for path in tmp_path.glob("hushpoll.sqlite*"))
+    assert b"ada" in content
+    for secret in (b"marker", PASSWORD.encode()):
+        assert secret not in content
+        assert secret.decode() not in debug_log.text
+
+
+@pytest.mark.parametrize(
+    ("held", "allowed"),
+    [
+        ("reader", ["reader"]),
+        ("analyst", ["reader", "analyst"]),
+        ("editor", ["reader", "analyst", "editor"]),
+        ("admin", ["reader", "analyst", "editor", "admin"]),
+    ],
+)
+@pytest.mark.parametrize("survey", ["work", "*"])
+def test_role_includes_the_lower_ones(people, held, allowed, survey):
+    member = people.users.add("ada", PASSWORD, {survey: held})
+    assert [role for role in Role if member.may("work", role)] == allowed
+    assert member.may("other", Role.READER) == (survey == "*")
+    assert member.administers == ((survey, held) == ("*", "admin"))
+
+
+def test_user_without_a_role_learns_of_no_survey(people):
+    member = people.users.add("ada", PASSWORD, {"work": "reader"})
+    assert refused(member.require, "other", Role.READER) == "unknown-survey"
+    assert refused(member.require, "work", Role.ADMIN) == "forbidden"
