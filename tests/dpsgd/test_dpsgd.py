@@ -130,6 +130,8 @@ def test_audit_catches_batches_that_are_no_poisson_samples() -> None:
         ({"learning_rate": 0}, "learning_rate is 0; it must be positive"),
         ({"clip": -1}, "clip is -1"),
         ({"noise_multiplier": -0.1}, "noise_multiplier is -0.1"),
+        ({"penalty": -1}, "penalty is -1 with sgd; it must be at least 0"),
+        ({"penalty": 1, "optimizer": "adam"}, "penalty is 1 with adam"),
         ({"optimizer": "lion"}, "optimizer is 'lion'; it must be sgd or adam"),
     ],
 )

@@ -6,12 +6,20 @@ from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import ACCOUNTANTS, epsilon_spent
+from hushpoll_training.central.dpsgd import train_dpsgd
+from hushpoll_training.central.logistic import minimise
+from hushpoll_training.learners.central.output_perturbation import (
+    LinearModel,
+    bounded,
+    with_constant,
+)
 from hushpoll_training.learners.learner import Design, FitOptions
 from hushpoll_training.learners.registry import create_learner
 
 NAMES = ("women", "men", "a", "b")
 QUICK = {
     "dpsgd": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
+    "penalised-dpsgd": {"epochs": 10, "batch_size": 2000, "epsilon": 4},
     "fairdp": {"steps": 60, "hidden": 8, "sample_rate": 0.05, "epsilon": 4},
 }
 
@@ -49,6 +57,23 @@ def test_noise_of_the_plans_spends_what_is_claimed(accountant: str):
     assert epsilon_spent(accountant, plan.schedules(), plan.noise_multiplier, 1e-5) <= 4
     assert "group stays as it is" in fairdp.claim.neighbours
     assert fairdp.claim.accountant.endswith("of Opacus, in parallel over the groups")
+
+
+def test_penalised_model_is_as_close_to_the_best_one_as_promised_and_no_gradient_is_clipped():
+    rows = design()
+    learner = create_learner("penalised-dpsgd", {"epochs": 80, "batch_size": 2000, "epsilon": 4})
+    plan = learner.plan(2000)
+    assert learner.without_privacy().plan(2000).noise_multiplier == 0
+    inputs = bounded(rows.table, learner.feature_radius)
+    best = minimise(with_constant(inputs), rows.label, 0.1).weights
+    drawn = []
+    for seed in range(40):
+        network = train_dpsgd(inputs, rows.label, plan, noise_seed=seed)
+        drawn.append(np.linalg.norm(LinearModel(learner, network).weights - best))
+    bound = LinearModel(learner, network).distance(2000, 0.01)
+    assert max(drawn) < bound < 4 * max(drawn)
+    steady = train_dpsgd(inputs, rows.label, learner.without_privacy().plan(2000), noise_seed=1)
+    assert np.linalg.norm(LinearModel(learner, steady).weights - best) < bound / 3
 
 
 def test_fairdp_never_reads_the_protected_columns_when_it_scores():

@@ -104,6 +104,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "train",
                 "Compare groups by predictions on rows in clear.",
             ),
+            "certificate": Row(
+                "hushpoll_training.cli.certificate:certificate",
+                "train",
+                "Bound how fair a private linear model would be without its noise.",
+            ),
         },
     ),
     "migrate": Row(

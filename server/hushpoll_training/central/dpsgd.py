@@ -45,6 +45,9 @@ class SgdPlan:
         Standard deviation of the noise over `clip`, at least 0; 0 is not private.
     optimizer : {"sgd", "adam"}
         What takes the steps.
+    penalty : float
+        mu of the l2 penalty mu / 2 |w|^2 on all weights, biases included, at least 0; for ``sgd``.
+        It reads no rows, so it is neither clipped nor noisy.
     """
 
     hidden: tuple[int, ...] = ()
@@ -54,6 +57,7 @@ class SgdPlan:
     clip: float = 1.5
     noise_multiplier: float = 1.0
     optimizer: str = "sgd"
+    penalty: float = 0.0
 
     def __post_init__(self) -> None:
         counts = {"epochs": self.epochs, "batch_size": self.batch_size}
@@ -74,6 +78,12 @@ class SgdPlan:
         if self.optimizer not in ("sgd", "adam"):
             raise InvalidParameter(
                 f"optimizer is {self.optimizer!r}; it must be sgd or adam", field="optimizer"
+            )
+        if not self.penalty >= 0 or (self.penalty and self.optimizer != "sgd"):
+            raise InvalidParameter(
+                f"penalty is {self.penalty} with {self.optimizer}; it must be at least 0, and 0 "
+                "unless the optimizer is sgd",
+                field="penalty",
             )
 
     def schedule(self, rows: int) -> Schedule:
@@ -132,7 +142,7 @@ def train_dpsgd(
     module = GradSampleModule(network)
     kind = torch.optim.SGD if plan.optimizer == "sgd" else torch.optim.Adam
     optimizer = DPOptimizer(
-        kind(module.parameters(), lr=plan.learning_rate),
+        kind(module.parameters(), lr=plan.learning_rate, weight_decay=plan.penalty),
         noise_multiplier=plan.noise_multiplier,
         max_grad_norm=plan.clip,
         expected_batch_size=max(1, round(schedule.sample_rate * known)),

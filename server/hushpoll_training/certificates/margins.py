@@ -227,7 +227,12 @@ class Certificate:
         F_k of the reference model on the rows, as equation (1) signs it: positive where the group
         does better than all rows.
     change : f64[m]
-        The other model's level differs from it by at most this, on the same rows.
+        The other model's level differs from it by at most this, on the same rows (Theorem 3.2).
+    lower, upper : f64[m]
+        The other model's level lies between them. They are no farther away than `change`, and
+        nearer where a rate would have to leave [0, 1].
+    vacuous : bool[m]
+        Whether a level may be anything that rates in [0, 1] allow, so that nothing is known of it.
     names : tuple of (int or None, int or None)
         Label and group of each level.
     distance : float
@@ -236,6 +241,9 @@ class Certificate:
 
     level: Vector
     change: Vector
+    lower: Vector
+    upper: Vector
+    vacuous: npt.NDArray[np.bool_]
     names: tuple[tuple[int | None, int | None], ...]
     distance: float
 
@@ -243,11 +251,6 @@ class Certificate:
     def mean_change(self) -> float:
         """The bound on the mean of the absolute levels, equation (2), averaged over the levels."""
         return float(self.change.mean())
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether no level is bounded by anything below 1."""
-        return bool((self.change >= 1).all())
 
 
 def certify(
@@ -286,12 +289,36 @@ def certify(
             if chosen.any():
                 changes[label, group] = rate_change(margins.reach[chosen], distance, tightness)
                 correct[label, group] = float(np.mean(predicted[chosen] == label))
+    least, most = np.maximum(0, correct - changes), np.minimum(1, correct + changes)
     return {
-        name: Certificate(
-            notion.constant + (notion.weights * correct).sum(axis=(1, 2)),
-            (np.abs(notion.weights) * changes).sum(axis=(1, 2)),
-            notion.names,
-            distance,
-        )
+        name: _certificate(notion, correct, changes, least, most, distance)
         for name, notion in notions(margins).items()
     }
+
+
+def _certificate(
+    notion: Notion,
+    correct: npt.NDArray[np.float64],
+    changes: npt.NDArray[np.float64],
+    least: npt.NDArray[np.float64],
+    most: npt.NDArray[np.float64],
+    distance: float,
+) -> Certificate:
+    up, down = np.maximum(notion.weights, 0), np.minimum(notion.weights, 0)
+
+    def total(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64]) -> Vector:
+        return np.asarray(
+            notion.constant + (up * positive).sum(axis=(1, 2)) + (down * negative).sum(axis=(1, 2))
+        )
+
+    used = notion.weights != 0
+    unknown = (least <= 0) & (most >= 1)
+    return Certificate(
+        total(correct, correct),
+        (np.abs(notion.weights) * changes).sum(axis=(1, 2)),
+        total(least, most),
+        total(most, least),
+        (unknown | ~used).all(axis=(1, 2)),
+        notion.names,
+        distance,
+    )

@@ -9,6 +9,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
 from hushpoll_training.learners.central.fairdp import FairDP
 from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
+from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.postprocessing.parity_learner import with_parity
@@ -17,6 +18,7 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm": LightGBM,
     "output-perturbation": OutputPerturbation,
     "dpsgd": DPSGD,
+    "penalised-dpsgd": PenalisedSgd,
     "fairdp": FairDP,
     "lightgbm-parity": with_parity(LightGBM),
     "output-perturbation-parity": with_parity(OutputPerturbation),

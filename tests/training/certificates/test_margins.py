@@ -70,6 +70,9 @@ def test_no_model_within_the_distance_changes_fairness_by_more(seed: int, step: 
                 others = np.array(written_out(name, after, label, group))
                 assert found.level == pytest.approx(levels, abs=1e-12)
                 assert (np.abs(others - levels) <= found.change + 1e-12).all()
+                assert (found.lower - 1e-12 <= others).all()
+                assert (others <= found.upper + 1e-12).all()
+                assert (found.upper - found.lower <= 2 * found.change + 1e-12).all()
                 assert found.mean_change == pytest.approx(found.change.mean())
 
 
@@ -137,7 +140,10 @@ def test_same_model_twice_has_no_difference() -> None:
     margins = linear_margins(rows, label, group, weights, weights)
     for found in certify(margins, predictions(rows, weights), 0.0).values():
         assert not found.change.any()
-        assert not found.vacuous
+        assert not found.vacuous.any()
+    far = linear_margins(rows, label, group, weights)
+    for found in certify(far, predictions(rows, weights), 1e9).values():
+        assert found.vacuous.all()
 
 
 def test_sparse_rows_give_the_same_margins() -> None:

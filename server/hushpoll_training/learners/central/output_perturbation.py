@@ -1,8 +1,12 @@
-"""Logistic regression that is private by Gaussian noise on its weights."""
+"""Logistic regression that is private: linear models with a certificate, and the first learner.
+
+:class:`OutputPerturbation` adds Gaussian noise to the weights of the best model.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,8 +17,17 @@ from scipy.sparse import csr_matrix, diags, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import PrivacyClaim
-from hushpoll_training.central.logistic import Matrix, minimise, perturb_output
+from hushpoll_training.central.gaussian import gaussian_sigma
+from hushpoll_training.central.logistic import (
+    MOST_OFF_BY,
+    Matrix,
+    Vector,
+    minimise,
+    perturb_output,
+    sensitivity,
+)
 from hushpoll_training.central.network import Network
+from hushpoll_training.certificates.distances import ROUNDING, perturbed_distance
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -30,13 +43,11 @@ WEIGHTS = "weights.npz"
 
 
 @dataclass(frozen=True)
-class OutputPerturbation(Learner):
-    """L2-regularised logistic regression with output perturbation (Mangold et al., section 4.1).
+class LinearLearner(Learner):
+    """L2-regularised logistic regression, private in one way or another.
 
     With the 1 of the intercept, a row's l2 norm is at most `radius`: features that are longer are
     scaled down, which needs no knowledge of other rows. The number of rows is taken to be public.
-    The noise is that of the analytic Gaussian mechanism, which holds for every epsilon; the
-    paper's needs an epsilon below 1.
 
     Attributes
     ----------
@@ -45,6 +56,48 @@ class OutputPerturbation(Learner):
     """
 
     noiseless: bool = False
+
+    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
+
+    @property
+    def feature_radius(self) -> float:
+        """What the l2 norm of a row's features is scaled down to."""
+        return math.sqrt(float(self.parameters["radius"]) ** 2 - 1)
+
+    @abstractmethod
+    def distance(self, rows: int, dimension: int, failure: float) -> float:
+        """Return how far the private weights are, at most, from those of the best model.
+
+        Parameters
+        ----------
+        rows : int
+            That the model was fitted to.
+        dimension : int
+            Weights, the intercept included.
+        failure : float
+            The distance is larger with at most this chance over the noise; in (0, 1).
+
+        Returns
+        -------
+        float
+            In l2 norm.
+        """
+
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> LinearModel:
+        """Read the weights."""
+        del trial  # numpy reads an altered file without harm
+        return LinearModel(self, read_network(files[WEIGHTS], len(names)))
+
+
+@dataclass(frozen=True)
+class OutputPerturbation(LinearLearner):
+    """L2-regularised logistic regression with output perturbation (Mangold et al., section 4.1).
+
+    The noise is that of the analytic Gaussian mechanism, which holds for every epsilon; the
+    paper's needs an epsilon below 1.
+    """
 
     name: ClassVar[str] = "output-perturbation"
     label: ClassVar[str] = "private logistic regression"
@@ -58,7 +111,6 @@ class OutputPerturbation(Learner):
         "radius": Range(float, 1.01, 1e3, 2.0),
     }
     space: ClassVar[Mapping[str, Span]] = {"penalty": Span(1e-4, 1.0, None)}
-    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
     distributions: ClassVar[tuple[str, ...]] = ("scipy",)
 
     @property
@@ -72,11 +124,6 @@ class OutputPerturbation(Learner):
             "the analytic Gaussian mechanism",
             "replace one row",
         )
-
-    @property
-    def feature_radius(self) -> float:
-        """What the l2 norm of a row's features is scaled down to."""
-        return math.sqrt(float(self.parameters["radius"]) ** 2 - 1)
 
     def without_privacy(self) -> OutputPerturbation:
         """Return the same regression without noise."""
@@ -107,12 +154,13 @@ class OutputPerturbation(Learner):
         weights = values.astype(np.float32)
         return LinearModel(self, Network((weights[None, :-1],), (weights[-1:],)))
 
-    def load(
-        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
-    ) -> LinearModel:
-        """Read the weights."""
-        del trial  # numpy reads an altered file without harm
-        return LinearModel(self, read_network(files[WEIGHTS], len(names)))
+    def distance(self, rows: int, dimension: int, failure: float) -> float:
+        """Return the quantile of the noise's length; see :meth:`LinearLearner.distance`."""
+        penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
+        epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
+        moved = sensitivity(rows, penalty, radius) + 2 * MOST_OFF_BY
+        sigma = 0.0 if self.noiseless else gaussian_sigma(epsilon, delta, moved)
+        return perturbed_distance(sigma, dimension, failure)
 
 
 @dataclass(frozen=True)
@@ -121,14 +169,31 @@ class LinearModel(Fitted):
 
     Attributes
     ----------
-    learner : OutputPerturbation
+    learner : LinearLearner
         What made them.
     network : Network
         Of one layer.
     """
 
-    learner: OutputPerturbation
+    learner: LinearLearner
     network: Network
+
+    @property
+    def weights(self) -> Vector:
+        """Of the columns, and last the intercept: f64[m + 1]."""
+        (matrix,), (bias,) = self.network.weights, self.network.biases
+        intercept = np.zeros(1) if bias is None else bias
+        return np.concatenate([matrix[0], intercept]).astype(np.float64)
+
+    def rows(self, table: Table) -> Matrix:
+        """Return what the weights are multiplied with: rows within the radius, and their 1."""
+        return with_constant(bounded(table, self.learner.feature_radius))
+
+    def distance(self, rows: int, failure: float) -> float:
+        """Return :meth:`LinearLearner.distance`, and what keeping the weights as float32 adds."""
+        weights = self.weights
+        moved = self.learner.distance(rows, weights.size, failure)
+        return moved + ROUNDING * (float(np.linalg.norm(weights)) + moved)
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the chance of a positive label per row, f64[n] in [0, 1]."""
