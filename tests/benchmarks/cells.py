@@ -20,9 +20,9 @@ from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import REFERENCE, Experiment
-from hushpoll_training.experiments.engine import read_data
 from hushpoll_training.experiments.grid import Task, run_cell
 from hushpoll_training.experiments.pool import Setup, run_tasks
+from hushpoll_training.experiments.protocol_grid import read_data
 from hushpoll_training.experiments.results.comparison import compare
 from hushpoll_training.experiments.results.summaries import (
     Place,

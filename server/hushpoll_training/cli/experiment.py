@@ -20,13 +20,15 @@ from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
 from hushpoll_training.experiments.configuration import ENGINES, Experiment
 from hushpoll_training.experiments.engine import Finished, run_experiment
-from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.journal import (
     CELLS,
     DESCRIPTION,
     read_description,
     write_file,
 )
+from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
+from hushpoll_training.experiments.methods.method import chosen
 from hushpoll_training.experiments.remaining import Remaining
 from hushpoll_training.experiments.results import tables
 from hushpoll_training.experiments.results.comparison import (
@@ -99,6 +101,11 @@ def experiment() -> None:
     type=click.Choice(list(ENCODINGS)),
     help="How records become features.  [default: indicator]",
 )
+@click.option(
+    "--methods",
+    metavar="NAME,...",
+    help="Of a CONFIG with methods, those of these names.  [default: all]",
+)
 @click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")
 @click.option(
     "--jobs",
@@ -124,7 +131,7 @@ def run(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Run a grid of cells, and the NonDP baseline of each seed.
+    """Run a grid of cells, and the NonDP baseline of each seed; or methods on rows in clear.
 
     CONFIG is a YAML file, or the name of one that hushpoll experiment configs lists; flags win over
     it, or say everything without it. Run it again with the same --out to do what is missing: cells
@@ -136,14 +143,15 @@ def run(
     if flags["manifest"] is not None:
         # Flags win over the file: what the manifest says, the file need not.
         settings = {name: value for name, value in settings.items() if name not in OF_MANIFEST}
+    picked = flags.pop("methods")
     settings |= {name: value for name, value in flags.items() if value is not None}
     if params:
         own = settings.get("params") or {}
         settings["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
-    checked = Experiment.from_dict(settings)
+    checked = _checked(settings, picked)
     shown: list[Remaining] = []
 
-    def count(_task: Task, result: dict[str, Any]) -> None:
+    def count(_task: AnyCell, result: dict[str, Any]) -> None:
         shown[0].advance(failed="error" in result)
 
     try:
@@ -168,6 +176,14 @@ def run(
     if finished.failed:
         _complain(finished, out)
         sys.exit(FAILED)
+
+
+def _checked(settings: dict[str, Any], methods: str | None) -> AnyExperiment:
+    if methods is not None:
+        settings["methods"] = chosen(settings.get("methods"), methods)
+    if settings.get("methods") is not None:
+        return MethodsExperiment.from_dict(settings)
+    return Experiment.from_dict(settings)
 
 
 def _words(finished: Finished, out: Path) -> str:

@@ -15,14 +15,14 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_training.experiments.grid import Task
+from hushpoll_training.experiments.kinds import AnyCell, grid_of
 from hushpoll_training.experiments.pool import Setup, attempt
 from hushpoll_training.learners.cluster import connected, require_versions
 
 
 def run_on_cluster(
-    tasks: Iterable[Task], setup: Setup, address: str
-) -> Generator[tuple[Task, dict[str, Any]]]:
+    tasks: Iterable[AnyCell], setup: Setup, address: str
+) -> Generator[tuple[AnyCell, dict[str, Any]]]:
     """Run cells on the workers of a cluster, and yield each as it is done.
 
     A worker runs as many cells at a time as it has threads, each cell with one thread. Closing
@@ -30,7 +30,7 @@ def run_on_cluster(
 
     Parameters
     ----------
-    tasks : iterable of Task
+    tasks : iterable of Task or Trial
         The cells.
     setup : Setup
         The experiment and its data.
@@ -39,7 +39,7 @@ def run_on_cluster(
 
     Yields
     ------
-    (Task, dict)
+    (Task or Trial, dict)
         The cell and its result, or its ``error``.
 
     Raises
@@ -54,7 +54,8 @@ def run_on_cluster(
     with connected(address) as client:
         import distributed
 
-        require_versions(client, setup.experiment.recipe.learner)
+        for learner in grid_of(setup.experiment).learners():
+            require_versions(client, learner)
         packed = zlib.compress(pickle.dumps(setup), level=1)
         # Waited for: a scheduler still reading it would not know what the cells depend on.
         unpacked = client.submit(_unpack, packed, pure=False)

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, TypeVar
 
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_training.data.coded import attribute_name, read_codes
-from hushpoll_training.data.rows import read_rows
-from hushpoll_training.experiments.configuration import REFERENCE, Experiment
-from hushpoll_training.experiments.grid import Task, draft, publish, tasks
 from hushpoll_training.experiments.journal import open_journal
+from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment, grid_of
 from hushpoll_training.experiments.pool import Setup, run_tasks
 from hushpoll_training.experiments.results.results import write_results
-from hushpoll_training.models.model import Codes, count_rows
 
-REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
-"""Packages that only the reference engine's results depend on."""
+CellT = TypeVar("CellT", bound=AnyCell)
 
-OnCell = Callable[[Task, dict[str, Any]], None]
+OnCell = Callable[[AnyCell, dict[str, Any]], None]
 
-Runner = Callable[[Iterable[Task], Setup], Generator[tuple[Task, dict[str, Any]]]]
+Runner = Callable[[Iterable[AnyCell], Setup], Generator[tuple[AnyCell, dict[str, Any]]]]
 """Runs cells and yields each as it is done; closing it ends those that are running."""
 
 
@@ -42,17 +32,17 @@ class Finished:
         Of the whole grid, baselines included.
     resumed : int
         Done by an earlier run.
-    failed : mapping of Task to str
+    failed : mapping of Task or Trial to str
         Error of each cell that has no result.
     """
 
     cells: int
     resumed: int
-    failed: dict[Task, str]
+    failed: dict[AnyCell, str]
 
 
 def run_experiment(
-    experiment: Experiment,
+    experiment: AnyExperiment,
     out: Path,
     *,
     jobs: int | None = None,
@@ -64,7 +54,7 @@ def run_experiment(
 
     Parameters
     ----------
-    experiment : Experiment
+    experiment : Experiment or MethodsExperiment
         What to run.
     out : Path
         New, empty, or of the same experiment on the same data.
@@ -87,20 +77,15 @@ def run_experiment(
     OSError
         If a file cannot be read or written.
     """
-    codes = read_data(experiment)
-    check_columns(experiment, codes)
-    if experiment.engine == REFERENCE:
-        # Its packages belong to another extra, and some versions give wrong results.
-        from hushpoll_training.experiments.reference.clients import check_clients
-
-        check_clients()
-    grid = tasks(experiment)
-    with open_journal(out, describe(experiment, codes)) as journal:
+    plan = grid_of(experiment)
+    data = plan.read()
+    grid = plan.cells()
+    with open_journal(out, plan.describe(data)) as journal:
         left = missing(grid, journal.cells)
         resumed = len(grid) - len(left)
         if on_start is not None:
             on_start(len(grid), resumed)
-        setup = Setup(experiment, codes)
+        setup = Setup(experiment, data)
         try:
             with closing(
                 runner(left, setup) if runner else run_tasks(left, setup, jobs or processors())
@@ -110,110 +95,17 @@ def run_experiment(
                     if on_cell is not None:
                         on_cell(task, result)
         finally:
-            write_results(out, journal.cells)
+            write_results(out, journal.cells, type(grid[0]))
         failed = {task: journal.cells[task].get("error") for task in grid}
     return Finished(len(grid), resumed, {task: text for task, text in failed.items() if text})
 
 
-def read_data(experiment: Experiment) -> Codes:
-    """Read the rows as codes, int64[n] by attribute.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming file, row, column and value of what does not fit.
-    OSError
-        If the file cannot be read.
-    """
-    manifest = experiment.manifest
-    if manifest is None:
-        return read_codes(experiment.data, ignored=experiment.ignore)
-    if not experiment.coded:
-        return read_rows(experiment.data, manifest.resolve(), ignored=experiment.ignore)
-    codes = read_codes(experiment.data, ignored=experiment.ignore)
-    return _in_domains(experiment, manifest, codes)
-
-
-def _in_domains(experiment: Experiment, manifest: Manifest, codes: Codes) -> Codes:
-    sizes = {attribute.name: attribute.k for attribute in manifest.attributes}
-    for name in codes:
-        if name not in sizes:
-            raise InvalidParameter(
-                f"{experiment.data} has the column {show(name)}, which {manifest.name} does not "
-                f"ask; ignore it. The attributes are {', '.join(sizes)}",
-                field="data",
-            )
-    for name, k in sizes.items():
-        if name not in codes:
-            raise InvalidParameter(
-                f"{experiment.data} has no column {name}, which {manifest.name} asks; add it. The "
-                f"columns are {', '.join(codes)}",
-                field="data",
-            )
-        if codes[name].max() >= k:
-            row = int(codes[name].argmax())
-            raise InvalidParameter(
-                f"{experiment.data} row {row + 1}, column {name}: {codes[name][row]} is no code in "
-                f"[0, {k - 1}], the domain that {manifest.name} gives it",
-                field="data",
-            )
-    return {name: codes[name] for name in sizes}
-
-
-def missing(grid: Iterable[Task], cells: Mapping[Task, Mapping[str, Any]]) -> list[Task]:
+def missing(grid: Iterable[CellT], cells: Mapping[Any, Mapping[str, Any]]) -> list[CellT]:
     """Return the cells of a grid without a result, in its order.
 
     Failed cells are among them: memory may have been short.
     """
     return [task for task in grid if "error" in cells.get(task, {"error": ""})]
-
-
-def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
-    """Return what results depend on: settings, the data's content, versions of what computes."""
-    content = hashlib.sha256(experiment.data.read_bytes()).hexdigest()
-    used = experiment.recipe.learner.versions()
-    # Python's own version changes no result, and changes often.
-    del used["python"]
-    if experiment.engine == REFERENCE:
-        used |= {name: metadata.version(name) for name in REFERENCE_PACKAGES}
-    return {
-        "kind": "experiment",
-        "configuration": experiment.settings(),
-        "data": {"rows": count_rows(codes), "columns": list(codes), "sha256": content},
-        "versions": used,
-    }
-
-
-def check_columns(experiment: Experiment, codes: Codes) -> None:
-    """Refuse a configuration whose columns the data does not have, or that makes no survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the column.
-    """
-    if experiment.manifest is not None:
-        # Its domains are declared, so the data need not hold every category.
-        publish(experiment, codes, tasks(experiment)[-1])
-        return
-    for column in experiment.sensitive:
-        if attribute_name(column) not in codes:
-            raise InvalidParameter(
-                f"sensitive names {column!r}, which is no column of {experiment.data}; the columns "
-                f"are {', '.join(codes)}",
-                field="sensitive",
-            )
-    for name, values in codes.items():
-        if not values.any():
-            raise InvalidParameter(
-                f"column {name} of {experiment.data} holds code 0 alone, so it tells nothing; name "
-                "it in ignore",
-                field="ignore",
-            )
-    cell = Task(
-        experiment.protocols[0], experiment.splits[0], experiment.epsilons[-1], experiment.seeds[0]
-    )
-    draft(experiment, codes, cell, experiment.sensitive)
 
 
 def processors() -> int:

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.grid import Task
+from hushpoll_training.experiments.kinds import AnyCell
+from hushpoll_training.experiments.methods.trial import Trial
 
 if sys.platform != "win32":
     import fcntl
@@ -31,15 +33,15 @@ class Journal:
 
     Attributes
     ----------
-    cells : dict of Task to dict
+    cells : dict of Task or Trial to dict
         The result of each, or its ``error``.
     """
 
-    def __init__(self, stream: BinaryIO, cells: dict[Task, dict[str, Any]]) -> None:
+    def __init__(self, stream: BinaryIO, cells: dict[AnyCell, dict[str, Any]]) -> None:
         self._stream = stream
         self.cells = cells
 
-    def append(self, task: Task, result: Mapping[str, Any]) -> None:
+    def append(self, task: AnyCell, result: Mapping[str, Any]) -> None:
         """Write a cell durably.
 
         Raises
@@ -87,7 +89,7 @@ def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]
             yield Journal(stream, cells)
 
 
-def read_cells(out: Path) -> dict[Task, dict[str, Any]]:
+def read_cells(out: Path) -> dict[AnyCell, dict[str, Any]]:
     """Return the cells of a folder that are done so far; a run may be writing to it.
 
     Raises
@@ -170,18 +172,19 @@ def _shown(value: Any) -> str:
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _read(path: Path) -> tuple[dict[Task, dict[str, Any]], int]:
+def _read(path: Path) -> tuple[dict[AnyCell, dict[str, Any]], int]:
     if not path.is_file():
         return {}, 0
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
-    cells: dict[Task, dict[str, Any]] = {}
+    cells: dict[AnyCell, dict[str, Any]] = {}
     for number, line in enumerate(content[:end].splitlines(), start=1):
         try:
             result = json.loads(line)
             if not isinstance(result, dict):
                 raise ValueError("no object")
-            task = Task(*(result.pop(name) for name in Task._fields))
+            kind: type[AnyCell] = Trial if "method" in result else Task
+            task = kind(*(result.pop(name) for name in kind._fields))
             if "error" not in result and not {"metrics", "timings"} <= set(result):
                 raise ValueError("neither metrics nor an error")
         except (ValueError, KeyError) as error:

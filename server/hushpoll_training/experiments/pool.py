@@ -21,19 +21,17 @@ from threading import Thread, current_thread, main_thread
 from typing import Any, Final
 
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.experiments.grid import Task, run_task
-from hushpoll_training.models.model import Codes
+from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment, grid_of
 
 READY: Final = "ready"
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every cell needs: the experiment, and its data in clear, codes int64[n] by attribute."""
+    """What every cell needs: the experiment, and its data in clear, as its grid has read them."""
 
-    experiment: Experiment
-    codes: Codes
+    experiment: AnyExperiment
+    data: Any
 
 
 def serve(pipe: Connection) -> None:
@@ -48,10 +46,10 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def attempt(setup: Setup, task: Task) -> dict[str, Any]:
+def attempt(setup: Setup, task: AnyCell) -> dict[str, Any]:
     """Return the result of a cell, or its error; a fault in the program with its traceback."""
     try:
-        return run_task(setup.experiment, setup.codes, task)
+        return grid_of(setup.experiment).run(setup.data, task)
     except HushpollError as error:
         return {"error": " ".join(str(error).split())}
     except Exception as error:
@@ -77,7 +75,7 @@ class _Worker:
         context = get_context("spawn")
         self.pipe: Connection
         self.pipe, theirs = context.Pipe()
-        self.task: Task | None = None
+        self.task: AnyCell | None = None
         self.ready = False
         # The data goes through the pipe later: a start waits until its arguments are read.
         self.process: SpawnProcess = context.Process(target=serve, args=(theirs,), daemon=True)
@@ -86,7 +84,7 @@ class _Worker:
         # With the only copy in the worker, its death is an end of file here.
         theirs.close()
 
-    def give(self, task: Task, setup: Setup) -> None:
+    def give(self, task: AnyCell, setup: Setup) -> None:
         self.task = task
         # A worker that is gone is noticed at the next wait.
         with suppress(OSError):
@@ -103,13 +101,13 @@ class _Worker:
 
 
 def run_tasks(
-    tasks: Iterable[Task], setup: Setup, jobs: int
-) -> Generator[tuple[Task, dict[str, Any]]]:
+    tasks: Iterable[AnyCell], setup: Setup, jobs: int
+) -> Generator[tuple[AnyCell, dict[str, Any]]]:
     """Run cells, `jobs` at a time, and yield each as it is done; closing ends the processes.
 
     Yields
     ------
-    (Task, dict)
+    (Task or Trial, dict)
         The cell and its result, or its ``error``.
 
     Raises

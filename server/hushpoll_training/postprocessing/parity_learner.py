@@ -10,7 +10,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.central.seeded_bits import SeededBits
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -57,6 +59,10 @@ class ParityLearner(Learner):
 
     base: ClassVar[type[Learner]]
     progress_unit: ClassVar[str] = "steps"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it: classes of `with_parity` have no place to import."""
+        return _restored, (self.base, dict(self.parameters))
 
     @property
     def behind(self) -> Learner:
@@ -100,26 +106,46 @@ class ParityLearner(Learner):
         MissingExtra
             If the learner behind needs an extra that is not installed.
         """
-        groups = two_groups(design.table, design.protected)
+        two_groups(design.table, design.protected)
+        held_out = self.held_out(design.label.size, options)
+        fitted = self.behind.fit(_part(design, ~held_out), options)
+        return self.post_process(fitted, _part(design, held_out), options)
+
+    def held_out(self, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
+        """Return which of the training rows the rates are measured on, bool[n]."""
         chance = np.random.default_rng([options.seed, 1])
-        held_out = chance.random(groups.size) < float(self.parameters["held_out"])
-        kept = ~held_out
-        part = replace(
-            design, table=design.table[kept], label=design.label[kept],
-            weight=None if design.weight is None else design.weight[kept],
-        )  # fmt: skip
-        fitted = self.behind.fit(part, options)
-        predictions = _predictions(fitted.scores(design.table[held_out], threads=options.threads))
+        return chance.random(rows) < float(self.parameters["held_out"])
+
+    def post_process(self, fitted: Fitted, design: Design, options: FitOptions) -> ParityModel:
+        """Measure the rates of a fitted model and return it with the rule that they give.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What the learner behind, or one like it, has learned from other rows. These may have
+            been perturbed.
+        design : Design
+            The rows that the rates are measured on, in clear; labels are not read.
+        options : FitOptions
+            The seed of the coins' key; with `noise_seed`, the rates' noise can be drawn again.
+
+        Raises
+        ------
+        InvalidParameter
+            For rows that do not tell exactly two groups.
+        """
+        groups = two_groups(design.table, design.protected)
+        predictions = _predictions(fitted.scores(design.table, threads=options.threads))
         spent = str(self.parameters["rate_epsilon"])
+        bits = None if options.noise_seed is None else SeededBits(options.noise_seed)
         rates = (
-            private_rates(predictions, groups[held_out], (spent, spent))
+            private_rates(predictions, groups, (spent, spent), bits)
             if float(spent) > 0
-            else positive_rates(predictions, groups[held_out])
+            else positive_rates(predictions, groups)
         )
         assert design.protected is not None  # noqa: S101  two_groups has refused designs without
-        return ParityModel(
-            self, fitted, parity_rule(rates), design.protected, chance.bytes(KEY_BYTES)
-        )
+        key = np.random.default_rng([options.seed, 2]).bytes(KEY_BYTES)
+        return ParityModel(self, fitted, parity_rule(rates), design.protected, key)
 
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
@@ -139,6 +165,11 @@ class ParityLearner(Learner):
         return ParityModel(self, fitted, rule, slice(start, stop), key)
 
 
+def _restored(behind: type[Learner], parameters: Mapping[str, Any]) -> ParityLearner:
+    return with_parity(behind)(parameters)
+
+
+@cache
 def with_parity(behind: type[Learner]) -> type[ParityLearner]:
     """Return the learner that post-processes another one."""
 
@@ -271,6 +302,11 @@ def two_groups(
             field="protected",
         )
     return np.asarray(group, np.int64)
+
+
+def _part(design: Design, rows: npt.NDArray[np.bool_]) -> Design:
+    weight = None if design.weight is None else design.weight[rows]
+    return replace(design, table=design.table[rows], label=design.label[rows], weight=weight)
 
 
 def _predictions(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

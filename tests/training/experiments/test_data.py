@@ -8,8 +8,9 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.experiments.configuration import Experiment, load_configuration
-from hushpoll_training.experiments.engine import check_columns, read_data, run_experiment
+from hushpoll_training.experiments.engine import run_experiment
 from hushpoll_training.experiments.grid import Task, publish
+from hushpoll_training.experiments.protocol_grid import check_columns, read_data
 
 GRID = {
     "protocols": "OUE",

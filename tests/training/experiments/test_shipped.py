@@ -5,8 +5,8 @@ import pytest
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.experiments.engine import check_columns
 from hushpoll_training.experiments.grid import tasks
+from hushpoll_training.experiments.protocol_grid import check_columns
 
 FILES = {"adult": "adult_26k.csv", "acs-coverage": "acs_coverage_tx2018.csv", "lsac": "lsac.csv"}
 LEARNERS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,9 @@ from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.journal import CELLS, read_cells, write_file
+from hushpoll_training.experiments.kinds import AnyCell
+from hushpoll_training.experiments.methods.run import METRICS as METHOD_METRICS
+from hushpoll_training.experiments.methods.trial import NONE, Trial
 from hushpoll_training.runs.cell import BASELINE
 
 CSV: Final = "results.csv"
@@ -29,61 +33,118 @@ PARQUET: Final = "results.parquet"
 FAILURES: Final = "failures.csv"
 TIMINGS: Final = ("perturb", "fit", "score")
 UNDEFINED: Final = "undefined"
-COLUMNS: Final = (
-    *Task._fields,
-    *METRICS,
-    *(f"{name}_seconds" for name in TIMINGS),
-    UNDEFINED,
-)
-"""Columns of results.csv, in order."""
-
-_NUMBERS: Final = tuple(name for name in COLUMNS if name not in ("protocol", "split", UNDEFINED))
-
-_SCHEMA: Final = pa.schema(
-    {name: pa.float64() if name in _NUMBERS else pa.string() for name in COLUMNS}
-    | {"seed": pa.int64()}
-)
 
 
-def write_results(out: Path, cells: Mapping[Task, Mapping[str, Any]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of one kind of experiment.
+
+    Attributes
+    ----------
+    cell : type
+        Task or Trial; its fields are the first columns.
+    metrics : tuple of str
+        In order.
+    texts : tuple of str
+        Those fields of a cell that are no numbers.
+    """
+
+    cell: type[AnyCell]
+    metrics: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of results.csv, in order."""
+        seconds = (f"{name}_seconds" for name in TIMINGS)
+        return (*self.cell._fields, *self.metrics, *seconds, UNDEFINED)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of numbers."""
+        return tuple(name for name in self.columns if name not in (*self.texts, UNDEFINED))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of results.parquet."""
+        kinds = {
+            name: pa.float64() if name in self.numbers else pa.string() for name in self.columns
+        }
+        return pa.schema(kinds | {"seed": pa.int64()})
+
+    def row(self, task: AnyCell, cell: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of a finished cell."""
+        metrics = {name: cell["metrics"][name] for name in self.metrics}
+        undefined = {
+            name: value["undefined"]
+            for name, value in metrics.items()
+            if isinstance(value, Mapping)
+        }
+        return {
+            **task._asdict(),
+            **{name: None if name in undefined else value for name, value in metrics.items()},
+            **{f"{name}_seconds": cell["timings"][name] for name in TIMINGS},
+            UNDEFINED: "; ".join(f"{name}: {reason}" for name, reason in undefined.items()),
+        }
+
+
+LAYOUTS: Final[Mapping[type[AnyCell], Layout]] = {
+    Task: Layout(Task, METRICS, ("protocol", "split")),
+    Trial: Layout(Trial, METHOD_METRICS, ("method", "protocol", "split", "accountant")),
+}
+COLUMNS: Final = LAYOUTS[Task].columns
+"""Columns of results.csv of a grid of protocols, in order."""
+
+
+def write_results(
+    out: Path, cells: Mapping[AnyCell, Mapping[str, Any]], kind: type[AnyCell] = Task
+) -> None:
     """Write the finished cells as CSV and Parquet, and the failed ones beside them.
 
     Parameters
     ----------
     out : Path
         Folder; its files of these names are replaced.
-    cells : mapping of Task to dict
+    cells : mapping of Task or Trial to dict
         As a journal holds them.
+    kind : type
+        Of the cells: Task or Trial.
 
     Raises
     ------
     OSError
         If a file cannot be written.
     """
+    layout = LAYOUTS[kind]
     ordered = sorted(cells.items(), key=lambda cell: cell[0].place())
-    rows = [_row(task, cell).values() for task, cell in ordered if "error" not in cell]
-    write_file(out / CSV, csv_text(COLUMNS, rows).encode())
+    rows = [layout.row(task, cell).values() for task, cell in ordered if "error" not in cell]
+    write_file(out / CSV, csv_text(layout.columns, rows).encode())
     buffer = BytesIO()
-    pq.write_table(results_table(cells), buffer)
+    pq.write_table(results_table(cells, kind), buffer)
     write_file(out / PARQUET, buffer.getvalue())
     failures = [(*task, cell["error"]) for task, cell in ordered if "error" in cell]
     if failures:
-        write_file(out / FAILURES, csv_text((*Task._fields, "error"), failures).encode())
+        write_file(out / FAILURES, csv_text((*kind._fields, "error"), failures).encode())
     else:
         (out / FAILURES).unlink(missing_ok=True)
 
 
-def results_table(cells: Mapping[Task, Mapping[str, Any]]) -> pa.Table:
+def results_table(
+    cells: Mapping[AnyCell, Mapping[str, Any]], kind: type[AnyCell] = Task
+) -> pa.Table:
     """Return the finished cells as a table, in the order and types of results.parquet."""
+    layout = LAYOUTS[kind]
     rows = [
-        {**_row(task, cells[task]), "epsilon": float(task.epsilon)}
-        for task in sorted(cells, key=Task.place)
+        layout.row(task, cells[task])
+        for task in sorted(cells, key=lambda cell: cell.place())
         if "error" not in cells[task]
     ]
-    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+    for row in rows:
+        row |= {name: float(row[name]) for name in layout.numbers if isinstance(row[name], str)}
+    return pa.Table.from_pylist(rows, schema=layout.schema)
 
 
-def read_results(path: Path) -> pd.DataFrame:
+def read_results(path: Path, kind: type[AnyCell] = Task) -> pd.DataFrame:
     """Read results that an experiment wrote.
 
     Parameters
@@ -91,6 +152,8 @@ def read_results(path: Path) -> pd.DataFrame:
     path : Path
         results.csv, results.parquet, or the folder of a run; what is done so far, if it is under
         way.
+    kind : type
+        Task for a grid of protocols, Trial for an experiment on methods.
 
     Returns
     -------
@@ -104,10 +167,12 @@ def read_results(path: Path) -> pd.DataFrame:
     OSError
         If it cannot be read.
     """
+    layout = LAYOUTS[kind]
     file = path / CSV if path.is_dir() else path
     if path.is_dir() and not file.is_file() and (path / CELLS).is_file():
         # A run that is under way writes its results when it ends.
-        frame: pd.DataFrame = results_table(read_cells(path)).to_pandas()
+        cells = {task: cell for task, cell in read_cells(path).items() if type(task) is kind}
+        frame: pd.DataFrame = results_table(cells, kind).to_pandas()
         return frame.astype({"seed": "int64"})
     if not file.is_file():
         raise InvalidParameter(
@@ -120,13 +185,16 @@ def read_results(path: Path) -> pd.DataFrame:
             table = pd.read_parquet(file)
         else:
             # Python reads the digits exactly; pandas' own reader does so from version 3 on.
-            numbers = dict.fromkeys(_NUMBERS, lambda text: float(text or "nan"))
+            numbers = dict.fromkeys(layout.numbers, lambda text: float(text or "nan"))
             table = pd.read_csv(file, converters=numbers, keep_default_na=False)
-        for name in COLUMNS:
+        if ("method" in table.columns) != (kind is Trial):
+            raise ValueError(f"its cells are not of the kind {kind.__name__}")
+        for name in layout.columns:
             if name not in table.columns:
                 raise ValueError(f"it has no column {name}")
         table = table.astype({"seed": "int64"})
-        known = {"protocol": (BASELINE, *PROTOCOLS), "split": ("none", *DRAFT_SPLITS)}
+        clear = NONE if kind is Trial else BASELINE
+        known = {"protocol": (clear, *PROTOCOLS), "split": ("none", *DRAFT_SPLITS)}
         for name, values in known.items():
             for value in sorted(set(table[name]) - set(values)):
                 raise ValueError(f"the {name} {value!r} is none of {', '.join(values)}")
@@ -146,16 +214,3 @@ def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _row(task: Task, cell: Mapping[str, Any]) -> dict[str, Any]:
-    metrics = {name: cell["metrics"][name] for name in METRICS}
-    undefined = {
-        name: value["undefined"] for name, value in metrics.items() if isinstance(value, Mapping)
-    }
-    return {
-        **task._asdict(),
-        **{name: None if name in undefined else value for name, value in metrics.items()},
-        **{f"{name}_seconds": cell["timings"][name] for name in TIMINGS},
-        UNDEFINED: "; ".join(f"{name}: {reason}" for name, reason in undefined.items()),
-    }

@@ -9,8 +9,8 @@ from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.experiments.engine import describe
 from hushpoll_training.experiments.grid import Task, publish, run_task
+from hushpoll_training.experiments.protocol_grid import describe
 from hushpoll_training.experiments.reference import clients as reference_clients
 from hushpoll_training.experiments.reference.clients import check_clients, encoder, seeded
 from hushpoll_training.experiments.reference.engine import reference_cell

@@ -1,0 +1,207 @@
+"""People's rows in clear, with numbers beside categories: what a central learner is fitted to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_matrix, hstack
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.data.coded import attribute_name
+from hushpoll_training.learners.learner import Design
+from hushpoll_training.models.model import Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a number becomes a feature, and a survey's category.
+
+    The constants are part of the data set's description and are taken to be public. Constants that
+    are computed from the rows of a training would tell something about them.
+
+    Attributes
+    ----------
+    centre, width : float
+        The feature is (value - centre) / width; width is positive.
+    edges : tuple of float
+        Ascending. A survey asks for the interval between two of them: category 0 is below the
+        first, and category j holds the values from edge j - 1 on.
+    """
+
+    centre: float
+    width: float
+    edges: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClearRows:
+    """Rows of a data set; columns have the names of attributes.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    numbers : mapping of str to f64[n]
+        Columns of numbers, as they were published.
+    scales : mapping of str to Scale
+        Of each column of numbers.
+    codes : mapping of str to int64[n]
+        The other columns, the target and the protected one included; codes in [0, k).
+    categories : mapping of str to tuple of str
+        Of each column of codes.
+    target : str
+        Column of two codes; 1 is positive.
+    protected : str
+        Column; code 1 is the privileged group and code 0 the one that is compared with it.
+    """
+
+    name: str
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+    scales: Mapping[str, Scale]
+    codes: Codes
+    categories: Mapping[str, tuple[str, ...]]
+    target: str
+    protected: str
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+        return len(self.codes[self.target])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns: numbers first."""
+        return (*self.numbers, *self.codes)
+
+    def design(self) -> Design:
+        """Return scaled numbers and one-hot categories, with the labels, as learners need them.
+
+        The table has a column for each number, then one for each category of every column of codes
+        but the target.
+        """
+        features = [name for name in self.codes if name != self.target]
+        parts: list[Any] = [
+            csr_matrix((values - self.scales[name].centre)[:, None] / self.scales[name].width)
+            for name, values in self.numbers.items()
+        ]
+        names = list(self.numbers)
+        protected = slice(0, 0)
+        for name in features:
+            labels = self.categories[name]
+            if name == self.protected:
+                protected = slice(len(names), len(names) + len(labels))
+            names += [f"{name}={label}" for label in labels]
+            place = (np.arange(self.rows), self.codes[name])
+            parts.append(csr_matrix((np.ones(self.rows), place), (self.rows, len(labels))))
+        table = hstack(parts, format="csr", dtype=np.float32)
+        return Design(table, self.codes[self.target], tuple(names), protected)
+
+    def survey_codes(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Return all columns as a survey would hold them; numbers as the intervals of their edges.
+
+        A column of one category, or whose largest code is 0, asks nothing and is left out.
+        """
+        intervals = {
+            name: np.searchsorted(self.scales[name].edges, values, side="right").astype(np.int64)
+            for name, values in self.numbers.items()
+        }
+        return {name: codes for name, codes in {**intervals, **self.codes}.items() if codes.any()}
+
+    def digest(self) -> str:
+        """Return the SHA-256 of names, numbers, scales and codes."""
+        content = hashlib.sha256()
+        for part in self._parts():
+            content.update(part)
+        return content.hexdigest()
+
+    def _parts(self) -> Iterator[bytes]:
+        yield f"{self.target} {self.protected}".encode()
+        for name, values in self.numbers.items():
+            yield f"{name} {self.scales[name]}".encode()
+            yield np.ascontiguousarray(values, "<f8").tobytes()
+        for name, codes in self.codes.items():
+            yield f"{name} {self.categories[name]}".encode()
+            yield np.ascontiguousarray(codes, "<i8").tobytes()
+
+
+def clear_rows(
+    name: str,
+    table: pd.DataFrame,
+    scales: Mapping[str, Scale],
+    *,
+    target: tuple[str, Any],
+    protected: tuple[str, Any, Any],
+    missing: str,
+) -> ClearRows:
+    """Return the rows of a table of numbers and categories.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    table : DataFrame
+        Columns with a scale are numbers; the others are categories.
+    scales : mapping of str to Scale
+        Of the columns of numbers.
+    target : (str, object)
+        Column, and the positive value; any other value is negative.
+    protected : (str, object, object)
+        Column, the value of the unprivileged group and that of the privileged one. Further values
+        are categories after these.
+    missing : {"drop", "category"}
+        Whether rows with a missing category are dropped, or it is a category, the last one, of its
+        own. Rows with a missing number, target or protected value are always dropped.
+
+    Raises
+    ------
+    InvalidParameter
+        If a column is not there, or no row is left.
+    """
+    for column in (*scales, target[0], protected[0]):
+        if column not in table.columns:
+            raise InvalidParameter(
+                f"the data of {name} has no column {column}; give the file as it was published. "
+                f"The columns are {', '.join(map(str, table.columns))}",
+                field="data",
+            )
+    needed = [*scales, target[0], protected[0]]
+    table = table.dropna(how="any", subset=None if missing == "drop" else needed)
+    if table.empty:
+        raise InvalidParameter(
+            f"no row of {name} has a value in every column; give the file as it was published",
+            field="data",
+        )
+    codes: dict[str, npt.NDArray[np.int64]] = {}
+    categories: dict[str, tuple[str, ...]] = {}
+    for column in table.columns:
+        if column in scales:
+            continue
+        values = table[column]
+        key = attribute_name(str(column))
+        if column == target[0]:
+            codes[key] = (values == target[1]).to_numpy(np.int64)
+            categories[key] = ("0", "1")
+            continue
+        ordered = sorted(values.dropna().unique().tolist())
+        if column == protected[0]:
+            first = list(protected[1:])
+            ordered = first + [value for value in ordered if value not in first]
+        place = {value: code for code, value in enumerate(ordered)}
+        codes[key] = values.map(place).fillna(len(ordered)).to_numpy(np.int64)
+        labels = [str(value) for value in ordered]
+        categories[key] = (*labels, "missing") if values.isna().any() else tuple(labels)
+    return ClearRows(
+        name,
+        {attribute_name(key): table[key].to_numpy(np.float64) for key in scales},
+        {attribute_name(key): scale for key, scale in scales.items()},
+        codes,
+        categories,
+        attribute_name(target[0]),
+        attribute_name(protected[0]),
+    )

@@ -1,0 +1,59 @@
+"""The cells of an experiment on methods, as the engine runs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hushpoll_training.datasets.clear.rows import ClearRows
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
+from hushpoll_training.experiments.methods.run import publish, run_trial
+from hushpoll_training.experiments.methods.trial import Trial
+from hushpoll_training.learners.learner import Learner
+
+
+@dataclass(frozen=True, slots=True)
+class MethodGrid:
+    """Cells of a method and a seed; see :class:`~hushpoll_training.experiments.kinds.Grid`.
+
+    Attributes
+    ----------
+    experiment : MethodsExperiment
+        Their configuration.
+    """
+
+    experiment: MethodsExperiment
+
+    def cells(self) -> list[Trial]:
+        """Return every cell."""
+        return self.experiment.trials()
+
+    def learners(self) -> tuple[Learner, ...]:
+        """Return the learner of each method."""
+        return self.experiment.learners()
+
+    def read(self) -> ClearRows:
+        """Read the rows, and refuse a sensitive column or an epsilon that a survey would refuse."""
+        rows = self.experiment.source.load()
+        for method in self.experiment.methods:
+            if method.perturbed:
+                publish(self.experiment, rows, method)
+        return rows
+
+    def describe(self, data: ClearRows) -> dict[str, Any]:
+        """Return what results depend on."""
+        used: dict[str, str] = {}
+        for learner in self.learners():
+            used |= learner.versions()
+        # Python's own version changes no result, and changes often.
+        del used["python"]
+        return {
+            "kind": "methods",
+            "configuration": self.experiment.settings(),
+            "data": {"rows": data.rows, "columns": list(data.columns), "sha256": data.digest()},
+            "versions": used,
+        }
+
+    def run(self, data: ClearRows, cell: Trial) -> dict[str, Any]:
+        """Run one cell."""
+        return run_trial(self.experiment, data, cell)

@@ -1,0 +1,168 @@
+"""One cell of an experiment on methods: the same split of the rows for every method of a seed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import train_test_split
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.coded import describe_codes
+from hushpoll_training.data.target import THRESHOLD
+from hushpoll_training.datasets.clear.rows import ClearRows
+from hushpoll_training.evaluation.metric import Metric
+from hushpoll_training.evaluation.metrics import METRICS as CLASSIFIER_METRICS
+from hushpoll_training.evaluation.metrics import NEITHER, measure
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
+from hushpoll_training.experiments.methods.method import Method
+from hushpoll_training.experiments.methods.trial import Trial
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.model import Model, design, fit_records, take
+from hushpoll_training.models.recipe import Recipe
+from hushpoll_training.postprocessing.parity_learner import ParityLearner
+from hushpoll_training.runs.cell import Stopwatch, perturbation
+
+_FIRST: Final = ("accuracy", "balanced_acc", "positive_rate", "parity_gap")
+METRICS: Final = (*_FIRST, *(name for name in CLASSIFIER_METRICS if name not in _FIRST))
+"""Metrics of a cell, in the order of results.csv; ``parity_gap`` is the size of SPD."""
+
+Rows = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+
+def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> dict[str, Any]:
+    """Run one cell with one thread.
+
+    Returns
+    -------
+    dict
+        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows`` and ``timings``
+        (seconds).
+
+    Raises
+    ------
+    InvalidParameter
+        For rows that the method cannot be fitted to.
+    MissingExtra
+        If the learner's extra is not installed.
+    """
+    method = experiment.method(trial)
+    train, test = split_rows(rows, trial.seed, experiment.test_size)
+    # The rows are in the hands of the person who runs it; noise that can be drawn again is for
+    # simulations like this one.
+    noise = np.random.default_rng([trial.seed, zlib.crc32(repr(trial[:-1]).encode()), 1])
+    options = FitOptions(trial.seed, noise_seed=int(noise.integers(2**62)))
+    clock = Stopwatch()
+    if method.perturbed:
+        scores = _perturbed(experiment, method, rows, train, test, options, clock)
+    else:
+        scores = _clear(method, rows, train, test, options, clock)
+    clock.lap("score")
+    return {
+        **_measured(rows, test, scores),
+        "timings": {"perturb": 0.0, **{name: round(lap, 6) for name, lap in clock.laps.items()}},
+    }
+
+
+def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows]:
+    """Return row numbers to train and to test on: shuffled, stratified on the target.
+
+    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives.
+
+    Raises
+    ------
+    InvalidParameter
+        For too few rows of a class.
+    """
+    label = rows.codes[rows.target]
+    try:
+        train, test = train_test_split(
+            np.arange(rows.rows), test_size=test_size, random_state=seed, stratify=label
+        )
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{rows.rows} rows of {rows.name} cannot be split with {test_size:g} of them to test "
+            f"on, stratified on the target ({error}); give more rows of each class",
+            field="data",
+        ) from error
+    return train, test
+
+
+def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> Published:
+    """Return the survey that a method with perturbed records plays.
+
+    Raises
+    ------
+    InvalidParameter
+        For a sensitive column that is missing, or a part of epsilon outside its interval.
+    """
+    return describe_codes(
+        rows.survey_codes(),
+        name=rows.name,
+        target=rows.target,
+        protected=rows.protected,
+        sensitive=experiment.sensitive or (rows.protected,),
+        protocol=method.protocol,
+        split=method.split,
+        epsilon=method.local_epsilon,
+    ).resolve()
+
+
+def _clear(
+    method: Method, rows: ClearRows, train: Rows, test: Rows, options: FitOptions, clock: Stopwatch
+) -> Scores:
+    whole = rows.design()
+    learner = method.recipe.learner
+    part = replace(whole, table=whole.table[train], label=whole.label[train])
+    fitted = (learner.without_privacy() if method.noiseless else learner).fit(part, options)
+    clock.lap("fit")
+    return fitted.scores(whole.table[test])
+
+
+def _perturbed(
+    experiment: MethodsExperiment, method: Method, rows: ClearRows, train: Rows, test: Rows,
+    options: FitOptions, clock: Stopwatch,
+) -> Scores:  # fmt: skip
+    """Fit to perturbed records; for parity, measure the rates on other rows in clear."""
+    published = publish(experiment, rows, method)
+    codes = rows.survey_codes()
+    learner = method.recipe.learner
+    parity = learner if isinstance(learner, ParityLearner) and not method.noiseless else None
+    held = np.zeros(train.size, np.bool_)
+    behind = learner.without_privacy() if method.noiseless else learner
+    if parity is not None:
+        held, behind = parity.held_out(train.size, options), parity.behind
+    noise = perturbation(published, options.seed)
+    records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
+    clock.lap("perturb")
+    model: Model = fit_records(records, Recipe(behind, method.recipe.encoding), options)
+    if parity is not None:
+        known = take(codes, train[held])
+        clear = design(model.features, model.features.from_codes(known), known[rows.target])
+        model = replace(model, fitted=parity.post_process(model.fitted, clear, options))
+    clock.lap("fit")
+    return model.scores(take(codes, test))
+
+
+def _measured(rows: ClearRows, test: Rows, scores: Scores) -> Mapping[str, Any]:
+    group = rows.codes[rows.protected][test]
+    side = np.where(group > 1, NEITHER, group)
+    predicted = (scores > THRESHOLD).astype(np.int64)
+    measured = dict(measure(rows.codes[rows.target][test], predicted, scores, side))
+    gap = measured["SPD"]
+    measured["positive_rate"] = Metric(float(predicted.mean()))
+    measured["parity_gap"] = Metric(abs(gap.number())) if gap.defined else gap
+    counted = {"privileged": 1, "unprivileged": 0, "neither": NEITHER}
+    return {
+        "metrics": {name: measured[name].to_json() for name in METRICS},
+        "rows": {"tested": int(test.size)}
+        | {name: int((side == code).sum()) for name, code in counted.items()},
+    }
