@@ -8,6 +8,7 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
 from hushpoll_training.learners.central.fairdp import FairDP
+from hushpoll_training.learners.central.functional import FunctionalMechanism
 from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
 from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
@@ -17,6 +18,7 @@ from hushpoll_training.postprocessing.parity_learner import with_parity
 LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm": LightGBM,
     "output-perturbation": OutputPerturbation,
+    "functional-mechanism": FunctionalMechanism,
     "dpsgd": DPSGD,
     "penalised-dpsgd": PenalisedSgd,
     "fairdp": FairDP,
