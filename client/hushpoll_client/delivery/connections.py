@@ -46,6 +46,7 @@ class TimedSocket:
     def __init__(self, own: socket.socket) -> None:
         self._own = own
         self._limit = own.gettimeout()
+        self._wait = self._limit
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._own, name)
@@ -57,7 +58,7 @@ class TimedSocket:
     def settimeout(self, value: float | None) -> None:
         """Set the seconds that one wait may take; a deadline may shorten it."""
         self._limit = value
-        self._own.settimeout(value)
+        self._set(value)
 
     def allow(self) -> None:
         """Let the next wait take the time that is left.
@@ -71,7 +72,13 @@ class TimedSocket:
         if remaining <= 0:
             raise TimeoutError("the exchange has taken all the time it had")
         wait = remaining if self._limit is None else min(self._limit, remaining)
-        self._own.settimeout(wait if wait < inf else None)
+        self._set(wait if wait < inf else None)
+
+    def _set(self, wait: float | None) -> None:
+        # Each change is a system call, and most exchanges are far from their deadline.
+        if wait != self._wait:
+            self._own.settimeout(wait)
+            self._wait = wait
 
     def sendall(self, data: Any) -> None:
         """Send all of it; raises `TimeoutError` where that takes too long."""

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, suppress
+from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
@@ -56,6 +57,9 @@ def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
+_DECODER: Final = json.JSONDecoder(parse_constant=_refused)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A successful answer: status in [200, 299], headers and body."""
@@ -73,8 +77,8 @@ class Answer:
             If it is not JSON; not retryable.
         """
         try:
-            # NaN and Infinity are no JSON; deep nesting is refused by the RecursionError.
-            return json.loads(self.body, parse_constant=_refused)
+            # The decoder refuses NaN and Infinity; deep nesting ends in a RecursionError.
+            return _DECODER.decode(self.body.decode())
         except (ValueError, RecursionError):
             raise TransportError(
                 "the server's answer is not JSON; check that the address is a hushpoll server's",
@@ -162,13 +166,19 @@ class Transport:
         self.endpoint = endpoint
         self._config = config
         self._pacing = pacing or Pacing()
-        self._authorization = None if token is None else f"Bearer {checked_token(token)}"
+        self._token = None if token is None else checked_token(token)
         self._sessions = Sessions(session)
         # Without this, Requests would send traffic for this machine through HTTP_PROXY.
         self._proxies = {"no_proxy": endpoint.host} if endpoint.loopback else None
 
     def __repr__(self) -> str:
         return f"Transport({self.endpoint.base!r})"
+
+    def with_token(self, token: str | None) -> Transport:
+        """Return a transport with another token, or none, that sends over the same sessions."""
+        other = copy(self)
+        other._token = None if token is None else checked_token(token)
+        return other
 
     def get(
         self, *segments: str, params: Mapping[str, str] | None = None, token: bool = True
@@ -303,7 +313,7 @@ class Transport:
                 params=params,
                 headers=headers,
                 # Without `auth`, Requests would look into ~/.netrc.
-                auth=self._authorize if token else _unauthorized,
+                auth=self._authorize if token else lambda request: request,
                 timeout=(
                     max(_SHORTEST_WAIT_SECONDS, min(self._config.connect_timeout, left())),
                     self._config.read_timeout,
@@ -316,8 +326,8 @@ class Transport:
             self._raise_for_fault(error)
 
     def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._authorization is not None:
-            request.headers["Authorization"] = self._authorization
+        if self._token is not None:
+            request.headers["Authorization"] = f"Bearer {self._token}"
         return request
 
     def _bounded(self, response: requests.Response) -> bytes:
@@ -373,10 +383,6 @@ class Transport:
         hint.seconds = self._pacing.retry_after(response.headers.get("Retry-After"))
         media_type = response.headers.get("Content-Type", "")
         raise _failure(status, media_type, self._bounded(response))
-
-
-def _unauthorized(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
 
 
 def _failure(status: int, media_type: str, content: bytes) -> HushpollError:

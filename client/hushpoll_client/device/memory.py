@@ -44,7 +44,7 @@ class Memory:
             raise BudgetExhausted(
                 f"this client has randomised an answer to survey {self._survey!r} before; a second "
                 f"draw would spend epsilon {published.epsilon} again. Send client.report again, or "
-                "make a new SurveyClient for another respondent"
+                "call client.for_next_respondent() for another respondent"
             )
         report = draw()
         self._drawn = True

@@ -32,6 +32,7 @@ R = TypeVar("R")
 Answers = Mapping[str, str | int | None]
 
 _SECURE = SecureBits()
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Report:
     def to_json(self) -> str:
         """Return the report as JSON, exactly as the server takes it in a POST."""
         document = wire.encode_report_json(self.digest, wire.Report(self.id, self.record))
-        return json.dumps(document, separators=(",", ":"), sort_keys=True)
+        return _ENCODER.encode(document)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:

@@ -7,6 +7,7 @@ that a host app then calls.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +20,7 @@ from hushpoll_client.device.randomization import Answers, Report, discreet, draw
 from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import LARGEST_VERSION, check_integer
 from hushpoll_shared.wire.reports import check_digest
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class SurveyClient(Answering):
         The pinned survey itself, shipped with the app: nothing is then fetched before `send`, and a
         refusal can show what changed.
     version : int or None
-        Version to fetch, from 1; None fetches the newest.
+        Version to fetch, in [1, 2^31 - 1]; None fetches the newest.
     token : str or None
         The respondent's single-use token, for surveys that want one. Sent with the report only.
     required_sensitive : iterable of str
@@ -118,7 +120,9 @@ class SurveyClient(Answering):
                 field="config",
             )
         self._digest = None if digest is None else check_digest(digest)
-        self._version = _checked_version(version)
+        if version is not None:
+            check_integer(version, field="version", largest=LARGEST_VERSION)
+        self._version = version
         self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total, required_batch)
         self._has_token = token is not None
         self._config = config
@@ -208,6 +212,27 @@ class SurveyClient(Answering):
         if self._device is not None:
             self._contained("closing the device's file", self._device.close, otherwise=None)
             self._raise_fault(self._device)
+
+    def for_next_respondent(self, token: str | None = None) -> Self:
+        """Return a client for another respondent, who answers on the same device.
+
+        It shares the survey that this client has checked, its limits and its connections (`close`
+        closes those of both), and nothing of the answers; `token` is the other respondent's.
+
+        Raises
+        ------
+        InvalidParameter
+            If this client has ``storage``, or the token is not printable.
+        """
+        if self._device is not None:
+            fault = "storage is the file of one respondent; make a SurveyClient with another file"
+            raise InvalidParameter(fault, field="storage")
+        other = copy(self)
+        other._transport = self._transport.with_token(token)
+        other._has_token = token is not None
+        other._keeping = Memory(self.survey)
+        other._report = None
+        return other
 
     @property
     def server(self) -> str:
@@ -372,12 +397,3 @@ class SurveyClient(Answering):
         self._digest = offered.digest
         self._published = offered
         return offered
-
-
-def _checked_version(version: int | None) -> int | None:
-    if version is not None and (type(version) is not int or version < 1):
-        raise InvalidParameter(
-            f"version is {version!r}; give an integer of at least 1, or None for the newest",
-            field="version",
-        )
-    return version

@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from hushpoll_client import ClientConfig, Report, ReportNotSent, SurveyClient
-from hushpoll_client.delivery.connections import new_session
 from hushpoll_client.delivery.timing import Pacing
 from hushpoll_fleet.behaviour.plan import POISONERS, Behaviour
 from hushpoll_fleet.behaviour.poisoning import other_digest
@@ -20,12 +19,9 @@ from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.fleet import Fleet, Member
 from hushpoll_protocols.errors import InvalidParameter
 
-if TYPE_CHECKING:
-    import requests
-
 _T = TypeVar("_T")
 
-# How long a thread sleeps at most before it looks again, since another may add an earlier item.
+# How long a thread sleeps at most before it looks again, since the simulation may be over.
 _LONGEST_NAP = 0.05
 
 
@@ -43,7 +39,8 @@ class Schedule(Generic[_T]):
     def __init__(self, planned: Iterator[tuple[float, _T]], over: threading.Event) -> None:
         self._planned = planned
         self._over = over
-        self._lock = threading.Lock()
+        # Notified when an item is put, and when the last one is done.
+        self._changed = threading.Condition(threading.Lock())
         self._order = itertools.count()
         # Due, order, item, and whether it was planned; never without the next planned one.
         self._waiting: list[tuple[float, int, _T, bool]] = []
@@ -53,9 +50,10 @@ class Schedule(Generic[_T]):
 
     def put(self, delay: float, item: _T) -> None:
         """Add an item that is due in ``delay`` seconds."""
-        with self._lock:
+        with self._changed:
             due = time.monotonic() - self._began + delay
             heapq.heappush(self._waiting, (due, next(self._order), item, False))
+            self._changed.notify()
 
     def take(self) -> _T | None:
         """Return the next item once it is due, or None when there is nothing left.
@@ -63,10 +61,11 @@ class Schedule(Generic[_T]):
         The thread that takes an item calls `done` afterwards; until then it may add others.
         """
         while not self._over.is_set():
-            with self._lock:
+            with self._changed:
                 self._plan()
+                wait = _LONGEST_NAP
                 if self._waiting:
-                    wait = self._waiting[0][0] - (time.monotonic() - self._began)
+                    wait = min(wait, self._waiting[0][0] - (time.monotonic() - self._began))
                     if wait <= 0:
                         _, _, item, planned = heapq.heappop(self._waiting)
                         self._has_planned &= not planned
@@ -74,15 +73,15 @@ class Schedule(Generic[_T]):
                         return item
                 elif not self._busy:
                     return None
-                else:
-                    wait = _LONGEST_NAP
-            self._over.wait(min(wait, _LONGEST_NAP))
+                self._changed.wait(wait)
         return None
 
     def done(self) -> None:
         """Mark an item that was taken as finished."""
-        with self._lock:
+        with self._changed:
             self._busy -= 1
+            if not self._busy:
+                self._changed.notify_all()
 
     def _plan(self) -> None:
         if self._has_planned:
@@ -190,27 +189,25 @@ class _Sender:
 
     def work(self, progress: Callable[[int], None]) -> None:
         """Run tasks until none is left."""
-        with new_session() as session:
+        published = self._fleet.published
+        with SurveyClient(
+            self._url,
+            published.name,
+            published=published,
+            config=self._config,
+            pacing=self._pacing,
+        ) as first:
             while (task := self._schedule.take()) is not None:
                 try:
-                    if self._run(task, session):
+                    if self._run(task, first.for_next_respondent(task.member.token)):
                         with self._lock:
                             progress(1)
                 finally:
                     self._schedule.done()
 
-    def _run(self, task: _Task, session: requests.Session) -> bool:
+    def _run(self, task: _Task, client: SurveyClient) -> bool:
         """Run one task; return whether its respondent is done."""
         fleet, member = self._fleet, task.member
-        client = SurveyClient(
-            self._url,
-            fleet.published.name,
-            published=fleet.published,
-            token=member.token,
-            config=self._config,
-            session=session,
-            pacing=self._pacing,
-        )
         behaviour = member.assignment.behaviour
         report = task.kept or fleet.report(member, client.randomize)
         if behaviour is Behaviour.OFFLINE and task.kept is None:

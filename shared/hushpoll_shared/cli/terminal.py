@@ -23,6 +23,7 @@ except ImportError:
     raise MissingExtra("cli", "the command line") from None
 
 if TYPE_CHECKING:
+    from rich.progress import Task
     from rich.table import Table
 
 DONE: Final = 0
@@ -201,27 +202,31 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """Steps per second, computed when the bar is drawn and not at every step."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0:,.0f}/s")
 
     console = Console(stderr=True, markup=False, emoji=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
+        RateColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(description, total=total, rate="")
-
-        def advance(steps: int) -> None:
-            bar.update(task, advance=steps, rate=f"{bar.tasks[0].speed or 0:,.0f}/s")
-
-        yield advance
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield functools.partial(bar.advance, bar.add_task(description, total=total))
 
 
 @contextmanager

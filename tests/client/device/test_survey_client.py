@@ -204,6 +204,7 @@ def test_a_misspelt_required_attribute_is_refused(server, published):
         ({"digest": "12"}, "digest"),
         ({"version": 0}, "version"),
         ({"version": "1"}, "version"),
+        ({"version": 2**31}, "version"),
         ({"token": ""}, "token"),
         ({"token": "a b"}, "token"),
         ({"token": "a\r\nX-Evil: 1"}, "token"),
@@ -280,6 +281,58 @@ def test_wrong_answers_raise_and_spend_nothing(client, server, answers, changes,
     assert "S3CRET" not in "".join(traceback.format_exception(caught.value))
     assert server.seen == []
     assert client.randomize(answers)
+
+
+def test_next_respondent_has_the_survey_and_nothing_of_the_answers(
+    server, published, steps, answers
+):
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    with SurveyClient(server.url, SURVEY, digest=published.digest) as first:
+        earlier = first.submit(answers).report
+        second = first.for_next_respondent()
+        assert second.report is None
+        later = second.submit(answers).report
+        assert later.id != earlier.id
+        assert first.report is earlier
+        for client in (first, second):
+            with pytest.raises(BudgetExhausted, match="for_next_respondent"):
+                client.randomize(answers)
+    assert [seen.method for seen in server.seen] == ["GET", "POST", "POST"]
+    assert len({seen.port for seen in server.seen}) == 1
+
+
+def test_next_respondent_keeps_to_limits_and_pin(server, published, draft, steps):
+    server.play(steps.respond(200, other(draft, title="Another").canonical))
+    first = SurveyClient(server.url, SURVEY, digest=published.digest, required_batch=10**9)
+    with pytest.raises(ManifestRefused, match="digest"):
+        first.for_next_respondent().fetch()
+    server.play(steps.respond(200, published.canonical))
+    with pytest.raises(ManifestRefused, match="batch"):
+        first.for_next_respondent().fetch()
+
+
+def test_next_respondent_sends_a_token_of_their_own(server, draft, steps, answers):
+    survey = other(draft, submission="token")
+    server.play(steps.respond(201, ACCEPTED))
+    with SurveyClient(server.url, SURVEY, published=survey, token="t0ken") as first:
+        with pytest.raises(InvalidParameter, match="pass token="):
+            first.for_next_respondent().randomize(answers)
+        with pytest.raises(InvalidParameter, match="no spaces"):
+            first.for_next_respondent("a b")
+        first.for_next_respondent("t1ken").submit(answers)
+        first.submit(answers)
+    assert [seen.headers["Authorization"] for seen in server.seen] == [
+        "Bearer t1ken",
+        "Bearer t0ken",
+    ]
+
+
+def test_a_file_is_of_one_respondent_alone(published, tmp_path):
+    client = SurveyClient(
+        "https://example.org", SURVEY, published=published, storage=tmp_path / "file"
+    )
+    with pytest.raises(InvalidParameter, match="storage is the file of one respondent"):
+        client.for_next_respondent()
 
 
 def test_an_answer_may_be_missing_where_there_is_a_category_for_it(client, answers):

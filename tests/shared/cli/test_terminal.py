@@ -135,6 +135,8 @@ def test_progress_draws_on_standard_error(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Counting" in captured.err
+    assert "2/2" in captured.err
+    assert "/s" in captured.err
 
 
 def test_without_click_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
