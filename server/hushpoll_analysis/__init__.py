@@ -35,6 +35,8 @@ from hushpoll_analysis.planning.precision import (
 )
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
+from hushpoll_analysis.relations.conditional import ConditionalShares, conditional_shares
+from hushpoll_analysis.relations.independence import IndependenceTest, independence
 
 del find_spec, numpy
 
@@ -42,22 +44,26 @@ __all__ = [
     "AttributeEstimate",
     "AuditPredictions",
     "Channel",
+    "ConditionalShares",
     "Counts",
     "CrossTable",
     "ExpectedWidth",
     "FairnessAudit",
     "GroupsAudit",
+    "IndependenceTest",
     "Interval",
     "RecordStream",
     "Records",
     "Withheld",
     "audit",
     "audit_groups",
+    "conditional_shares",
     "count",
     "cross_table",
     "expected_width",
     "frequencies",
     "frequencies_from_counts",
+    "independence",
     "protected_width",
     "regrouped",
     "respondents_for_width",

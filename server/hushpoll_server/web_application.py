@@ -16,14 +16,22 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.http import device_operations, endpoint
 from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
-from hushpoll_server.http.resources import analysis, jobs, metrics, origins, surveys, tokens
+from hushpoll_server.http.resources import (
+    analysis,
+    jobs,
+    metrics,
+    origins,
+    relations,
+    surveys,
+    tokens,
+)
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import survey
 from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
 
-BLUEPRINTS: Final = (surveys.api, origins.api, tokens.api, analysis.api, jobs.api)
+BLUEPRINTS: Final = (surveys.api, origins.api, tokens.api, analysis.api, relations.api, jobs.api)
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"
 

@@ -320,6 +320,27 @@ def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_pa
     assert list(tmp_path.iterdir()) == [out_file]
 
 
+def test_relate_commands(hushpoll, survey, answers, analyst):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    asked = ("--of", "income", "--given", "education")
+    code, out, err = hushpoll("relate", "shares", survey.name, *asked, "--reference", "college")
+    assert code == 0, err
+    assert "income, given education" in out
+    assert "cannot conclude" in out  # nobody answered another education
+    assert "of these" in out
+    code, out, _ = hushpoll("relate", "shares", survey.name, *asked, "--simultaneous", "--json")
+    assert (code, json.loads(out)["simultaneous"]) == (0, True)
+    assert json.loads(out) == analyst.conditional_shares(
+        survey.name, 1, "income", "education", simultaneous=True
+    )
+    code, out, _ = hushpoll("relate", "independence", survey.name, "gender", "income")
+    assert code == 0
+    assert "A test has no interval." in out
+    code, out, _ = hushpoll("relate", "independence", survey.name, "gender", "income", "--json")
+    assert json.loads(out) == analyst.independence(survey.name, 1, "gender", "income")
+
+
 def test_too_few_reports_for_an_estimate(hushpoll, survey):
     code, _, err = hushpoll("estimate", survey.name)
     assert code == 1

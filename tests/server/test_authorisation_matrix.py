@@ -70,6 +70,11 @@ ROUTES = [
     # analysts
     Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
     Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),
+    Route(
+        "relations.conditional_shares", "GET",
+        f"{VERSION}/conditional-shares?of=gender&given=age", "read", 200,
+    ),
+    Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
     Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),

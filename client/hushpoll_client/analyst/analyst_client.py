@@ -6,11 +6,12 @@ Answers are returned as the server's JSON; published manifests are checked like 
 from __future__ import annotations
 
 from hushpoll_client.analyst.jobs import JobCalls
+from hushpoll_client.analyst.relations import RelationCalls
 from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 
-class AnalystClient(SurveyCalls, TokenCalls, ResultCalls, JobCalls):
+class AnalystClient(SurveyCalls, TokenCalls, ResultCalls, RelationCalls, JobCalls):
     """Bearer-token access to a server.
 
     Parameters

@@ -134,6 +134,21 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     "predict": Row(
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
     ),
+    "relate": Group(
+        "Show how answers to several questions of a survey depend on each other.",
+        {
+            "shares": Row(
+                "hushpoll_client.cli.relations:shares",
+                "cli",
+                "Show the shares of one attribute's answers within each group.",
+            ),
+            "independence": Row(
+                "hushpoll_client.cli.relations:independence",
+                "cli",
+                "Test whether two attributes are independent.",
+            ),
+        },
+    ),
     "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),
     "simulate": Row(
         "hushpoll_fleet.cli.simulate:simulate",

@@ -101,13 +101,13 @@ def estimate_joint(
     """
     z = normal_quantile(confidence)
     raw1, raw2 = (
-        _debiased(counts.first, counts.n, first),
-        _debiased(counts.second, counts.n, second),
+        debiased_means(counts.first, counts.n, first),
+        debiased_means(counts.second, counts.n, second),
     )
     share1, share2 = first.law.excess_shares(raw1), second.law.excess_shares(raw2)
     frequency = _frequency(counts, first, second, (raw1, raw2), (share1, share2))
-    law1 = _RowMoments.of(first.law, raw1, share1)
-    law2 = _RowMoments.of(second.law, raw2, share2)
+    law1 = RowMoments.of(first.law, raw1, share1)
+    law2 = RowMoments.of(second.law, raw2, share2)
     skewed = first.perturbed or second.perturbed
     error, lower, upper = (np.empty_like(frequency) for _ in range(3))
     step = max(1, CELLS_AT_A_TIME // frequency.shape[1])
@@ -126,7 +126,8 @@ def estimate_joint(
     )
 
 
-def _debiased(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
+def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
+    """Return the means of D, f64[k], from the support counts of n records."""
     return estimate_proportion(support, n, p=side.channel.p, q=side.channel.q).frequency
 
 
@@ -153,7 +154,7 @@ def _frequency(
 
 
 @dataclass(frozen=True, slots=True)
-class _RowMoments:
+class RowMoments:
     """Marginal frequency, within [0, 1], and raw moments of the weights of one attribute.
 
     `second` and `third` are E[W^2] and E[W^3] at the truth, `other` and `other_third` elsewhere.
@@ -166,7 +167,8 @@ class _RowMoments:
     other_third: Array
 
     @classmethod
-    def of(cls, law: WeightLaw, debiased: Array, share: Array) -> _RowMoments:
+    def of(cls, law: WeightLaw, debiased: Array, share: Array) -> RowMoments:
+        """Return the moments at the means of D, f64[k], and the constants c, f64[k]."""
         spread = law.spread(share)
         return cls(
             np.clip(law.frequencies(debiased), 0.0, 1.0),
@@ -176,13 +178,13 @@ class _RowMoments:
             spread.third_elsewhere,
         )
 
-    def rows(self, rows: slice) -> _RowMoments:
+    def rows(self, rows: slice) -> RowMoments:
         """Return those of some categories, as columns."""
-        return _RowMoments(*(getattr(self, name)[rows, None] for name in self.__slots__))
+        return RowMoments(*(getattr(self, name)[rows, None] for name in self.__slots__))
 
 
 def _intervals(
-    frequency: Array, n: int, row: _RowMoments, column: _RowMoments, *, z: float, skewed: bool
+    frequency: Array, n: int, row: RowMoments, column: RowMoments, *, z: float, skewed: bool
 ) -> tuple[Array, Array, Array]:
     """Return standard errors and limits f64[r, k2] of some rows of a table."""
     f1, f2 = row.frequency, column.frequency

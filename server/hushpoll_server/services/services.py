@@ -13,6 +13,7 @@ from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.jobs import JobStore
@@ -48,6 +49,7 @@ class Services(DeviceServices):
         self.analysis = Analysis(
             surveys=self.surveys, segments=self.segments, releases=self.releases
         )
+        self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)
         self.sampler = None

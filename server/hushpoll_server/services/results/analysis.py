@@ -21,7 +21,7 @@ from hushpoll_analysis.estimates.cross_table import (
     pair,
 )
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts, how_to_read
-from hushpoll_analysis.records.counts import count_pairs
+from hushpoll_analysis.records.counts import JointCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
@@ -112,10 +112,8 @@ class Analysis:
                 counts = count_pairs(records)
         estimates = frequencies_from_counts(published, counts.counts, confidence=confidence)
         return {
-            **_heading(row),
+            **self.heading(row, release),
             "n": estimates[0].n,
-            "pending": release.pending,
-            **self._releases.describe(row),
             "confidence": confidence,
             "intervals": how_to_read(
                 sum(len(estimate.categories) for estimate in estimates), confidence, shape=True
@@ -138,23 +136,39 @@ class Analysis:
         """
         published = self._surveys.published(row)
         pair(published, a, b)
+        release, counts = self.pair_counts(row, a, b)
+        table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
+        return {
+            **self.heading(row, release),
+            "a": table.a,
+            "b": table.b,
+            "n": table.n,
+            "confidence": table.confidence,
+            "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
+            "cells": list(_cells(table)),
+            "poisoning": table.poisoning.to_dict(),
+        }
+
+    def pair_counts(self, row: VersionRow, a: str, b: str) -> tuple[Release, JointCounts]:
+        """Return the joint counts of two attributes, kept or counted now; raises as `cross_table`.
+
+        The pair is one of the survey's, which the caller has checked.
+        """
         release = self.release(row)
         counts = None if release.counts is None else release.counts.of_pair(a, b)
         if counts is None:
             with self.scanning(row, release) as records:
                 counts = joint_counts(records, a, b)
-        table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
+        return release, counts
+
+    def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
+        """Return what every answer says of its version and release."""
         return {
-            **_heading(row),
-            "a": table.a,
-            "b": table.b,
-            "n": table.n,
+            "survey": row.name,
+            "version": row.version,
+            "digest": row.digest,
             "pending": release.pending,
             **self._releases.describe(row),
-            "confidence": table.confidence,
-            "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
-            "cells": list(_cells(table)),
-            "poisoning": table.poisoning.to_dict(),
         }
 
     def release(self, row: VersionRow) -> Release:
@@ -222,7 +236,3 @@ def _cells(table: CrossTable) -> Iterator[dict[str, Any]]:
                 "lower": float(table.lower[i, j]),
                 "upper": float(table.upper[i, j]),
             }
-
-
-def _heading(row: VersionRow) -> dict[str, Any]:
-    return {"survey": row.name, "version": row.version, "digest": row.digest}

@@ -1,0 +1,59 @@
+"""How answers to several questions depend on each other, as a server estimates it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hushpoll_client.analyst.calls import Calls, object_of, version_path
+
+
+class RelationCalls(Calls):
+    """Fetches conditional shares and tests of independence; all need scope ``read``."""
+
+    def conditional_shares(
+        self,
+        name: str,
+        version: int,
+        of: str,
+        given: str,
+        *,
+        reference: str | None = None,
+        confidence: float | None = None,
+        simultaneous: bool = False,
+    ) -> dict[str, Any]:
+        """Fetch the shares of an attribute's categories within each category of another.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        of, given : str
+            The attribute, and the one whose categories are the groups.
+        reference : str, optional
+            A category of `given`; ``differences`` to it are given as well.
+        confidence : float, optional
+            In [0.01, 0.999999]; the server's default is 0.95.
+        simultaneous : bool
+            Whether all intervals hold together with this confidence.
+        """
+        params = {
+            "of": of,
+            "given": given,
+            "reference": reference,
+            "confidence": None if confidence is None else str(confidence),
+            "simultaneous": "true" if simultaneous else None,
+        }
+        return self._relation(name, version, "conditional-shares", params)
+
+    def independence(
+        self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
+    ) -> dict[str, Any]:
+        """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
+        params = {"a": a, "b": b, "alpha": None if alpha is None else str(alpha)}
+        return self._relation(name, version, "independence", params)
+
+    def _relation(
+        self, name: str, version: int, what: str, params: dict[str, str | None]
+    ) -> dict[str, Any]:
+        used = {field: value for field, value in params.items() if value is not None}
+        return object_of(self._transport.get(*version_path(name, version), what, params=used))

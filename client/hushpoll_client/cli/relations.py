@@ -1,0 +1,154 @@
+"""``hushpoll relate``: how answers to several questions of a survey depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import analyst_command, version_of, version_option
+from hushpoll_shared.cli.terminal import emit_answer, rendered
+from hushpoll_shared.spelling.text import printable
+
+_confidence_option = click.option(
+    "--confidence",
+    type=click.FloatRange(0.01, 0.999999),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+_simultaneous_option = click.option(
+    "--simultaneous",
+    is_flag=True,
+    help="Widen the intervals so that all of them hold together with this confidence.",
+)
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@click.option("--of", required=True, help="Attribute whose shares are shown.")
+@click.option("--given", required=True, help="Attribute whose categories are the groups.")
+@click.option("--reference", help="Category of --given: compare every other group with it.")
+@_confidence_option
+@_simultaneous_option
+@analyst_command
+def shares(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    of: str,
+    given: str,
+    reference: str | None,
+    confidence: float,
+    simultaneous: bool,
+    as_json: bool,
+) -> None:
+    """Show the shares of one attribute's answers within each group of the survey NAME.
+
+    Where a group is so small that the reports cannot tell its shares, the interval has no bound:
+    the answer is "cannot conclude".
+    """
+    answer = client.conditional_shares(
+        name,
+        version_of(client, name, version),
+        of,
+        given,
+        reference=reference,
+        confidence=confidence,
+        simultaneous=simultaneous,
+    )
+    emit_answer(answer, _shares_text, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("a")
+@click.argument("b")
+@version_option
+@click.option(
+    "--alpha",
+    type=click.FloatRange(1e-9, 0.5),
+    default=0.05,
+    show_default=True,
+    help="Level of the test.",
+)
+@analyst_command
+def independence(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    a: str,
+    b: str,
+    alpha: float,
+    as_json: bool,
+) -> None:
+    """Test whether the attributes A and B of the survey NAME are independent.
+
+    The test allows for the noise of perturbed answers. It has no interval.
+    """
+    answer = client.independence(name, version_of(client, name, version), a, b, alpha=alpha)
+    emit_answer(answer, _independence_text, as_json=as_json)
+
+
+def _shares_text(answer: Mapping[str, Any]) -> str:
+    of, given = printable(answer["of"]), printable(answer["given"])
+    level = f"{100 * float(answer['confidence']):g} % interval"
+    parts: list[Any] = [
+        heading(answer),
+        _table(f"{of}, given {given}", answer["shares"], level),
+    ]
+    if answer["differences"] is not None:
+        title = f"{of}: share in each group minus share in {printable(answer['reference'])}"
+        parts.append(_table(title, answer["differences"], level))
+    parts.append(str(answer["intervals"]))
+    return rendered(*parts)
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]], level: str) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column in ("group", "category"):
+        table.add_column(column, overflow="fold")
+    for column in ("estimate", "std. error", level):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        numbers = ("", "", "cannot conclude")
+        if row["value"] is not None:
+            numbers = (
+                f"{row['value']:.4f}",
+                f"{row['standard_error']:.4f}",
+                f"{row['lower']:.4f} to {row['upper']:.4f}",
+            )
+        table.add_row(str(row["group"]), str(row["category"]), *numbers)
+    return table
+
+
+def _independence_text(answer: Mapping[str, Any]) -> str:
+    words = (
+        f"{printable(answer['a'])} and {printable(answer['b'])}: {answer['conclusion']}, "
+        f"p = {float(answer['p_value']):.2g} (chi-square {float(answer['statistic']):.2f} with "
+        f"{answer['degrees']} degrees of freedom, level {float(answer['alpha']):g}). "
+        "A test has no interval."
+    )
+    if answer["smallest_detectable"] is not None:
+        words += (
+            f" With a chance of {float(answer['power']):g} it finds a dependence of "
+            f"phi = {float(answer['smallest_detectable']):.3f} of the easiest kind and of "
+            f"{float(answer['largest_detectable']):.3f} of the hardest."
+        )
+    least = answer["smallest_expected"]
+    if least is not None and float(least) < 5:
+        words += f" The emptiest cell expects {float(least):.2g} people: the p-value is rough."
+    return f"{heading(answer)}\n{words}"
+
+
+def heading(answer: Mapping[str, Any]) -> str:
+    """Return the line that says what an answer is about."""
+    line = f"{answer['survey']} version {answer['version']}, {answer['n']} reports"
+    if answer.get("pending"):
+        line += f", {answer['pending']} more pending"
+    return line

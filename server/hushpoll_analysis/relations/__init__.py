@@ -1,0 +1,1 @@
+"""How answers to several questions depend on each other, and how answers change."""

@@ -1,0 +1,383 @@
+"""Conditional shares P(A = a | B = b), and their differences between the groups of B.
+
+P(A = a | B = b) is a ratio of two means: N of the weight product W1_a W2_b, and W of W2_b. A value
+r is compatible with the records if N - r W is within z standard errors of 0: Fieller's set (JRSS B
+16, 1954). The variance is the one that the law gives if r is the truth, Wilson's way of thinking;
+with f1 and f2 the shares of a and b and m, e the second moments of a weight where its category is
+the truth and elsewhere,
+
+    V(r) = f2 m2 (r m1 + (1-r) e1 - r^2) + e2 ((f1 - r f2)(m1 - e1 - 2r) + (1 - f2)(e1 + r^2)).
+
+With both attributes in clear the set is Wilson's interval for the people of group b. The quantile
+is corrected for skewness as in :mod:`hushpoll_protocols.estimation.score`. The set is an interval
+where W is more than z of its standard errors above 0. Below, it has no bound: these records cannot
+tell the share of so small a group, and that is the answer.
+
+A difference of two groups combines the distances of both shares from their limits, with their
+correlation (Newcombe, Statistics in Medicine 17, 1998, method 10, and Donner and Zou, Statistical
+Methods in Medical Research 21, 2012). It has no bound where either share has none.
+
+All of it needs the joint counts alone, so a server answers from the aggregates that it keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.cross_table import joint_counts, pair
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, estimate_joint
+from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.score import corrected_quantile
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 22
+"""Bisections of a corrected quantile."""
+
+_NEAR = 0.999
+"""Of the quantile at which a set loses its bound: limits are looked for below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Estimates with confidence sets; nan and infinite where a set has no bound.
+
+    Attributes
+    ----------
+    value, standard_error, lower, upper : f64[k_given, k_of]
+        Of each category (column) in each group (row).
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+    def interval(self, row: int, column: int) -> Interval:
+        """Return one of them."""
+        parts = (self.value, self.standard_error, self.lower, self.upper)
+        return Interval(*(float(part[row, column]) for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalShares:
+    """The distribution of one attribute within each category of another.
+
+    Attributes
+    ----------
+    of, given : str
+        The two attributes: P(of | given).
+    categories, groups : tuple of str
+        Of `of` and of `given`, in code order.
+    n : int
+        Records behind it.
+    confidence : float
+        Of each set, or of all together if `simultaneous`.
+    simultaneous : bool
+        Whether all sets hold at once (Bonferroni).
+    shares : Sets
+        Not projected: a share may fall outside [0, 1].
+    reference : str or None
+        The group that the others are compared with.
+    differences : Sets or None
+        Share in the group minus share in the reference; the reference's own row is 0.
+    """
+
+    of: str
+    given: str
+    categories: tuple[str, ...]
+    groups: tuple[str, ...]
+    n: int
+    confidence: float
+    simultaneous: bool
+    shares: Sets
+    reference: str | None
+    differences: Sets | None
+
+    @property
+    def intervals(self) -> int:
+        """How many sets it shows."""
+        compared = 0 if self.differences is None else len(self.groups) - 1
+        return len(self.categories) * (len(self.groups) + compared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as the API and ``--json`` give them, group by group."""
+        return {
+            "of": self.of,
+            "given": self.given,
+            "n": self.n,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "shares": self._rows(self.shares, self.groups),
+            "reference": self.reference,
+            "differences": None
+            if self.differences is None
+            else self._rows(self.differences, self.groups, but=self.reference),
+        }
+
+    def _rows(
+        self, sets: Sets, groups: tuple[str, ...], but: str | None = None
+    ) -> list[dict[str, Any]]:
+        return [
+            {"group": group, "category": category, **sets.interval(row, column).to_dict()}
+            for row, group in enumerate(groups)
+            if group != but
+            for column, category in enumerate(self.categories)
+        ]
+
+
+def conditional_shares(
+    records: Records | RecordStream,
+    of: str,
+    given: str,
+    *,
+    reference: str | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> ConditionalShares:
+    """Estimate P(of = a | given = b) for all categories of two different attributes.
+
+    Assumptions: respondents are drawn independently from their population, and their devices follow
+    the protocol. Each attribute may be perturbed or in clear.
+
+    Parameters
+    ----------
+    records : Records or RecordStream
+        Read in blocks.
+    of, given : str
+        Names of two different attributes; `given` makes the groups.
+    reference : str, optional
+        A category of `given`: differences of every other group to it are given as well.
+    confidence : float
+        In (0, 1).
+    simultaneous : bool
+        Whether all sets together hold with this confidence (Bonferroni), or each by itself.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`hushpoll_analysis.estimates.cross_table.cross_table`, and for an unknown
+        reference.
+    """
+    counts = joint_counts(records, of, given)
+    return conditional_from_counts(
+        records.published,
+        counts,
+        of,
+        given,
+        reference=reference,
+        confidence=confidence,
+        simultaneous=simultaneous,
+    )
+
+
+def conditional_from_counts(
+    published: Published,
+    counts: JointCounts,
+    of: str,
+    given: str,
+    *,
+    reference: str | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> ConditionalShares:
+    """Estimate from the joint counts of `of` and `given`; see :func:`conditional_shares`."""
+    outcome, group = pair(published, of, given)
+    place = None if reference is None else group_place(group, reference)
+    require_rows(counts.n)
+    level = confidence
+    if simultaneous:
+        shown = outcome.k * (group.k + (0 if place is None else group.k - 1))
+        normal_quantile(confidence)  # it refuses a confidence outside (0, 1)
+        level = 1 - (1 - confidence) / shown
+    shares = _Shares.of(outcome, group, counts)
+    sets = shares.sets(normal_quantile(level))
+    return ConditionalShares(
+        of=of,
+        given=given,
+        categories=outcome.domain,
+        groups=group.domain,
+        n=counts.n,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        shares=sets,
+        reference=reference,
+        differences=None if place is None else shares.differences(sets, place),
+    )
+
+
+def group_place(group: PublishedAttribute, reference: str) -> int:
+    """Return the code of a reference category.
+
+    Raises
+    ------
+    InvalidParameter
+        If the attribute has no such category.
+    """
+    if reference not in group.domain:
+        raise InvalidParameter(
+            f"reference is {reference!r}, no category of {group.name}; give one of "
+            f"{', '.join(group.domain[:12])}",
+            field="reference",
+        )
+    return group.domain.index(reference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """What the sets are computed from; rows are groups, columns categories."""
+
+    n: int
+    joint: Array
+    weight: Array
+    outcome: RowMoments
+    group: RowMoments
+    covariances: WeightCovariances
+    excess: Array
+
+    @classmethod
+    def of(
+        cls, outcome: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
+    ) -> _Shares:
+        first, second = Side.of(outcome.oracle), Side.of(group.oracle)
+        estimated = estimate_joint(counts, first, second, confidence=0.5)
+        raw1 = debiased_means(counts.first, counts.n, first)
+        raw2 = debiased_means(counts.second, counts.n, second)
+        excess = second.law.excess_shares(raw2)
+        every = slice(None)
+        return cls(
+            counts.n,
+            estimated.frequency.T,
+            estimated.second[:, None],
+            RowMoments.of(first.law, raw1, first.law.excess_shares(raw1)),
+            RowMoments.of(second.law, raw2, excess).rows(every),
+            WeightCovariances.of(group.oracle),
+            excess,
+        )
+
+    def variance(self) -> tuple[Array, Array, Array]:
+        """Return the coefficients of V(r)."""
+        a, b = self.outcome, self.group
+        rise = a.second - a.other
+        return (
+            b.frequency * b.second * a.other
+            + b.other * (a.frequency * rise + (1 - b.frequency) * a.other),
+            b.frequency * (b.second - b.other) * rise - 2 * b.other * a.frequency,
+            b.other * (1 + b.frequency) - b.frequency * b.second,
+        )
+
+    def third(self, r: Array) -> Array:
+        """Return the third moment of W1 W2 - r W2 if r is the truth."""
+        a, b = self.outcome, self.group
+        match = a.third - 3 * r * a.second + 3 * r**2 - r**3
+        other = a.other_third - 3 * r * a.other - r**3
+        outside = a.frequency - r * b.frequency
+        return np.asarray(
+            b.frequency * b.third * (r * match + (1 - r) * other)
+            + b.other_third * (outside * (match - other) + (1 - b.frequency) * other)
+        )
+
+    def sets(self, z: float) -> Sets:
+        v0, v1, v2 = self.variance()
+        rows, top, weight = self.n, self.joint, np.broadcast_to(self.weight, self.joint.shape)
+        # beyond this quantile the quadratic has no bounded set
+        under = np.where(v2 > 0, v2, 1.0)
+        most = np.where(v2 > 0, np.sqrt(rows / under) * np.maximum(weight, 0.0), np.inf)
+        bounded = (weight > 0) & (most > z)
+        safe = np.where(bounded, weight, 1.0)
+        value = np.where(bounded, top, 0.5) / safe
+        level = v0 * safe**2 + v1 * (value * safe) * safe + v2 * (value * safe) ** 2
+
+        def spread(r: Array) -> Array:
+            return np.asarray(np.maximum(v0 + v1 * r + v2 * r**2, 0.0))
+
+        def root(quantile: Array, sign: int) -> Array:
+            square = quantile**2
+            inside = rows * level + square * (v1**2 / 4 - v0 * v2)
+            a = np.where(bounded, rows * safe**2 - square * v2, 1.0)
+            b = rows * value * safe**2 + square * v1 / 2
+            return np.asarray((b + sign * quantile * np.sqrt(np.maximum(inside, 0.0))) / a)
+
+        def limit(sign: int) -> tuple[Array, npt.NDArray[np.bool_]]:
+            def surplus(quantile: Array) -> Array:
+                at = np.clip(root(quantile, sign), 0.0, 1.0)
+                variance = spread(at)
+                deviation = np.where(variance > 0, variance, 1.0)
+                skewness = np.where(variance > 0, self.third(at), 0.0) / deviation**1.5
+                return quantile - corrected_quantile(z, -sign * skewness / np.sqrt(rows))
+
+            low = np.zeros(value.shape)
+            # the correction is of the order of the skewness: twice the quantile is far beyond it
+            high = np.where(bounded, np.minimum(2 * z + 2, _NEAR * most), 1.0)
+            reached = surplus(high) >= 0
+            for _ in range(STEPS):
+                middle = (low + high) / 2
+                below = surplus(middle) < 0
+                low, high = np.where(below, middle, low), np.where(below, high, middle)
+            return root(high, sign), reached
+
+        (lower, fits_below), (upper, fits_above) = limit(-1), limit(1)
+        known = bounded & fits_below & fits_above
+        error = np.sqrt(spread(np.clip(value, 0.0, 1.0)) / rows) / safe
+        return Sets(
+            np.where(known, value, np.nan),
+            np.where(known, error, np.nan),
+            np.where(known, np.minimum(lower, value), -np.inf),
+            np.where(known, np.maximum(upper, value), np.inf),
+        )
+
+    def differences(self, sets: Sets, reference: int) -> Sets:
+        """Return each group's shares minus those of one group."""
+        known = np.isfinite(sets.value) & np.isfinite(sets.value[reference])
+        ends = [np.where(known, part, 0.0) for part in (sets.value, sets.lower, sets.upper)]
+        first, second = ends, [np.where(known, part[reference], 0.0) for part in ends]
+        correlation = self._correlation(np.clip(first[0], 0.0, 1.0), reference)
+        lower, upper = difference_limits(
+            first[0], (first[1], first[2]), second[0], (second[1], second[2]), correlation
+        )
+        error = np.where(known, sets.standard_error, 0.0)
+        theirs = np.where(known, sets.standard_error[reference], 0.0)
+        square = error**2 - 2 * correlation * error * theirs + theirs**2
+        itself = np.arange(len(sets.value))[:, None] == reference
+        return Sets(
+            np.where(itself, 0.0, np.where(known, first[0] - second[0], np.nan)),
+            np.where(itself, 0.0, np.where(known, np.sqrt(np.maximum(square, 0.0)), np.nan)),
+            np.where(itself, 0.0, np.where(known, lower, -np.inf)),
+            np.where(itself, 0.0, np.where(known, upper, np.inf)),
+        )
+
+    def _correlation(self, r: Array, reference: int) -> Array:
+        """Return the correlation of each group's N - r W with that of the reference."""
+        a, f = self.outcome, self.group.frequency
+        s = r[reference]
+        match, other = a.second - r - s + r * s, a.other + r * s
+
+        def mixed(share: Array, frequency: Array) -> Array:
+            return np.asarray(share * (match - other) + frequency * other)
+
+        joint = np.clip(r * f, 0.0, 1.0)
+        own, theirs = mixed(joint, f), mixed(joint[reference], f[reference])
+        rest = mixed(a.frequency, np.ones_like(f)) - own - theirs
+        at_own, at_theirs, elsewhere = self.covariances.given_truth(
+            self.excess[:, None], self.excess[reference]
+        )
+        covariance = at_own * own + at_theirs * theirs + elsewhere * rest
+        v0, v1, v2 = self.variance()
+        variance = np.maximum(v0 + v1 * r + v2 * r**2, 0.0)
+        scale = np.sqrt(variance * variance[reference])
+        known = scale > 0
+        correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
+        return np.asarray(np.clip(correlation, -1.0, 1.0))

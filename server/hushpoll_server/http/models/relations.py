@@ -1,0 +1,96 @@
+"""Requests and answers about how answers depend on each other."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hushpoll_server.http.models.common import Answer, Strict
+from hushpoll_server.http.models.results import ConfidenceQuery, Pending, VersionResult
+
+HowToRead = Field(
+    description="How many of the intervals are expected to miss, and what looking at results "
+    "again and again does to them; or that they hold together."
+)
+
+
+class ConditionalSharesQuery(ConfidenceQuery):
+    """An attribute, and the one whose categories are the groups."""
+
+    of: str = Field(description="Attribute whose shares are estimated.")
+    given: str = Field(description="Attribute whose categories are the groups.")
+    reference: str | None = Field(
+        None, description="A category of `given`; every other group is compared with it."
+    )
+    simultaneous: bool = Field(
+        False, description="Whether all intervals hold together with this confidence (Bonferroni)."
+    )
+
+
+class IndependenceQuery(Strict):
+    """The two attributes of a test."""
+
+    a: str = Field(description="An attribute.")
+    b: str = Field(description="Another attribute.")
+    alpha: float = Field(0.05, ge=1e-9, le=0.5, description="Level of the test.")
+
+
+class BoundedEstimate(Answer):
+    """An estimate with its confidence set."""
+
+    value: float | None = Field(
+        description="May fall outside [0, 1]; null where the set has no bound: cannot conclude."
+    )
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    bound: Literal["bounded", "no lower bound", "no upper bound", "no bound"]
+
+
+class GroupEstimate(BoundedEstimate):
+    """An estimate for one category in one group."""
+
+    group: str = Field(description="Category of `given`.")
+    category: str = Field(description="Category of `of`.")
+
+
+class ConditionalSharesAnswer(VersionResult):
+    """The estimated distribution of one attribute within each category of another."""
+
+    of: str
+    given: str
+    n: int
+    pending: int | None = Pending
+    confidence: float
+    simultaneous: bool
+    intervals: str = HowToRead
+    shares: list[GroupEstimate] = Field(description="Group by group.")
+    reference: str | None
+    differences: list[GroupEstimate] | None = Field(
+        description="Share in the group minus share in the reference; null without a reference."
+    )
+
+
+class IndependenceAnswer(VersionResult):
+    """A test that two attributes are independent; it has no interval."""
+
+    a: str
+    b: str
+    n: int
+    pending: int | None = Pending
+    statistic: float
+    degrees: int = Field(description="Of freedom, of the chi-square distribution.")
+    p_value: float
+    alpha: float
+    conclusion: Literal["dependent", "no dependence found"]
+    power: float = Field(description="For which the detectable dependence is given.")
+    smallest_detectable: float | None = Field(
+        description="Smallest phi that is found with this power, for the kind of dependence that "
+        "is easiest to see through the noise."
+    )
+    largest_detectable: float | None = Field(description="The same for the hardest kind.")
+    smallest_expected: float | None = Field(
+        description="Of attributes in clear: expected people in the emptiest cell; below 5 the "
+        "p-value is rough."
+    )

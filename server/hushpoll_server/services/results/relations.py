@@ -1,0 +1,75 @@
+"""How answers to two questions depend on each other, from the counts that sealing makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hushpoll_analysis.estimates.cross_table import pair
+from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
+from hushpoll_analysis.relations.independence import independence_from_counts
+from hushpoll_server.services.results.analysis import Analysis
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.catalogue import VersionRow
+
+TOGETHER = (
+    "All of these intervals hold together with this confidence. They hold for one look at the "
+    "results, decided on beforehand."
+)
+
+
+class Relations:
+    """What an analyst can ask of two attributes of a survey version, beside their cross-table."""
+
+    def __init__(self, *, surveys: SurveyService, analysis: Analysis) -> None:
+        self._surveys = surveys
+        self._analysis = analysis
+
+    def conditional_shares(
+        self,
+        row: VersionRow,
+        of: str,
+        given: str,
+        *,
+        reference: str | None = None,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+    ) -> dict[str, Any]:
+        """Estimate P(of | given), and differences to a reference group.
+
+        Raises
+        ------
+        InvalidParameter, Refused
+            As ``Analysis.cross_table``; an unknown reference.
+        """
+        published = self._surveys.published(row)
+        _, group = pair(published, of, given)
+        if reference is not None:
+            group_place(group, reference)
+        release, counts = self._analysis.pair_counts(row, of, given)
+        shares = conditional_from_counts(
+            published,
+            counts,
+            of,
+            given,
+            reference=reference,
+            confidence=confidence,
+            simultaneous=simultaneous,
+        )
+        reading = TOGETHER if simultaneous else how_to_read(shares.intervals, confidence)
+        heading = self._analysis.heading(row, release)
+        return {**heading, "intervals": reading, **shares.to_dict()}
+
+    def independence(self, row: VersionRow, a: str, b: str, *, alpha: float) -> dict[str, Any]:
+        """Test whether two attributes are independent.
+
+        Raises
+        ------
+        InvalidParameter, Refused
+            As ``Analysis.cross_table``.
+        """
+        published = self._surveys.published(row)
+        pair(published, a, b)
+        release, counts = self._analysis.pair_counts(row, a, b)
+        tested = independence_from_counts(published, counts, a, b, alpha=alpha)
+        return {**self._analysis.heading(row, release), **tested.to_dict()}

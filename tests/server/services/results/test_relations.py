@@ -1,0 +1,81 @@
+"""Conditional shares and tests of independence over HTTP, from the counts that are kept."""
+
+import json
+
+import pytest
+
+from hushpoll_analysis import Records, conditional_shares, independence
+from sample_survey import VERSION, make_report
+
+pytestmark = pytest.mark.sqlite
+
+
+@pytest.fixture
+def published(site):
+    published = site.publish()
+    reports = [
+        make_report(published, gender=gender, income=income)
+        for gender, income, times in [("Female", "poor", 40), ("Male", "rich", 60)]
+        for _ in range(times)
+    ]
+    site.send_batch(published, reports)
+    return published
+
+
+def records_of(site, published):
+    site.seal()
+    (rows,) = site.services.segments.blocks(1, published.layout.record_size)
+    return Records(published, rows)
+
+
+def test_conditional_shares_are_those_of_the_function(site, published):
+    query = {"of": "income", "given": "gender", "reference": "Male", "confidence": 0.9}
+    answer = site.get(f"{VERSION}/conditional-shares", query_string=query)
+    assert answer.status_code == 200, answer.json
+    body = answer.json
+    expected = conditional_shares(
+        records_of(site, published), "income", "gender", reference="Male", confidence=0.9
+    ).to_dict()
+    assert {name: body[name] for name in expected} == json.loads(json.dumps(expected))
+    assert (body["survey"], body["digest"], body["release"]) == (
+        "work", published.digest, "immediate",
+    )  # fmt: skip
+    assert "of these 6 at 90 %" in body["intervals"]
+
+
+def test_intervals_that_hold_together_say_so(site, published):
+    query = {"of": "income", "given": "gender", "simultaneous": "true"}
+    body = site.get(f"{VERSION}/conditional-shares", query_string=query).json
+    assert body["intervals"].startswith("All of these intervals hold together")
+    assert (body["simultaneous"], body["differences"]) == (True, None)
+
+
+def test_independence_is_that_of_the_function(site, published):
+    query = {"a": "gender", "b": "income"}
+    body = site.get(f"{VERSION}/independence", query_string=query).json
+    expected = independence(records_of(site, published), "gender", "income").to_dict()
+    assert {name: body[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("what", "query", "field"),
+    [
+        ("conditional-shares", {"of": "income", "given": "income"}, "b"),
+        ("conditional-shares", {"of": "income"}, "given"),
+        ("conditional-shares", {"of": "income", "given": "age", "reference": "x"}, "reference"),
+        ("conditional-shares", {"of": "income", "given": "age", "confidence": 1}, "confidence"),
+        ("independence", {"a": "income", "b": "x"}, "attribute"),
+        ("independence", {"a": "income", "b": "age", "alpha": 0}, "alpha"),
+    ],
+)
+def test_bad_question_is_refused_by_field(site, published, what, query, field):
+    answer = site.get(f"{VERSION}/{what}", query_string=query)
+    assert site.problem(answer) == (422, "invalid-request", field)
+
+
+@pytest.mark.parametrize(
+    "what", ["conditional-shares?of=gender&given=age", "independence?a=gender&b=age"]
+)
+def test_below_the_minimum_batch_nothing_is_answered(site, what):
+    site.fill(site.publish(minimum_batch=5), 4)
+    assert site.get(f"{VERSION}/{what}").json["code"] == "not-enough-reports"

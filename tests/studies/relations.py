@@ -1,0 +1,194 @@
+"""Do intervals of answers about several questions cover, and do tests keep their level?
+
+Each setting draws surveys anew, respondents and noise together, and asks the functions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis import conditional_shares, independence
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from relations_survey import draw, survey
+
+Array = npt.NDArray[np.float64]
+Question = tuple[str | None, int, str]
+
+SEED = 2026
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one kind of answer did in one setting.
+
+    Attributes
+    ----------
+    answer, setting : str
+        In words.
+    covered, least : float
+        Share of intervals that held the truth, over all of them and of the worst one; of a test,
+        the share of surveys that it rejected, twice.
+    expected : str
+        What the share should be.
+    unbounded : float
+        Share of the intervals without a bound, which count as covering.
+    """
+
+    answer: str
+    setting: str
+    covered: float
+    least: float
+    expected: str
+    unbounded: float = 0.0
+
+
+def conditioned(shares: Sequence[float], tilt: float, k: int) -> Array:
+    """Return a joint distribution f64[k, groups] whose shares differ between the groups."""
+    rows = np.array([np.linspace(1.0, 1.0 + tilt * group, k) for group in range(len(shares))])
+    rows /= rows.sum(axis=1, keepdims=True)
+    return np.asarray((rows * np.array(shares)[:, None]).T)
+
+
+SHARES: tuple[tuple[Question, Question, int, tuple[float, ...]], ...] = (
+    (("OUE", 2, "1"), ("GRR", 2, "1"), 5000, (0.5, 0.5)),
+    (("GRR", 3, "2"), ("GRR", 4, "2"), 2000, (0.25, 0.25, 0.25, 0.25)),
+    ((None, 3, ""), ("OLH", 4, "2"), 2000, (0.25, 0.25, 0.25, 0.25)),
+    (("SS", 5, "4"), (None, 3, ""), 500, (0.3, 0.3, 0.4)),
+    (("GRR", 2, "3"), ("OUE", 3, "3"), 1000, (0.03, 0.47, 0.5)),
+    ((None, 2, ""), ("GRR", 3, "4"), 400, (0.03, 0.47, 0.5)),
+)
+"""The attribute, the groups', respondents and shares of the groups."""
+
+
+def words(questions: Sequence[Question], n: int) -> str:
+    """Return a setting in words."""
+    each = [
+        f"{protocol}, k = {k}, ε = {epsilon}" if protocol else f"in clear, k = {k}"
+        for protocol, k, epsilon in questions
+    ]
+    return f"{'; '.join(each)}; n = {n:,}"
+
+
+def covering(
+    answer: str, setting: str, surveys: Iterator[tuple[Array, Array]], truth: Array
+) -> Row:
+    """Return the row of intervals (lower, upper) of many surveys."""
+    held, unbounded, number = np.zeros(truth.shape), 0.0, 0
+    for lower, upper in surveys:
+        held += (lower <= truth + 1e-12) & (truth - 1e-12 <= upper)
+        unbounded += float((~np.isfinite(lower) | ~np.isfinite(upper)).mean())
+        number += 1
+    share = held / number
+    return Row(answer, setting, float(share.mean()), float(share.min()), "95 %", unbounded / number)
+
+
+def study_shares(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of conditional shares and of their differences."""
+    for number, (first, second, n, groups) in enumerate(SHARES):
+        published, joint = survey(first, second), conditioned(groups, 1.0, first[1])
+        truth = (joint / joint.sum(axis=0)).T
+        reference = str(second[1])
+        found = [
+            conditional_shares(
+                draw(published, joint, n, [seed, number, each])[1], "a", "b", reference=reference
+            )
+            for each in range(surveys)
+        ]
+        title = words((first, second), n) + (", a group of 3 %" if min(groups) < 0.1 else "")
+        yield covering(
+            "share in a group",
+            title,
+            ((each.shares.lower, each.shares.upper) for each in found),
+            truth,
+        )
+        differences = [each.differences for each in found if each.differences is not None]
+        yield covering(
+            "difference of two groups",
+            title,
+            ((each.lower[:-1], each.upper[:-1]) for each in differences),
+            (truth - truth[-1])[:-1],
+        )
+
+
+def study_independence(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield level and power of the test of independence."""
+    for number, (first, second, n, groups) in enumerate(SHARES[:4]):
+        published = survey(first, second)
+        tilted = conditioned(groups, 1.0, first[1])
+        apart = np.outer(tilted.sum(axis=1), tilted.sum(axis=0))
+        phi = float(np.sqrt((np.square(tilted - apart) / apart).sum()))
+        title = words((first, second), n)
+
+        def rejected(joint: Array, key: int) -> float:
+            tests = (
+                independence(draw(published, joint, n, [seed, number, key, each])[1], "a", "b")  # noqa: B023
+                for each in range(surveys)
+            )
+            return sum(test.p_value <= test.alpha for test in tests) / surveys
+
+        level = rejected(apart, 0)
+        yield Row("independence: level", title, level, level, "5 %")
+        easy, hard = independence(draw(published, apart, n, seed)[1], "a", "b").detectable or (1, 1)
+        for name, wanted, key in (("easiest", easy, 1), ("hardest", hard, 2)):
+            joint = apart + (tilted - apart) * (wanted / phi)
+            if (joint < 0).any():
+                continue
+            power = rejected(joint, key)
+            expected = "80 %" if easy == hard else "at most 80 %" if key == 1 else "at least 80 %"
+            title_of = f"{title}; phi = {wanted:.3f}, detectable of the {name} kind"
+            yield Row("independence: power", title_of, power, power, expected)
+
+
+STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (study_shares, study_independence)
+
+
+def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
+    """Return the rows of all settings.
+
+    Parameters
+    ----------
+    surveys : int
+        Of each setting, at least 2.
+    seed : int
+        Of respondents and noise.
+    """
+    return [row for study in STUDIES for row in study(surveys, seed)]
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the study as a table in Markdown; shares in percent."""
+    lines = [
+        "| answer | setting | covered (or rejected) | the worst | expected | without a bound |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.answer} | {row.setting} | {100 * row.covered:.1f} | {100 * row.least:.1f} "
+        f"| {row.expected} | {100 * row.unbounded:.1f} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--surveys", type=click.IntRange(min=2), default=500, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True)
+@json_option
+@reports_errors
+def main(surveys: int, seed: int, as_json: bool) -> None:
+    """Measure coverage, level and power of answers about several questions."""
+    rows = run_study(surveys=surveys, seed=seed)
+    document = {
+        "surveys": surveys,
+        "seed": seed,
+        "rows": [{name: getattr(row, name) for name in Row.__slots__} for row in rows],
+    }
+    emit(document, lambda: markdown(rows), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
