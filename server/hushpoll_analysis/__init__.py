@@ -37,6 +37,8 @@ from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.relations.conditional import ConditionalShares, conditional_shares
 from hushpoll_analysis.relations.independence import IndependenceTest, independence
+from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
+from hushpoll_analysis.relations.three_way import UnbiasedTable, three_way_table
 
 del find_spec, numpy
 
@@ -52,8 +54,10 @@ __all__ = [
     "GroupsAudit",
     "IndependenceTest",
     "Interval",
+    "LikelihoodTable",
     "RecordStream",
     "Records",
+    "UnbiasedTable",
     "Withheld",
     "audit",
     "audit_groups",
@@ -64,7 +68,9 @@ __all__ = [
     "frequencies",
     "frequencies_from_counts",
     "independence",
+    "likelihood_table",
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "three_way_table",
 ]

@@ -17,8 +17,10 @@ PUBLIC = {
     "GroupsAudit",
     "IndependenceTest",
     "Interval",
+    "LikelihoodTable",
     "RecordStream",
     "Records",
+    "UnbiasedTable",
     "Withheld",
     "audit",
     "audit_groups",
@@ -29,9 +31,11 @@ PUBLIC = {
     "frequencies",
     "frequencies_from_counts",
     "independence",
+    "likelihood_table",
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "three_way_table",
 }
 
 

@@ -69,6 +69,17 @@ def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
     assert (code, "was cancelled" in err) == (1, True)
 
 
+def test_joint_table_is_made_by_a_worker(hushpoll, survey, worker):
+    code, out, err = hushpoll("relate", "table", survey, "gender", "education", "income")
+    assert code == 0, err
+    assert "likelihood" in out
+    assert "have no interval" in out
+    code, out, _ = hushpoll(
+        "relate", "table", survey, "gender", "income", "--no-likelihood", "--json"
+    )
+    assert (code, len(json.loads(out)["cells"])) == (0, 6)
+
+
 def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):
     out = tmp_path / "records.csv"
     code, said, err = hushpoll(

@@ -81,6 +81,7 @@ ROUTES = [
     Route("jobs.train", "POST", f"{VERSION}/jobs/train", "train", 422, {"json": {"x": 1}}),
     Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
+    Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),
     Route("jobs.show", "GET", NO_JOB, "read", 404),
     Route("jobs.cancel", "POST", f"{NO_JOB}/cancel", "read", 404),
     Route("jobs.result", "GET", f"{NO_JOB}/result", "read", 404),

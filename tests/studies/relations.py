@@ -12,7 +12,13 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis import conditional_shares, independence
+from hushpoll_analysis import (
+    conditional_shares,
+    cross_table,
+    independence,
+    likelihood_table,
+    three_way_table,
+)
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from relations_survey import draw, survey
 
@@ -144,7 +150,41 @@ def study_independence(surveys: int, seed: int) -> Iterator[Row]:
             yield Row("independence: power", title_of, power, power, expected)
 
 
-STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (study_shares, study_independence)
+TABLES: tuple[tuple[tuple[Question, Question, Question], int], ...] = (
+    ((("GRR", 2, "2"), ("OUE", 3, "2"), ("OLH", 2, "2")), 3000),
+    (((None, 2, ""), ("SS", 3, "2"), (None, 3, "")), 500),
+)
+"""Three attributes, and respondents."""
+
+
+def study_tables(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of three-way tables, and the error of likelihood beside the unbiased one."""
+    for number, (questions, n) in enumerate(TABLES):
+        shape = tuple(k for _, k, _ in questions)
+        joint = np.linspace(1.0, 2.0, int(np.prod(shape))).reshape(shape)
+        joint /= joint.sum()
+        published, title = survey(*questions), words(questions, n)
+        drawn = [draw(published, joint, n, [seed, number, 3, each])[1] for each in range(surveys)]
+        tables = [three_way_table(records, "a", "b", "c") for records in drawn]
+        limits = ((table.lower, table.upper) for table in tables)
+        yield covering("cell of a three-way table", title, limits, joint)
+        pairs = joint.sum(axis=2)
+        unbiased = [cross_table(records, "a", "b").frequency for records in drawn]
+        likely = [likelihood_table(records, ["a", "b"]).frequency for records in drawn]
+        errors = [
+            float(np.mean([np.square(table - pairs).sum() for table in each]))
+            for each in (likely, unbiased)
+        ]
+        ratio = errors[0] / errors[1]
+        answer = "squared error by likelihood, of that of the unbiased table (a, b); no interval"
+        yield Row(answer, title, ratio, ratio, "at most 100 %")
+
+
+STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
+    study_shares,
+    study_independence,
+    study_tables,
+)
 
 
 def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:

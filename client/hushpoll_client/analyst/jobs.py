@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from hushpoll_client.analyst.calls import Calls, object_of, unexpected, version_path
@@ -228,6 +228,50 @@ class JobCalls(Calls):
         return self._document(
             "shape", name, version, {"alpha": alpha}, "attributes", timeout, on_look
         )
+
+    def joint_table(
+        self,
+        name: str,
+        version: int,
+        attributes: Sequence[str],
+        *,
+        confidence: float | None = None,
+        likelihood: bool | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker estimate the joint table of two or three attributes; needs ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        attributes : sequence of str
+            Two or three different ones.
+        confidence : float, optional
+            Of the intervals of the unbiased shares, in [0.01, 0.999999].
+        likelihood : bool, optional
+            Whether shares by maximum likelihood, which have no interval, stand beside them.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Returns
+        -------
+        dict
+            ``cells``, each with its ``categories``, and ``likelihood``, which says how near the
+            maximum it is.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        body = {
+            "attributes": list(attributes),
+            "confidence": confidence,
+            "likelihood": likelihood,
+        }
+        return self._document("table", name, version, body, "cells", timeout, on_look)
 
     def _document(
         self,

@@ -147,6 +147,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "cli",
                 "Test whether two attributes are independent.",
             ),
+            "table": Row(
+                "hushpoll_client.cli.relations:table",
+                "cli",
+                "Let a worker make the joint table of two or three attributes.",
+            ),
         },
     ),
     "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),

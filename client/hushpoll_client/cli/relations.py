@@ -8,8 +8,13 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import analyst_command, version_of, version_option
-from hushpoll_shared.cli.terminal import emit_answer, rendered
+from hushpoll_client.cli.options import (
+    analyst_command,
+    timeout_option,
+    version_of,
+    version_option,
+)
+from hushpoll_shared.cli.terminal import emit_answer, rendered, waiting
 from hushpoll_shared.spelling.text import printable
 
 _confidence_option = click.option(
@@ -91,6 +96,70 @@ def independence(
     """
     answer = client.independence(name, version_of(client, name, version), a, b, alpha=alpha)
     emit_answer(answer, _independence_text, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("attributes", nargs=-1, required=True)
+@version_option
+@_confidence_option
+@click.option(
+    "--likelihood/--no-likelihood",
+    default=True,
+    show_default=True,
+    help="Show shares by maximum likelihood as well: never negative, but without an interval.",
+)
+@timeout_option("Seconds to wait for the worker.")
+@analyst_command
+def table(
+    client: AnalystClient,
+    name: str,
+    attributes: tuple[str, ...],
+    version: int | None,
+    confidence: float,
+    likelihood: bool,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Show the joint table of two or three ATTRIBUTES of the survey NAME.
+
+    A running hushpoll worker of the server computes it from the records.
+    """
+    with waiting(f"table of {name}") as say:
+        answer = client.joint_table(
+            name,
+            version_of(client, name, version),
+            attributes,
+            confidence=confidence,
+            likelihood=likelihood,
+            timeout=timeout,
+            on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+        )
+    emit_answer(answer, _cells_text, as_json=as_json)
+
+
+def _cells_text(answer: Mapping[str, Any]) -> str:
+    from rich.table import Table
+
+    likely = answer["likelihood"]
+    shown = Table(title_justify="left")
+    for name in answer["attributes"]:
+        shown.add_column(str(name), overflow="fold")
+    level = f"{100 * float(answer['confidence']):g} % interval"
+    for column in ("estimate", "std. error", level, *(["likelihood"] if likely else [])):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for cell in answer["cells"]:
+        shown.add_row(
+            *map(str, cell["categories"]),
+            f"{cell['frequency']:.4f}",
+            f"{cell['standard_error']:.4f}",
+            f"{cell['lower']:.4f} to {cell['upper']:.4f}",
+            *([f"{cell['likelihood']:.4f}"] if likely else []),
+        )
+    parts: list[Table | str] = [heading(answer), shown, str(answer["intervals"])]
+    if likely:
+        parts.append(str(likely["interval"]))
+    return rendered(*parts)
 
 
 def _shares_text(answer: Mapping[str, Any]) -> str:

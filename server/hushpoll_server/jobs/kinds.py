@@ -13,15 +13,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
+from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.limits import check_limits
+from hushpoll_server.jobs.parameters import (
+    ExportParameters,
+    FairnessParameters,
+    Parameters,
+    SealParameters,
+    ShapeParameters,
+    TableParameters,
+    TrainParameters,
+)
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -32,103 +41,6 @@ if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
-
-
-Word = Annotated[str, Field(min_length=1, max_length=64)]
-
-
-class Parameters(BaseModel):
-    """Parameters of a job: unknown members are refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class SealParameters(Parameters):
-    """Sealing has no parameters."""
-
-
-class ExportParameters(Parameters):
-    """The form of a file of records."""
-
-    format: Literal["records", "parquet", "csv"] = Field(
-        "records", description="`records`: the file that carries its own manifest."
-    )
-    content: Literal["records", "indicators", "debiased"] = Field(
-        "records",
-        description="What a table's columns are: what was reported; a 0/1 column for each "
-        "category; or the debiased indicators, whose means are the estimates `raw`.",
-    )
-    raw: bool = Field(
-        False,
-        description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
-        "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
-    )
-
-
-class TrainParameters(Parameters):
-    """How a model is fitted."""
-
-    learner: Word | None = Field(
-        None, description="The training algorithm, as hushpoll train --learner names it."
-    )
-    seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
-    parameters: dict[str, int | float | Word] = Field(
-        default_factory=dict,
-        max_length=64,
-        description="Of the learner, as hushpoll train --params names them.",
-    )
-    encoding: Word | None = Field(
-        None,
-        description="How records become features, as hushpoll train --encoding names it.",
-    )
-
-
-class ExpectedShares(Parameters):
-    """Shares of the population that are known beforehand: declared, or from an earlier survey."""
-
-    unprivileged: float = Field(
-        0.5, gt=0, lt=1, description="Of the people in either group, those in the unprivileged one."
-    )
-    positive: float = Field(
-        0.3, gt=0, lt=1, description="Of the unprivileged group, those predicted positive."
-    )
-    base: float = Field(0.3, gt=0, lt=1, description="Those with a positive label.")
-
-
-class FairnessParameters(TrainParameters):
-    """How fairness is estimated from the records alone."""
-
-    folds: int = Field(
-        5, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
-    )
-    protected_input: Literal["dropped", "each-value"] = Field(
-        "dropped",
-        description="What the models get of the protected attribute, never its record: nothing, or "
-        "each of its values in turn.",
-    )
-    groups: str | None = Field(
-        None,
-        description="An attribute whose categories are compared with `reference`; by default the "
-        "two groups of the manifest are.",
-    )
-    reference: str | None = Field(None, description="A category of `groups`.")
-    confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
-    expected: ExpectedShares | None = Field(
-        None,
-        description="What a survey of this size can find is said for these shares; by default for "
-        "those that the records give.",
-    )
-
-
-class ShapeParameters(Parameters):
-    """When the test says that reports do not look like those of devices."""
-
-    alpha: float = Field(
-        ALPHA,
-        ge=1e-9,
-        le=0.5,
-        description="Chance, at most, that a survey without a fake is flagged.",
-    )
 
 
 @dataclass(frozen=True)
@@ -224,6 +136,19 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
+def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+    """Ask a worker for the joint table of two or three attributes.
+
+    Each cell has the unbiased share with its interval and, unless `likelihood` is false, the share
+    by maximum likelihood: never negative, but without an interval. To fetch the result, a token
+    needs the scope `read`.
+    """
+    release = parts.analysis.release(row)
+    with parts.analysis.scanning(row, release) as stream:
+        found = joint_table(stream.joined(), **parameters)
+    return _json("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
+
+
 def _collected(parts: Services, row: VersionRow) -> Records:
     """Return the records of a survey's release, held at once."""
     release = parts.analysis.release(row)
@@ -256,6 +181,11 @@ def _check_nothing(_parts: Services, _row: VersionRow, _parameters: Parameters) 
 
 def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> None:
     parts.exports.check(row, **parameters.model_dump())
+
+
+def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:
+    chosen_attributes(parts.surveys.published(row), parameters.attributes)
+    parts.analysis.require_records(row)
 
 
 def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
@@ -351,6 +281,13 @@ KINDS: Final = {
             parameters=ShapeParameters,
             check=_require_records,
             work=shape,
+            own_process=True,
+        ),
+        JobKind(
+            name="table",
+            parameters=TableParameters,
+            check=_check_table,
+            work=table,
             own_process=True,
         ),
     )

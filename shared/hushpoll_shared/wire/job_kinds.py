@@ -7,5 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
-    {"seal": "publish", "export": "read", "train": "train", "fairness": "train", "shape": "read"}
+    {
+        "seal": "publish",
+        "export": "read",
+        "train": "train",
+        "fairness": "train",
+        "shape": "read",
+        "table": "read",
+    }
 )

@@ -9,6 +9,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
+from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
 from hushpoll_shared.wire.reports import Report
@@ -94,9 +95,42 @@ def test_level_of_a_shape_job_is_the_caller_s(site, published):
     assert eager["flagged"] is (eager["p_value"] <= 0.5)
 
 
+@pytest.mark.parametrize("attributes", [["gender", "income"], ["gender", "country", "income"]])
+def test_table_job_finds_what_the_function_finds(site, published, attributes):
+    records = records_of(published, 300, 6)
+    send(site, published, records, 6)
+    found = site.run_job("table", {"attributes": attributes, "confidence": 0.9})
+    expected = joint_table(Records(published, records), attributes, confidence=0.9).to_dict()
+    cells = expected.pop("cells")
+    # sums of floats in another order of the records
+    assert [cell.pop("categories") for cell in cells] == [
+        cell.pop("categories") for cell in found["cells"]
+    ]
+    for name in cells[0]:
+        assert [cell[name] for cell in found["cells"]] == pytest.approx(
+            [cell[name] for cell in cells], abs=1e-6
+        )
+    assert expected["likelihood"]["interval"].startswith("Maximum likelihood shares have no")
+    expected.pop("likelihood")
+    assert {name: found[name] for name in expected} == expected
+    assert (found["n"], found["survey"]) == (300, "work")
+
+
+def test_table_job_without_likelihood_has_none(site, published):
+    send(site, published, records_of(published, 60, 7), 7)
+    body = {"attributes": ["gender", "income"], "likelihood": False}
+    found = site.run_job("table", body)
+    assert found["likelihood"] is None
+    assert "likelihood" not in found["cells"][0]
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "field"),
     [
+        ("table", {"attributes": ["gender"]}, "attributes"),
+        ("table", {"attributes": ["gender", "gender"]}, "attributes"),
+        ("table", {"attributes": ["gender", "x"]}, "attribute"),
+        ("table", {"attributes": ["gender", "age"], "confidence": 1}, "confidence"),
         ("fairness", {"folds": 1}, "folds"),
         ("fairness", {"folds": 21}, "folds"),
         ("fairness", {"confidence": 1}, "confidence"),

@@ -17,7 +17,7 @@ from hushpoll_server.http.models.results import (
     EstimatesAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.jobs.kinds import ExportParameters
+from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 

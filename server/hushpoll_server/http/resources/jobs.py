@@ -16,7 +16,8 @@ from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, 
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.jobs import JobAnswer, JobPath
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.jobs.kinds import KINDS, JobKind, Parameters
+from hushpoll_server.jobs.kinds import KINDS, JobKind
+from hushpoll_server.jobs.parameters import Parameters
 from hushpoll_server.store.jobs import JobRow
 
 api = APIBlueprint(

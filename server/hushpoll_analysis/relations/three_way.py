@@ -1,0 +1,243 @@
+"""Tables of three attributes, unbiased and with intervals, each perturbed or in clear.
+
+A cell is the mean product of three weights, one of each attribute
+(:mod:`hushpoll_protocols.estimation.weights`). They are perturbed independently, so its expectation
+is the share of the population in all three categories; the table sums to the cross-table of any two
+of its attributes. A weight is linear in the indicators and 1, so the counts of all triples of
+indicators, with 1 as one more of each attribute, give the table: they add up over blocks of
+records, and no product of weights is formed per record.
+
+The raw moments of the product follow from the law. With s_i = e_i + (m_i - e_i)[truth in cell] the
+moment of weight i given the truth, the mean of s_1 s_2 s_3 is linear in the cell's share, given the
+estimates of pairs and of single attributes. The interval is the score interval with the variance
+and the skewness that these give (:mod:`hushpoll_protocols.estimation.score`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+
+LARGEST_TABLE = 1 << 16
+"""Most cells of a table of three attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnbiasedTable:
+    """Estimated shares of the population in each triple, or pair, of categories.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        In the order of the axes.
+    categories : tuple of tuple of str
+        Of each attribute, in code order.
+    n : int
+        Records behind it.
+    confidence : float
+        Of each interval.
+    frequency, standard_error, lower, upper : f64[k1, k2, k3] or f64[k1, k2]
+        Unbiased and not projected: a frequency may fall outside [0, 1]. All cells sum to 1.
+    """
+
+    attributes: tuple[str, ...]
+    categories: tuple[tuple[str, ...], ...]
+    n: int
+    confidence: float
+    frequency: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return one entry per cell, the last attribute's categories changing fastest."""
+        return [
+            {
+                "categories": [
+                    names[code] for names, code in zip(self.categories, place, strict=True)
+                ],
+                "frequency": float(self.frequency[place]),
+                "standard_error": float(self.standard_error[place]),
+                "lower": float(self.lower[place]),
+                "upper": float(self.upper[place]),
+            }
+            for place in np.ndindex(self.frequency.shape)
+        ]
+
+
+def three_way_table(
+    records: Records | RecordStream, a: str, b: str, c: str, *, confidence: float = 0.95
+) -> UnbiasedTable:
+    """Estimate the table of three different attributes.
+
+    Assumptions: respondents are drawn independently from their population, and their devices follow
+    the protocol.
+
+    Parameters
+    ----------
+    records : Records or RecordStream
+        Read once, in blocks.
+    a, b, c : str
+        Names of three different attributes.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, one that is named twice, a table of more than `LARGEST_TABLE`
+        cells, a bad confidence, or no records.
+    """
+    z = normal_quantile(confidence)
+    attributes = chosen_attributes(records.published, (a, b, c))
+    counts, n = _count(records, attributes)
+    require_rows(n)
+    sides = [Side.of(attribute.oracle) for attribute in attributes]
+    table, moments = counts.astype(np.float64) / n, []
+    for axis, side in enumerate(sides):
+        alone = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
+        raw = debiased_means(alone, n, side)
+        share = side.law.excess_shares(raw)
+        moments.append(RowMoments.of(side.law, raw, share))
+        table = np.moveaxis(np.tensordot(_weights(side, share), table, (1, axis)), 0, axis)
+    error, lower, upper = _intervals(table, moments, n, z, [side.perturbed for side in sides])
+    return UnbiasedTable(
+        attributes=(a, b, c),
+        categories=tuple(attribute.domain for attribute in attributes),
+        n=n,
+        confidence=confidence,
+        frequency=table,
+        standard_error=error,
+        lower=lower,
+        upper=upper,
+    )
+
+
+def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
+    """Return two or three different attributes by name.
+
+    Raises
+    ------
+    InvalidParameter
+        For another number of names, an unknown attribute, one that is named twice, or a table of
+        more than `LARGEST_TABLE` cells.
+    """
+    if len(names) not in (2, 3):
+        raise InvalidParameter(
+            f"attributes names {len(names)}; a joint table has two or three", field="attributes"
+        )
+    attributes = [published.attribute(name) for name in names]
+    if len(set(names)) < len(names):
+        raise InvalidParameter(
+            f"attributes names {', '.join(names)}; a joint table needs different ones, since only "
+            "their noise is independent",
+            field="attributes",
+        )
+    size = int(np.prod([attribute.k for attribute in attributes], dtype=np.int64))
+    if size > LARGEST_TABLE:
+        raise InvalidParameter(
+            f"the table of {', '.join(names)} has {size} cells, and a joint table has at most "
+            f"{LARGEST_TABLE}: choose attributes with fewer categories",
+            field="attributes",
+        )
+    return attributes
+
+
+def _count(
+    records: Records | RecordStream, attributes: Sequence[PublishedAttribute]
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Return how many records support each triple, int64[k1+1, k2+1, k3+1], and all of them.
+
+    The last place of each axis stands for any category.
+    """
+    shape = tuple(attribute.k + 1 for attribute in attributes)
+    total, n = np.zeros((shape[0] * shape[1], shape[2]), np.int64), 0
+    for block in records.blocks(min(CELLS // sum((shape[0] * shape[1], shape[2])), 1 << 20)):
+        # float32 goes through BLAS and is exact for counts below 2^24
+        one, two, three = (
+            np.pad(block.indicators(attribute.name), ((0, 0), (0, 1)), constant_values=1).astype(
+                np.float32
+            )
+            for attribute in attributes
+        )
+        both = (one[:, :, None] * two[:, None, :]).reshape(len(block), -1)
+        total += (both.T @ three).astype(np.int64)
+        n += len(block)
+    return total.reshape(shape), n
+
+
+def _weights(side: Side, share: Array) -> Array:
+    """Return the matrix f64[k, k + 1] from indicators and 1 to weights."""
+    k, channel = len(share), side.channel
+    debias = np.eye(k + 1) / channel.gap
+    debias[:, k] = -float(channel.q) / channel.gap
+    debias[k] = 0.0
+    debias[k, k] = 1.0
+    spread = np.hstack([np.eye(k) - share[:, None], share[:, None]])
+    return np.asarray(spread @ debias)
+
+
+def _intervals(
+    table: Array, moments: Sequence[RowMoments], n: int, z: float, perturbed: Sequence[bool]
+) -> tuple[Array, Array, Array]:
+    """Return standard errors and limits of the cells."""
+    shares: dict[tuple[int, ...], Array] = {
+        axes: np.clip(table.sum(axis=3 - sum(axes), keepdims=True), 0.0, 1.0)
+        for axes in combinations(range(3), 2)
+    }
+    for axis, moment in enumerate(moments):
+        shares[axis,] = _along(moment.frequency, axis)
+    shares[()] = np.ones((1, 1, 1))
+
+    def mixed(at_match: Sequence[Array], elsewhere: Sequence[Array]) -> tuple[Array, Array]:
+        match = [_along(values, axis) for axis, values in enumerate(at_match)]
+        other = [_along(values, axis) for axis, values in enumerate(elsewhere)]
+        rises = [one - two for one, two in zip(match, other, strict=True)]
+        none: Array = np.zeros(table.shape)
+        for axes, share in shares.items():
+            product = share
+            for axis in range(3):
+                product = product * (rises[axis] if axis in axes else other[axis])
+            none = none + product
+        return none, np.asarray(rises[0] * rises[1] * rises[2])
+
+    none, rise = mixed([one.second for one in moments], [one.other for one in moments])
+    none3, rise3 = mixed([one.third for one in moments], [one.other_third for one in moments])
+
+    def third(f: Array) -> Array:
+        return np.asarray(none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3)
+
+    least = np.maximum(shares[0,] + shares[1,] + shares[2,] - 2.0, 0.0)
+    lower, upper = score_limits(
+        table,
+        n,
+        variance=(none, rise, np.asarray(-1.0)),
+        z=z,
+        third=third if any(perturbed) else None,
+        least=least,
+    )
+    inside = np.clip(table, least, 1.0)
+    variance = np.maximum(none + rise * inside - inside**2, 0.0)
+    return np.sqrt(variance / n), lower, upper
+
+
+def _along(values: Array, axis: int) -> Array:
+    shape = [1, 1, 1]
+    shape[axis] = -1
+    return values.reshape(shape)

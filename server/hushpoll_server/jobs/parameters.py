@@ -1,0 +1,121 @@
+"""Parameters of each kind of job, as a request gives them and OpenAPI documents them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushpoll_analysis.poisoning.report_shape import ALPHA
+
+Word = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Parameters(BaseModel):
+    """Parameters of a job: unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SealParameters(Parameters):
+    """Sealing has no parameters."""
+
+
+class ExportParameters(Parameters):
+    """The form of a file of records."""
+
+    format: Literal["records", "parquet", "csv"] = Field(
+        "records", description="`records`: the file that carries its own manifest."
+    )
+    content: Literal["records", "indicators", "debiased"] = Field(
+        "records",
+        description="What a table's columns are: what was reported; a 0/1 column for each "
+        "category; or the debiased indicators, whose means are the estimates `raw`.",
+    )
+    raw: bool = Field(
+        False,
+        description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
+        "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
+    )
+
+
+class TrainParameters(Parameters):
+    """How a model is fitted."""
+
+    learner: Word | None = Field(
+        None, description="The training algorithm, as hushpoll train --learner names it."
+    )
+    seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
+    parameters: dict[str, int | float | Word] = Field(
+        default_factory=dict,
+        max_length=64,
+        description="Of the learner, as hushpoll train --params names them.",
+    )
+    encoding: Word | None = Field(
+        None,
+        description="How records become features, as hushpoll train --encoding names it.",
+    )
+
+
+class ExpectedShares(Parameters):
+    """Shares of the population that are known beforehand: declared, or from an earlier survey."""
+
+    unprivileged: float = Field(
+        0.5, gt=0, lt=1, description="Of the people in either group, those in the unprivileged one."
+    )
+    positive: float = Field(
+        0.3, gt=0, lt=1, description="Of the unprivileged group, those predicted positive."
+    )
+    base: float = Field(0.3, gt=0, lt=1, description="Those with a positive label.")
+
+
+class FairnessParameters(TrainParameters):
+    """How fairness is estimated from the records alone."""
+
+    folds: int = Field(
+        5, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
+    )
+    protected_input: Literal["dropped", "each-value"] = Field(
+        "dropped",
+        description="What the models get of the protected attribute, never its record: nothing, or "
+        "each of its values in turn.",
+    )
+    groups: str | None = Field(
+        None,
+        description="An attribute whose categories are compared with `reference`; by default the "
+        "two groups of the manifest are.",
+    )
+    reference: str | None = Field(None, description="A category of `groups`.")
+    confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
+    expected: ExpectedShares | None = Field(
+        None,
+        description="What a survey of this size can find is said for these shares; by default for "
+        "those that the records give.",
+    )
+
+
+class ShapeParameters(Parameters):
+    """When the test says that reports do not look like those of devices."""
+
+    alpha: float = Field(
+        ALPHA,
+        ge=1e-9,
+        le=0.5,
+        description="Chance, at most, that a survey without a fake is flagged.",
+    )
+
+
+class TableParameters(Parameters):
+    """The attributes of a joint table."""
+
+    attributes: list[Word] = Field(
+        min_length=2, max_length=3, description="Two or three different attributes."
+    )
+    confidence: float = Field(
+        0.95, ge=0.01, le=0.999999, description="Of the intervals of the unbiased shares."
+    )
+    likelihood: bool = Field(
+        True,
+        description="Whether shares by maximum likelihood stand beside the unbiased ones: never "
+        "negative, and without an interval.",
+    )
