@@ -1,8 +1,9 @@
 """Where settings come from: flag before environment before file before default.
 
 An unknown key is refused wherever it is written, so that a misspelt key cannot quietly leave its
-setting at the default. pydantic-settings ignores unknown variables and does not say where a value
-came from, so the layers are put together here.
+setting at the default. Of the values of one setting only that of the first place is read, so that a
+flag can stand in for a variable or a secret's file that cannot be used. pydantic-settings ignores
+unknown variables and does not say where a value came from, so the layers are put together here.
 """
 
 from __future__ import annotations
@@ -54,9 +55,12 @@ OTHER_VARIABLES: Final = {
 
 
 class _Value(NamedTuple):
+    """What one layer says of a setting; with `file`, the value is the path of a secret's file."""
+
     value: Any
     origin: str
     textual: bool
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,16 +113,13 @@ def load(
     )
     origins = {name: layers[name].origin if name in layers else "default" for name in SETTINGS}
     try:
-        values = {
-            name: SETTINGS[name].parse(value) if textual else value
-            for name, (value, _, textual) in layers.items()
-        }
+        values = {name: _read(name, layer) for name, layer in layers.items()}
         if "pool_size" not in values and isinstance(values.get("threads"), int):
             values["pool_size"] = values["threads"] + SPARE_CONNECTIONS
             origins["pool_size"] = f"default, threads + {SPARE_CONNECTIONS}"
         return Configuration(Settings(**values), origins)
     except InvalidParameter as error:
-        origin = origins[error.field.lower()]
+        origin = origins.get(error.field.lower().removesuffix(FILE_SUFFIX), "default")
         raise InvalidParameter(f"{error} ({origin})", field=error.field) from None
 
 
@@ -202,20 +203,25 @@ def _of_file(path: Path) -> dict[str, _Value]:
 
 
 def _with_secrets(layer: dict[str, _Value]) -> dict[str, _Value]:
-    """Return one layer with secrets in place of the files that hold them."""
+    """Return one layer in which the files of secrets stand under the secrets' names."""
     secrets = {}
     for key in layer.keys() - SETTINGS.keys():
-        name, (path, origin, _) = key.removesuffix(FILE_SUFFIX), layer[key]
+        name, (path, origin, _, _) = key.removesuffix(FILE_SUFFIX), layer[key]
         if name in layer:
             raise InvalidParameter(
                 f"{name} and {key} are both given ({origin}); remove one of them", field=key
             )
-        secrets[name] = _Value(_secret_of(key, path), f"{origin} ({path})", True)
+        secrets[name] = _Value(path, f"{origin} ({path})", True, file=key)
     return {key: value for key, value in layer.items() if key in SETTINGS} | secrets
 
 
+def _read(name: str, layer: _Value) -> Any:
+    value = layer.value if layer.file is None else _secret_of(layer.file, layer.value)
+    return SETTINGS[name].parse(value) if layer.textual else value
+
+
 def _secret_of(name: str, path: object) -> str:
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not path or "\0" in path:
         raise InvalidParameter(f"{name} is {path!r}, which is no path; give one", field=name)
     lines = _text_of(Path(path), name).splitlines()
     if len(lines) != 1 or not lines[0].strip():
@@ -238,4 +244,6 @@ def _text_of(path: Path, field: str) -> str:
         why = f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
         why = "is not UTF-8"
+    except UnicodeEncodeError:
+        why = "has a name that no file can have"
     raise InvalidParameter(f"{field} names the file {str(path)!r}, which {why}", field=field)

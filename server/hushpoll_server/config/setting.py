@@ -68,7 +68,7 @@ class Setting:
             return None if not text and self.default is None else text
         try:  # another type is written as in JSON, without a space around it
             return json.loads(text if text.strip() == text else "")
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self.refused(text) from None
 
     def refused(self, value: Any, *, most: Any = None, outside: bool = False) -> InvalidParameter:

@@ -47,6 +47,22 @@ def test_a_flag_goes_before_a_variable_before_the_file_before_the_default(tmp_pa
     }
 
 
+def test_value_of_a_later_place_is_not_read(tmp_path):
+    """A flag can stand in for a variable or a secret's file that cannot be used."""
+    file = config(tmp_path, "port = 'none'\ndatabase_url_file = '/absent/url'")
+    variables = {"HUSHPOLL_PORT": "none", "HUSHPOLL_METRICS_TOKEN_FILE": "/absent/token"}
+    flags = {"port": "1003", "metrics_token": "token-of-the-flags"}
+    settings = read(flags, {**variables, "HUSHPOLL_DATABASE_URL": "sqlite:///y"}, file).settings
+    assert (settings.port, settings.database_url) == (1003, "sqlite:///y")
+    assert settings.metrics_token == "token-of-the-flags"
+    for name, where in (("port", "HUSHPOLL_PORT"), ("metrics_token", "HUSHPOLL_METRICS_TOKEN_FI")):
+        rest = {key: text for key, text in flags.items() if key != name}
+        with pytest.raises(InvalidParameter, match=rf"\(environment {where}"):
+            read(rest, {**variables, "HUSHPOLL_DATABASE_URL": "sqlite:///y"}, file)
+    with pytest.raises(InvalidParameter, match="'/absent/url', which cannot be read"):
+        read(flags, variables, file)
+
+
 def test_pool_size_follows_the_threads_unless_set():
     assert read({"threads": "7"}).settings.pool_size == 11
     assert read({"threads": "7", "pool_size": "3"}).settings.pool_size == 3
@@ -71,6 +87,7 @@ def test_pool_size_follows_the_threads_unless_set():
         ("max_json_bytes = 99999999", r"MAX_JSON_BYTES is 99999999, outside \[256, 10485760\]"),
         ("database_url_file = 3", "database_url_file is 3, which is no path"),
         ("database_url_file = '/absent/x'", "cannot be read .No such file"),
+        (r'database_url_file = "x\u0000"', "which is no path"),
     ],
 )  # fmt: skip
 def test_invalid_configuration_file_is_refused_by_key_and_file(tmp_path, content, message):
@@ -104,6 +121,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         ({"HUSHPOLL_THREADS": ""}, "THREADS is ''"),
         ({"HUSHPOLL_THREADS": "0"}, r"outside \[1, 500\].*\(environment HUSHPOLL_THREADS\)"),
         ({"HUSHPOLL_REQUEST_SECONDS": "nan"}, "REQUEST_SECONDS is 'nan'"),
+        ({"HUSHPOLL_THREADS": "[" * 10**5}, r"which is a text and not a whole number.*THREADS\)"),
+        ({"HUSHPOLL_DATABASE_URL_FILE": "\ud800"}, "has a name that no file can have"),
         ({"HUSHPOLL_CLOCK": "noon"}, "unknown configuration key 'HUSHPOLL_CLOCK'"),
     ],
 )  # fmt: skip
