@@ -67,7 +67,7 @@ class Site:
         """A client of the whole, devices' routes and all others."""
         return AsgiClient(self.whole, self.loop)
 
-    def stop_taking(self) -> None:
+    def stop_storing(self) -> None:
         """Store what was submitted, and end the thread that stores."""
         self.loop.run(self.whole.commit.stop())
 

@@ -88,7 +88,7 @@ class IngestApplication:
             readiness=Readiness(
                 commit_state=lambda: self.commit.state,
                 write=services.database.probe,
-                schema_version=lambda: migrate.current(services.database),
+                schema_version=lambda: migrate.recorded(services.database),
                 expected=migrate.head(),
             ),
             bodies=self._bodies,

@@ -69,8 +69,10 @@ class _Probe:
 
     Attributes
     ----------
-    began_at, ended_at : float
-        Of the last time that it was asked, in seconds of the monotonic clock.
+    began_at : float
+        When it was last asked, in seconds of the monotonic clock.
+    as_of : float
+        When the question was asked whose answer is the last, of the same clock.
     answer : str or None
         The last answer.
     error : Exception or None
@@ -83,7 +85,7 @@ class _Probe:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._ended.set()
-        self.began_at = self.ended_at = -math.inf
+        self.began_at = self.as_of = -math.inf
         self.answer: str | None = None
         self.error: Exception | None = None
 
@@ -107,7 +109,7 @@ class _Probe:
         except Exception as error:  # of whatever driver: it is the answer
             self.error = error
         finally:
-            self.ended_at = now
+            self.as_of = now
             self._ended.set()
 
 
@@ -202,13 +204,16 @@ class Readiness:
         last = max(stored_at, probe.began_at)
         probe.begin(self._monotonic(), not_before=last + WRITE_INTERVAL_SECONDS)
         probe.wait(seconds)
-        failing = state.failed if state.ended_at >= probe.ended_at else probe.error is not None
-        if failing and not self._failing and probe.error is not None:
-            error = type(probe.error.__cause__ or probe.error).__name__
-            log.error("nothing-can-be-stored", error=error)
+        by_commit = state.ended_at >= probe.as_of
+        # A commit that failed is logged where it failed.
+        error = None if by_commit else probe.error
+        failing = state.failed if by_commit else error is not None
+        if error is not None and not self._failing:
+            log.error("nothing-can-be-stored", error=type(error.__cause__ or error).__name__)
+            self._failing = True
         elif self._failing and not failing:
             log.info("storing-works-again")
-        self._failing = failing
+            self._failing = False
         if not failing:
             return []
         return [

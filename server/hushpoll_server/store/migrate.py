@@ -72,6 +72,12 @@ def current(database: Database) -> str | None:
         return _version(connection)
 
 
+def recorded(database: Database) -> str | None:
+    """Return the schema version of a database that was not refused before; one question less."""
+    with database.reading() as connection:
+        return _recorded(connection)
+
+
 def known() -> list[str]:
     """Return every schema version that this program knows, the oldest first."""
     return [script.revision for script in _scripts().walk_revisions()][::-1]
@@ -85,8 +91,12 @@ def head() -> str:
     return version
 
 
+def _recorded(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
 def _version(connection: Connection) -> str | None:
-    version = MigrationContext.configure(connection).get_current_revision()
+    version = _recorded(connection)
     if version is not None and inspect(connection).has_table(DEVELOPMENT_TABLE):
         raise SchemaRefused(
             f"the database has schema version {version!r} of a development version of hushpoll, "

@@ -252,7 +252,8 @@ def test_stopping_commits_what_was_submitted_and_refuses_the_rest(make, disk, ru
     async def stop():
         submitted = [commit.submit(arrivals(number)) for number in range(1, 11)]
         stopping = asyncio.create_task(commit.stop())
-        await asyncio.sleep(0.02)
+        while not commit.state.stopping:
+            await asyncio.sleep(0.001)
         with pytest.raises(Refused, match="stopping"):
             commit.submit(arrivals(99))
         disk.open.set()

@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from contextlib import ExitStack, suppress
 
 import psutil
@@ -175,6 +174,13 @@ def start_request(server, published, report):
     return connection, body[-1:]
 
 
+def listens(process):
+    """Whether a process takes connections still; one that is stopping does not."""
+    with suppress(psutil.NoSuchProcess):
+        return any(one.status == psutil.CONN_LISTEN for one in process.net_connections("inet"))
+    return False
+
+
 def test_sigterm_under_load_loses_nothing_acknowledged(serve, tmp_path, new_database_url):
     on_sqlite = new_database_url.startswith("sqlite")
     server = serve(
@@ -190,8 +196,9 @@ def test_sigterm_under_load_loses_nothing_acknowledged(serve, tmp_path, new_data
     with connection, ExitStack() as stuck:
         if on_sqlite:  # waiting for it takes as long on either
             stuck.enter_context(start_request(server, published, make_report(published))[0])
+        workers = server.ingest()
         os.kill(server.process.pid, signal.SIGTERM)
-        time.sleep(0.5)
+        wait_until(lambda: not any(map(listens, workers)), pause=0.1)
         connection.sendall(rest)
         assert connection.recv(4096).startswith(b"HTTP/1.1 201 ")
         assert server.wait() == 0  # within a minute, and so without the stuck request

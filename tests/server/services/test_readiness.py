@@ -70,7 +70,7 @@ def test_ready_follows_the_schema_version(site):
 
 
 def test_a_stopping_server_is_not_ready(site):
-    site.stop_taking()
+    site.stop_storing()
     assert ask(site) == ["stopping"]
     assert site.get("/health", headers={}).status_code == 200
 
@@ -171,14 +171,20 @@ class Writing:
         self.now = 100.0
         self.state = CommitState(waiting=0, most=1)
         self.written = []
+        self.fault = None
         self.readiness = Readiness(
             commit_state=lambda: self.state,
-            write=lambda: self.written.append(self.now),
+            write=self.write,
             schema_version=lambda: "7",
             expected="7",
             probe_seconds=60,
             monotonic=lambda: self.now,
         )
+
+    def write(self):
+        self.written.append(self.now)
+        if self.fault is not None:
+            raise self.fault
 
     def codes(self):
         return [one.code for one in self.readiness.reasons()]
@@ -209,6 +215,22 @@ def test_commit_that_failed_is_known_at_once_and_forgotten_with_a_write():
     assert writing.codes() == ["writing"]
     writing.now += 1
     assert writing.codes() == []
+
+
+def test_a_failed_write_is_logged_once_and_not_again_with_a_later_commit(debug_log):
+    """Guards: where a commit failed, the error of a write long before was logged."""
+    writing = Writing()
+    writing.fault = PermissionError("at first")
+    assert writing.codes() == ["writing"]
+    writing.now += 1
+    assert writing.codes() == ["writing"]
+    writing.now += 1
+    writing.commit_ends(failed=False)
+    assert writing.codes() == []
+    writing.commit_ends(failed=True)
+    assert writing.codes() == ["writing"]
+    assert debug_log.text.count("nothing-can-be-stored") == 1
+    assert debug_log.text.count("storing-works-again") == 1
 
 
 def codes(server):

@@ -18,6 +18,7 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import metadata
 from hushpoll_server.store.sqlite import session
+from sample_survey import VERSION
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -159,6 +160,20 @@ def test_going_back_to_base_removes_every_table_of_a_filled_database(make_site):
     assert tables(database) == {"alembic_version"}
     migrate.upgrade(database)
     assert tables(database) == {"alembic_version", *metadata.tables}
+
+
+def test_starting_again_keeps_everything(make_site):
+    first = make_site()
+    published = first.publish()
+    first.fill(published, 5)
+    first.seal()
+    first.fill(published, 2)
+    administrator = first.admin
+    first.stop()
+    second = make_site()
+    assert second.get("/api/v1/surveys/work", headers={}).data == published.canonical
+    counts = second.get(f"{VERSION}/counts", headers=administrator).json
+    assert (counts["accepted"], counts["sealed"], counts["inbox"]) == (7, 5, 2)
 
 
 def test_an_unknown_schema_version_refuses_to_start(new_database_url, database):

@@ -140,7 +140,7 @@ def test_a_lock_is_adopted_by_its_own_descriptor_alone(tmp_path):
             adopt(url, of_another.fileno())
         with pytest.raises(InvalidParameter, match="descriptor is None"):
             adopt(url, None)
-        # A descriptor of the same file that was opened anew is nobody's lock.
+        # A descriptor of the same file that was opened anew holds no lock.
         again = os.open(tmp_path / "one.sqlite", os.O_RDWR)
         with pytest.raises(InvalidParameter, match="another hushpoll serve is using"):
             adopt(url, again)

@@ -31,7 +31,7 @@ def filled(site):
             site.seal()
     assert site.post("/api/v1/surveys/work/versions/1/jobs/export", json={}).status_code == 202
     site.run_jobs()
-    site.stop_taking()
+    site.stop_storing()
     return {
         "id": {report.id for report in reports},
         "record": {report.record for report in reports},

@@ -110,7 +110,7 @@ def two_surveys(site):
         site.seal(name)
         site.run_job("export", name=name)
     site.close()
-    site.stop_taking()  # whose own vacuum would come in between
+    site.stop_storing()  # whose own vacuum would come in between
     site.vacuum()
     others, mine = set(records[0]), set(records[1])
     # Not one that is a part of what else is stored, by chance.
@@ -163,7 +163,7 @@ def test_of_forgotten_results_no_byte_is_left(site, postgres):
     published = site.publish()
     records = {report.record for report in site.fill(published, 150)}
     site.run_job("export")
-    site.stop_taking()
+    site.stop_storing()
     assert "job_results" in holding(postgres, site, records)
     site.clock.advance(100)
     assert site.services.job_store.forget(before=site.services.surveys.now()) == 1

@@ -9,7 +9,8 @@ import pytest
 
 from hushpoll_server.services.maintenance.sealing import most_waiting
 from hushpoll_server.store.segments import permutation, shuffled
-from sample_survey import VERSION
+from hushpoll_shared.wire import reports as wire
+from sample_survey import VERSION, make_report
 
 
 def records_of(reports):
@@ -186,6 +187,21 @@ def test_large_records_are_sealed_sooner():
     assert most_waiting(5, 2**20, 100) == 64
     assert most_waiting(5, 2**26, 100) == 5
     assert most_waiting(5, 0, 10) == 50
+
+
+def test_sealed_rows_are_in_another_order_than_ids(site):
+    """The inbox is kept in the order of the ids; sealed rows must not be."""
+    published = site.publish()
+    low, high = (make_report(published, education=level).record for level in ("low", "high"))
+    reports = [
+        wire.Report(place.to_bytes(16, "big"), low if place < 1500 else high)
+        for place in range(3000)
+    ]
+    site.send_batch(published, reports)
+    site.seal()
+    lows = Counter(site.sealed_rows()[:1500])[low]
+    # Hypergeometric: mean 750, standard deviation 13.7; seven of them.
+    assert abs(lows - 750) < 96
 
 
 def test_permutations_are_uniform():

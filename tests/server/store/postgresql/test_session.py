@@ -181,7 +181,7 @@ def test_a_token_spent_under_an_older_transaction_is_gone_when_that_has_ended(
         else:
             older.execute("INSERT INTO surveys (name) VALUES ('other')")
         assert site.send(published, token=tokens[0]).status_code == 201
-        site.stop_taking()
+        site.stop_storing()
         site.services.database.vacuum()
         (spent,) = set(stored_rows(postgres, site, "respondent_tokens")) - {0}
         with site.services.database.reading() as connection:
