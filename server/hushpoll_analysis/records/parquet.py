@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
 from hushpoll_shared.survey.published import Published
 
 
@@ -82,7 +83,7 @@ def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[P
     InvalidParameter
         If a file is no export of records, or they are of different surveys.
     MalformedRecord
-        If a record is malformed.
+        If a record is malformed; naming file and row group.
     """
     try:
         import dask
@@ -101,11 +102,25 @@ def count_row_group(path: str, group: int) -> Counts:
 
 
 def read_row_group(path: str, group: int) -> Records:
-    """Read and check the records of one row group; runs on a worker."""
+    """Read and check the records of one row group; runs on a worker.
+
+    Raises
+    ------
+    InvalidParameter, MalformedRecord
+        Naming file and row group.
+    """
     from pyarrow import parquet
 
     published, _, _ = _describe(path)
-    return _records(published, parquet.ParquetFile(path).read_row_group(group))
+    table = parquet.ParquetFile(path).read_row_group(group)
+    where = f"{path}, row group {group}"
+    try:
+        return Records(published, _rows(published, table))
+    except MalformedRecord as error:
+        message = f"{where}: {error}"
+        raise MalformedRecord(message, reason=error.reason, field=error.field) from None
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{where}: {error}", field=error.field) from None
 
 
 def _describe(path: str | Path) -> tuple[Published, int, int]:
@@ -128,17 +143,36 @@ def _describe(path: str | Path) -> tuple[Published, int, int]:
     return published, file.num_row_groups, file.metadata.num_rows
 
 
-def _records(published: Published, table: Any) -> Records:
-    """Return the records that a table's columns came from."""
+def _rows(published: Published, table: Any) -> npt.NDArray[np.uint8]:
+    """Return uint8[n, L]: the records that a table's columns came from; not yet checked."""
     rows = np.empty((table.num_rows, published.layout.record_size), np.uint8)
     for attribute in published.attributes:
         field = published.layout.field(attribute.name)
-        values = table.column(attribute.name).combine_chunks()
+        if attribute.name not in table.column_names:
+            raise InvalidParameter(
+                f"there is no column {attribute.name}; export the records again", field="paths"
+            )
+        values = table.column(attribute.name).to_pylist()
         if attribute.oracle is None:
             place = {category: code for code, category in enumerate(attribute.domain)}
-            codes = np.array([place[text] for text in values.to_pylist()], f"<u{field.size}")
-            part = codes.view(np.uint8)
+            codes = np.array([place.get(text, -1) for text in values], np.int64)
+            _refuse(attribute.name, codes < 0, "range")
+            part = codes.astype(f"<u{field.size}").view(np.uint8)
         else:
-            part = np.frombuffer(b"".join(values.to_pylist()), np.uint8)
+            parts = [value or b"" for value in values]
+            sizes = np.fromiter(map(len, parts), np.int64, len(parts))
+            _refuse(attribute.name, sizes != field.size, "length")
+            part = np.frombuffer(b"".join(parts), np.uint8)
         rows[:, field.offset : field.end] = part.reshape(-1, field.size)
-    return Records(published, rows)
+    return rows
+
+
+def _refuse(name: str, malformed: npt.NDArray[np.bool_], reason: str) -> None:
+    """Refuse the first row that is malformed, if there is one."""
+    if malformed.any():
+        raise MalformedRecord(
+            f"records[{int(malformed.argmax())}] has a malformed part of {name} ({reason}); export "
+            "the records again",
+            reason=reason,
+            field=name,
+        )
