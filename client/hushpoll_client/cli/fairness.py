@@ -54,10 +54,10 @@ def survey(
 ) -> None:
     """Estimate a classifier's group fairness from the randomised answers of the survey NAME.
 
-    Group metrics, such as DI and SPD, and the group rates behind them, with intervals; nobody's
-    protected attribute is needed in clear. A running hushpoll worker of the server cross-fits the
-    models, so that each record is predicted by a model that never saw it. Where the records cannot
-    tell, the answer says so. The token needs the scopes train and read.
+    Group metrics, such as DI and SPD, and the group rates behind them, with intervals. The
+    protected attribute is not needed in clear. A running hushpoll worker of the server cross-fits
+    the models, so that each record is predicted by a model that never saw it. Where the records
+    cannot tell, the answer says so. The token needs the scopes train and read.
     """
     if settings["reference"] is not None and settings["groups"] is None:
         raise click.UsageError("--reference needs --groups, the attribute that it is a category of")

@@ -68,8 +68,8 @@ def records(
 ) -> None:
     """Estimate group fairness from the randomised records of FILE, which hushpoll export saved.
 
-    Group metrics, such as DI and SPD, and the group rates behind them, with intervals. Nobody's
-    protected attribute is needed in clear. Models are cross-fitted to the records, so that each
+    Group metrics, such as DI and SPD, and the group rates behind them, with intervals. The
+    protected attribute is not needed in clear. Models are cross-fitted to the records, so that each
     record is predicted by a model that never saw it. Where the records cannot tell, the answer says
     so.
     """

@@ -70,7 +70,7 @@ def _pair(report: Mapping[str, Any]) -> str:
             if section == "shares":
                 label = f"share, {key} group"
             table.add_row(printable(label), *_cells(number, reasons))
-    seen = "" if about["protocol"] is None else f"; nobody's {name} was seen"
+    seen = "" if about["protocol"] is None else f"; {name} was never seen in clear"
     return "\n".join(
         [
             f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n'])} "

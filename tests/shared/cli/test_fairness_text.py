@@ -57,7 +57,7 @@ def test_a_report_of_two_groups():
     text = fairness_text(REPORT)
     assert "work version 2, 500 records; digest abababababababab\n" in text
     assert "gender (GRR, epsilon 2): 1, privileged, is Male; 0 is Female or Other." in text
-    assert "Fairness as deployed on LDP records; nobody's gender was seen." in text
+    assert "Fairness as deployed on LDP records; gender was never seen in clear." in text
     assert "90 % interval" in text
     assert "0.0500 to 0.4500" in text
     assert text.count("no labels") == 2

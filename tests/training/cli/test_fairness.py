@@ -44,7 +44,7 @@ def test_the_table_names_what_was_audited_and_every_number(files):
     for text in (
         "small version 1, 6000 records",
         "gender (GRR, epsilon 4): 1, privileged, is Male; 0 is Female. The model is cross-fitted.",
-        "Fairness as deployed on LDP records; nobody's gender was seen.",
+        "Fairness as deployed on LDP records; gender was never seen in clear.",
         "DI = P0/P1, fair at 1",
         "95 % interval",
         "TPR0",

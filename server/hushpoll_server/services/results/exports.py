@@ -108,19 +108,19 @@ class Exports:
         published = self.surveys.published(row)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
-            mixed = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
+            shuffled = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
         name = f"{row.name}-{row.version}"
         if format == "records":
             header = pack_records_header(published)
-            size = len(header) + mixed.rows * row.record_size
-            return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, mixed))
+            size = len(header) + shuffled.rows * row.record_size
+            return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, shuffled))
         if content != "records":
             name += f"-{content}"
         return Export(
             f"{name}.{format}",
             MEDIA_TYPES[format],
             None,
-            _table(published, mixed, format=format, content=content, raw=raw),
+            _table(published, shuffled, format=format, content=content, raw=raw),
         )
 
 
@@ -138,10 +138,10 @@ def _check(format: Format, content: Content, raw: bool) -> None:
         )
 
 
-def _file(header: bytes, mixed: ShuffledRows) -> Iterator[bytes]:
-    with closing(mixed):
+def _file(header: bytes, shuffled: ShuffledRows) -> Iterator[bytes]:
+    with closing(shuffled):
         yield header
-        for block in mixed:
+        for block in shuffled:
             yield block.tobytes()
 
 
@@ -177,9 +177,9 @@ class _Pieces:
 
 
 def _table(
-    published: Published, mixed: ShuffledRows, *, format: Format, content: Content, raw: bool
+    published: Published, shuffled: ShuffledRows, *, format: Format, content: Content, raw: bool
 ) -> Iterator[bytes]:
-    """Yield a table of records, in the order of `mixed`, which is closed at the end.
+    """Yield a table of records, in the order of `shuffled`, which is closed at the end.
 
     Columns are named as the manifest spells them: ``attribute`` in records, and
     ``attribute=category`` otherwise. In records, an attribute in clear is its category, and a
@@ -197,9 +197,9 @@ def _table(
     }
     pieces = _Pieces()
     rows = max(1, CELLS // len(schema))
-    with closing(mixed):
+    with closing(shuffled):
         writer = _writer(pieces, header, format)
-        for block in mixed:
+        for block in shuffled:
             for start in range(0, len(block), rows):
                 part = Records.trusted(published, block[start : start + rows])
                 arrays = [

@@ -295,8 +295,8 @@ def insert_chunks(connection: Connection, chunks: dict[str, Any]) -> None:
     """Insert ascending ids and their tags as chunks of a list."""
     driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
     driver.execute(_INSERT_CHUNKS, chunks)
-    ((taken_for_empty,),) = driver.execute(_TAKEN_FOR_EMPTY).fetchall()
-    if taken_for_empty:
+    ((planned_as_empty,),) = driver.execute(_PLANNED_AS_EMPTY).fetchall()
+    if planned_as_empty:
         driver.execute("ANALYZE sealed_ids")
 
 
@@ -315,7 +315,7 @@ FROM generate_series(0, %(count)s - 1, %(most)s) AS place(i)
 # A later vacuum changes that only for statements that begin after it. ANALYZE has every session
 # plan anew before it sees these rows. PostgreSQL assumes ten pages for a table that was never
 # vacuumed.
-_TAKEN_FOR_EMPTY: Final = """
+_PLANNED_AS_EMPTY: Final = """
 SELECT relpages < 10 FROM pg_class WHERE oid = 'sealed_ids'::regclass
 """
 
