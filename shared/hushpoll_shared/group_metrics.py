@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 Cells = tuple[int, int, int, int]
 """Weights of a group's true negatives, false positives, false negatives and true positives."""
@@ -20,6 +20,21 @@ Combination = Literal["ratio", "difference", "largest difference"]
 
 Alternative = Literal["more positives", "more errors", "less precision"]
 """How the privileged group differs where a rate has a gap; see :meth:`Rate.step`."""
+
+ProtectedInput = Literal["dropped", "each-value"]
+"""What an audited model gets of the protected attribute: nothing, or each of its values in turn."""
+
+PROTECTED_INPUTS: Final[tuple[ProtectedInput, ...]] = get_args(ProtectedInput)
+"""All of them; the first is the default."""
+
+FOLDS: Final = 5
+"""Parts to which an audit's models are cross-fitted, unless another number is asked for."""
+
+CONFIDENCE: Final = 0.95
+"""Of an audit's intervals, unless another one is asked for."""
+
+LARGEST_CONFIDENCE: Final = 0.999
+"""Of an audit: corrections for skewness and kurtosis hold in the middle, not far in the tails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile, wilson_limits
+from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE
 
 Array = npt.NDArray[np.float64]
 
@@ -211,10 +212,6 @@ def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Arr
     lower, upper = wilson_limits(people * np.clip(rate, 0.0, 1.0), people, z)
     centre = (lower + upper) / 2
     return centre * (1 - centre) / (people + z**2), lower, upper
-
-
-LARGEST_CONFIDENCE = 0.999
-"""Of intervals: corrections for skewness and kurtosis hold in the middle, not far in the tails."""
 
 
 @dataclass(frozen=True, slots=True)

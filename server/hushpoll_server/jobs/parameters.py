@@ -7,6 +7,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_shared.group_metrics import (
+    CONFIDENCE,
+    FOLDS,
+    LARGEST_CONFIDENCE,
+    PROTECTED_INPUTS,
+    ProtectedInput,
+)
 
 Word = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -73,10 +80,10 @@ class FairnessParameters(TrainParameters):
     """How fairness is estimated from the records alone."""
 
     folds: int = Field(
-        5, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
+        FOLDS, ge=2, le=100, strict=True, description="Parts to cross-fit: each is audited unseen."
     )
-    protected_input: Literal["dropped", "each-value"] = Field(
-        "dropped",
+    protected_input: ProtectedInput = Field(
+        PROTECTED_INPUTS[0],
         description="What the models get of the protected attribute, never its record: nothing, or "
         "each of its values in turn.",
     )
@@ -86,7 +93,9 @@ class FairnessParameters(TrainParameters):
         "two groups of the manifest are.",
     )
     reference: str | None = Field(None, description="A category of `groups`.")
-    confidence: float = Field(0.95, ge=0.01, le=0.999, description="Of the intervals.")
+    confidence: float = Field(
+        CONFIDENCE, ge=0.01, le=LARGEST_CONFIDENCE, description="Of the intervals."
+    )
     expected: ExpectedShares | None = Field(
         None,
         description="What a survey of this size can find is said for these shares; by default for "

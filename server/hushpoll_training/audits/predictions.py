@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from scipy.sparse import csr_matrix, hstack
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import FOLDS, PROTECTED_INPUTS
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.encodings.encoding import Features
@@ -39,11 +39,6 @@ from hushpoll_training.learners.learner import (
 )
 from hushpoll_training.models.model import Model, design, reported_labels
 from hushpoll_training.models.recipe import Recipe
-
-ProtectedInput = Literal["dropped", "each-value"]
-"""What a model gets of the protected attribute: nothing, or each of its values in turn."""
-
-PROTECTED_INPUTS: tuple[ProtectedInput, ...] = get_args(ProtectedInput)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +150,6 @@ class AuditInputs:
 
         return at
 
-
-FOLDS = 5
 
 _DEALING = 0x666F6C64
 """Keeps the stream that deals folds apart from every other stream of the same seed."""

@@ -12,8 +12,9 @@ from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.audits.predictions import FOLDS, cross_fit
+from hushpoll_training.audits.predictions import cross_fit
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
 
@@ -58,7 +59,7 @@ def fairness_of_records(
     protected_input: str = "dropped",
     groups: str | None = None,
     reference: str | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     expected: Mapping[str, float] | None = None,
 ) -> RecordsFairness:
     """Estimate a classifier's group fairness from records, the protected attribute unseen.

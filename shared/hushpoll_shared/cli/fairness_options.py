@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
+from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS, LARGEST_CONFIDENCE, PROTECTED_INPUTS
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, 0.999, min_open=True),
-    default=0.95,
+    type=click.FloatRange(0, LARGEST_CONFIDENCE, min_open=True),
+    default=CONFIDENCE,
     show_default=True,
     help="Of the intervals.",
 )
@@ -24,8 +26,8 @@ params_option = click.option(
 )
 _PROTECTED_INPUT = click.option(
     "--protected-input",
-    type=click.Choice(["dropped", "each-value"]),
-    default="dropped",
+    type=click.Choice(PROTECTED_INPUTS),
+    default=PROTECTED_INPUTS[0],
     show_default=True,
     help="What the model gets of the protected attribute, never its record: nothing, or each of "
     "its values in turn.",
@@ -39,7 +41,11 @@ _EXPECT = click.option(
     "that the records give]",
 )
 _FOLDS = click.option(
-    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts to cross-fit."
+    "--folds",
+    type=click.IntRange(min=2),
+    default=FOLDS,
+    show_default=True,
+    help="Parts to cross-fit.",
 )
 _GROUPS = click.option(
     "--groups",
