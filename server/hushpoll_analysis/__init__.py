@@ -35,6 +35,7 @@ from hushpoll_analysis.planning.precision import (
 )
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
+from hushpoll_analysis.relations.changes import Change, change
 from hushpoll_analysis.relations.conditional import ConditionalShares, conditional_shares
 from hushpoll_analysis.relations.independence import IndependenceTest, independence
 from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
@@ -45,6 +46,7 @@ del find_spec, numpy
 __all__ = [
     "AttributeEstimate",
     "AuditPredictions",
+    "Change",
     "Channel",
     "ConditionalShares",
     "Counts",
@@ -61,6 +63,7 @@ __all__ = [
     "Withheld",
     "audit",
     "audit_groups",
+    "change",
     "conditional_shares",
     "count",
     "cross_table",

@@ -8,6 +8,7 @@ import hushpoll_analysis
 PUBLIC = {
     "AttributeEstimate",
     "AuditPredictions",
+    "Change",
     "Channel",
     "ConditionalShares",
     "Counts",
@@ -24,6 +25,7 @@ PUBLIC = {
     "Withheld",
     "audit",
     "audit_groups",
+    "change",
     "conditional_shares",
     "count",
     "cross_table",

@@ -341,6 +341,29 @@ def test_relate_commands(hushpoll, survey, answers, analyst):
     assert json.loads(out) == analyst.independence(survey.name, 1, "gender", "income")
 
 
+def test_relate_change_command(hushpoll, survey, answers, analyst, draft):
+    analyst.publish({**draft, "version": 2})
+    second = analyst.show(survey.name, 2)
+    for published in (survey, second):
+        rows = [Row(new_report_id(), randomize(published, answers).record) for _ in range(30)]
+        analyst.submit_bulk(survey.name, pack_reports(published.digest, rows))
+    asked = ("relate", "change", survey.name, "education", "--since", "1")
+    code, out, err = hushpoll(*asked)
+    assert code == 0, err
+    assert "A person who answered both has spent epsilon 8, of which 0 on this attribute." in out
+    mapped = ("--map", "school=less", "--since-map", "school=less")
+    code, out, _ = hushpoll(*asked, *mapped, "--json")
+    assert [row["label"] for row in json.loads(out)["changes"]] == ["less", "college"]
+    assert json.loads(out) == analyst.changes(
+        survey.name, 2, "education", since_version=1,
+        mapping={"school": "less"}, since_mapping={"school": "less"},
+    )  # fmt: skip
+    code, _, err = hushpoll(*asked, "--map", "school=less")
+    assert (code, "map categories of both to the same labels" in err) == (1, True)
+    code, _, err = hushpoll(*asked, "--map", "school")
+    assert (code, "give CATEGORY=LABEL" in err) == (2, True)
+
+
 def test_too_few_reports_for_an_estimate(hushpoll, survey):
     code, _, err = hushpoll("estimate", survey.name)
     assert code == 1

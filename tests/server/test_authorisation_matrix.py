@@ -74,6 +74,10 @@ ROUTES = [
         "relations.conditional_shares", "GET",
         f"{VERSION}/conditional-shares?of=gender&given=age", "read", 200,
     ),
+    Route(
+        "relations.changes", "GET", f"{VERSION}/changes?attribute=gender&since_version=1", "read",
+        422,
+    ),
     Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),

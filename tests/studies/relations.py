@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis import (
+    change,
     conditional_shares,
     cross_table,
     independence,
@@ -180,10 +181,40 @@ def study_tables(surveys: int, seed: int) -> Iterator[Row]:
         yield Row(answer, title, ratio, ratio, "at most 100 %")
 
 
+CHANGES: tuple[tuple[Question, int, float], ...] = (
+    (("OUE", 3, "1"), 2000, 0.3),
+    (("GRR", 3, "2"), 500, 0.3),
+    ((None, 3, ""), 200, 0.3),
+    (("SS", 5, "3"), 300, 0.01),
+)
+"""The attribute, respondents of each wave, and the share of its first category before."""
+
+
+def study_changes(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of differences between two waves."""
+    for number, (question, n, first) in enumerate(CHANGES):
+        published, k = survey(question), question[1]
+        waves = [
+            np.array([share, *[(1 - share) / (k - 1)] * (k - 1)]) for share in (first, 1.5 * first)
+        ]
+        limits = []
+        for each in range(surveys):
+            records = [
+                draw(published, joint, n, [seed, number, 4, each, wave])[1]
+                for wave, joint in enumerate(waves)
+            ]
+            found = [row[2] for row in change(*records, "a").shares.values()]
+            lower, upper = ([getattr(row, end) for row in found] for end in ("lower", "upper"))
+            limits.append((np.array(lower), np.array(upper)))
+        title = words([question], n) + (", a category of 1 %" if first < 0.1 else "")
+        yield covering("change between two waves", title, iter(limits), waves[1] - waves[0])
+
+
 STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
     study_shares,
     study_independence,
     study_tables,
+    study_changes,
 )
 
 

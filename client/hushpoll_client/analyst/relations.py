@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_client.analyst.calls import Calls, object_of, version_path
@@ -51,6 +53,45 @@ class RelationCalls(Calls):
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
         params = {"a": a, "b": b, "alpha": None if alpha is None else str(alpha)}
         return self._relation(name, version, "independence", params)
+
+    def changes(
+        self,
+        name: str,
+        version: int,
+        attribute: str,
+        *,
+        since_version: int,
+        since_survey: str | None = None,
+        since_attribute: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        since_mapping: Mapping[str, str] | None = None,
+        confidence: float | None = None,
+        simultaneous: bool = False,
+    ) -> dict[str, Any]:
+        """Fetch how the shares of an attribute have changed since another version or survey.
+
+        Parameters
+        ----------
+        name, version, attribute
+            Which, now.
+        since_version, since_survey, since_attribute
+            What it is compared with; by default the same survey and attribute.
+        mapping, since_mapping : mapping, optional
+            From categories to labels; a category that is not named is its own label.
+        confidence, simultaneous
+            See :meth:`conditional_shares`.
+        """
+        params = {
+            "attribute": attribute,
+            "since_version": str(since_version),
+            "since_survey": since_survey,
+            "since_attribute": since_attribute,
+            "mapping": json.dumps(dict(mapping)) if mapping else None,
+            "since_mapping": json.dumps(dict(since_mapping)) if since_mapping else None,
+            "confidence": None if confidence is None else str(confidence),
+            "simultaneous": "true" if simultaneous else None,
+        }
+        return self._relation(name, version, "changes", params)
 
     def _relation(
         self, name: str, version: int, what: str, params: dict[str, str | None]

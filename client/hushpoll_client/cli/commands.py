@@ -135,8 +135,13 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
     ),
     "relate": Group(
-        "Show how answers to several questions of a survey depend on each other.",
+        "Show how answers to several questions depend on each other, and how answers change.",
         {
+            "change": Row(
+                "hushpoll_client.cli.relations:change",
+                "cli",
+                "Show how an attribute's shares have changed since another version or survey.",
+            ),
             "shares": Row(
                 "hushpoll_client.cli.relations:shares",
                 "cli",

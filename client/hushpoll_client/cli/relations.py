@@ -100,6 +100,106 @@ def independence(
 
 @click.command()
 @click.argument("name")
+@click.argument("attribute")
+@version_option
+@click.option(
+    "--since",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Version to compare with.",
+)
+@click.option("--since-survey", help="Survey of that version.  [default: NAME]")
+@click.option("--since-attribute", help="Attribute of that version.  [default: ATTRIBUTE]")
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="CATEGORY=LABEL",
+    help="Label of a category of this version; may be repeated.",
+)
+@click.option(
+    "--since-map",
+    "since_mapping",
+    multiple=True,
+    metavar="CATEGORY=LABEL",
+    help="Label of a category of the version to compare with; may be repeated.",
+)
+@_confidence_option
+@_simultaneous_option
+@analyst_command
+def change(
+    client: AnalystClient,
+    name: str,
+    attribute: str,
+    version: int | None,
+    since: int,
+    since_survey: str | None,
+    since_attribute: str | None,
+    mapping: tuple[str, ...],
+    since_mapping: tuple[str, ...],
+    confidence: float,
+    simultaneous: bool,
+    as_json: bool,
+) -> None:
+    """Show how the shares of ATTRIBUTE in the survey NAME have changed since another version.
+
+    Categories are compared by name, or by the labels that --map and --since-map give them.
+    """
+    answer = client.changes(
+        name,
+        version_of(client, name, version),
+        attribute,
+        since_version=since,
+        since_survey=since_survey,
+        since_attribute=since_attribute,
+        mapping=_labels(mapping, "--map"),
+        since_mapping=_labels(since_mapping, "--since-map"),
+        confidence=confidence,
+        simultaneous=simultaneous,
+    )
+    emit_answer(answer, _change_text, as_json=as_json)
+
+
+def _labels(pairs: tuple[str, ...], option: str) -> dict[str, str]:
+    labels = {}
+    for text in pairs:
+        category, equals, label = text.partition("=")
+        if not equals or not label:
+            raise click.UsageError(f"{option} is {text!r}; give CATEGORY=LABEL")
+        labels[category] = label
+    return labels
+
+
+def _change_text(answer: Mapping[str, Any]) -> str:
+    from rich.table import Table
+
+    shown = Table(title_justify="left")
+    shown.add_column("category", overflow="fold")
+    level = f"{100 * float(answer['confidence']):g} % interval"
+    for column in ("before", "after", "change", level):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for row in answer["changes"]:
+        before, after, difference = (row[name] for name in ("before", "after", "difference"))
+        shown.add_row(
+            str(row["label"]),
+            f"{before['value']:.4f}",
+            f"{after['value']:.4f}",
+            f"{difference['value']:+.4f}",
+            f"{difference['lower']:+.4f} to {difference['upper']:+.4f}",
+        )
+    spent = answer["epsilon_of_both"]
+    return rendered(
+        heading(answer["after"]) + ", since " + heading(answer["before"]),
+        shown,
+        str(answer["intervals"]),
+        str(answer["assumption"]),
+        f"A person who answered both has spent epsilon {spent['surveys']}, of which "
+        f"{spent['attribute']} on this attribute.",
+    )
+
+
+@click.command()
+@click.argument("name")
 @click.argument("attributes", nargs=-1, required=True)
 @version_option
 @_confidence_option

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Answer, Strict
+from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
 from hushpoll_server.http.models.results import ConfidenceQuery, Pending, VersionResult
 
 HowToRead = Field(
@@ -34,6 +34,31 @@ class IndependenceQuery(Strict):
     a: str = Field(description="An attribute.")
     b: str = Field(description="Another attribute.")
     alpha: float = Field(0.05, ge=1e-9, le=0.5, description="Level of the test.")
+
+
+class ChangeQuery(ConfidenceQuery):
+    """An attribute, and the version that its shares are compared with."""
+
+    attribute: str = Field(description="Attribute of this version.")
+    since_version: int = Field(ge=1, le=2**31 - 1, description="Version to compare with.")
+    since_survey: str | None = Field(
+        None, description="Survey of that version; by default this one. The token must be for both."
+    )
+    since_attribute: str | None = Field(
+        None, description="Its attribute; by default the one of the same name."
+    )
+    mapping: str | None = Field(
+        None,
+        max_length=65536,
+        description="JSON object from categories of this version to labels; a category that is not "
+        "named is its own label. Both sides must have the same labels.",
+    )
+    since_mapping: str | None = Field(
+        None, max_length=65536, description="The same for the version to compare with."
+    )
+    simultaneous: bool = Field(
+        False, description="Whether all differences hold together (Bonferroni)."
+    )
 
 
 class BoundedEstimate(Answer):
@@ -94,3 +119,42 @@ class IndependenceAnswer(VersionResult):
         description="Of attributes in clear: expected people in the emptiest cell; below 5 the "
         "p-value is rough."
     )
+
+
+class WaveModel(Answer):
+    """One side of a comparison."""
+
+    survey: str = Name
+    version: int
+    digest: str = Digest
+    attribute: str
+    n: int
+
+
+class LabelChange(Answer):
+    """The share of one label before and after."""
+
+    label: str
+    before: BoundedEstimate
+    after: BoundedEstimate
+    difference: BoundedEstimate = Field(description="After minus before.")
+
+
+class EpsilonOfBoth(Answer):
+    """What a person who answered both versions has spent."""
+
+    attribute: str = Field(description="On the compared attribute.")
+    surveys: str = Field(description="On all questions of both versions.")
+
+
+class ChangeAnswer(Answer):
+    """How the shares of an attribute have changed between two versions."""
+
+    before: WaveModel
+    after: WaveModel
+    confidence: float
+    simultaneous: bool
+    intervals: str = HowToRead
+    assumption: str = Field(description="What the intervals assume, in words.")
+    epsilon_of_both: EpsilonOfBoth
+    changes: list[LabelChange]

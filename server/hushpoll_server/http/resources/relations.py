@@ -1,4 +1,4 @@
-"""What an analyst reads about two questions together: conditional shares, tests of independence."""
+"""What an analyst reads about several questions or versions: group shares, tests, changes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
+from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.relations import (
+    ChangeAnswer,
+    ChangeQuery,
     ConditionalSharesAnswer,
     ConditionalSharesQuery,
     IndependenceAnswer,
     IndependenceQuery,
 )
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 api = APIBlueprint(
     "relations",
@@ -40,6 +44,52 @@ def conditional_shares(path: VersionPath, query: ConditionalSharesQuery) -> Resp
     answer = parts.relations.conditional_shares(row, **query.model_dump())
     parts.actions.looked(current_grant().actor, "conditional-shares", row.name, row.version)
     return json_answer(ConditionalSharesAnswer.model_validate(answer), nulls=True)
+
+
+@api.get("/changes", responses={200: ChangeAnswer, **REFUSALS})
+@endpoint("read")
+def changes(path: VersionPath, query: ChangeQuery) -> Response:
+    """Estimate how the shares of an attribute have changed since another version or survey.
+
+    Both groups of respondents are taken for independent. The answer says what a person who answered
+    both has spent.
+    """
+    parts = services()
+    other = query.since_survey or path.name
+    current_grant().require_survey(other)
+    after = parts.surveys.version(path.name, path.version)
+    before = parts.surveys.version(other, query.since_version)
+    answer = parts.relations.change(
+        before,
+        after,
+        (query.since_attribute or query.attribute, query.attribute),
+        (
+            _labels(query.since_mapping, "since_mapping"),
+            _labels(query.mapping, "mapping"),
+        ),
+        confidence=query.confidence,
+        simultaneous=query.simultaneous,
+    )
+    for row in (before, after):
+        parts.actions.looked(current_grant().actor, "changes", row.name, row.version)
+    return json_answer(ChangeAnswer.model_validate(answer), nulls=True)
+
+
+def _labels(text: str | None, field: str) -> dict[str, str]:
+    """Return the mapping that a query gives as JSON."""
+    if text is None:
+        return {}
+    try:
+        mapping = parse_json(text.encode())
+    except InvalidJson as error:
+        raise Refused("invalid-request", f"{field}: {error}", field=field) from error
+    if not isinstance(mapping, dict) or not all(isinstance(one, str) for one in mapping.values()):
+        raise Refused(
+            "invalid-request",
+            f'{field} is no object of texts; give such as {{"old": "new"}}',
+            field=field,
+        )
+    return mapping
 
 
 @api.get("/independence", responses={200: IndependenceAnswer, **REFUSALS})

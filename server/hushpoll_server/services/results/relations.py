@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_analysis.estimates.cross_table import pair
 from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.records.counts import Counts
+from hushpoll_analysis.relations.changes import Wave, change_of_waves, matched_labels
 from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
 from hushpoll_analysis.relations.independence import independence_from_counts
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
@@ -59,6 +63,55 @@ class Relations:
         reading = TOGETHER if simultaneous else how_to_read(shares.intervals, confidence)
         heading = self._analysis.heading(row, release)
         return {**heading, "intervals": reading, **shares.to_dict()}
+
+    def change(
+        self,
+        before: VersionRow,
+        after: VersionRow,
+        attributes: tuple[str, str],
+        mappings: tuple[Mapping[str, str], Mapping[str, str]],
+        *,
+        confidence: float,
+        simultaneous: bool,
+    ) -> dict[str, Any]:
+        """Estimate how the shares of an attribute have changed.
+
+        Parameters
+        ----------
+        before, after : VersionRow
+            Two different versions, of one survey or of two.
+        attributes, mappings
+            Attribute, and labels of its categories, before and after.
+        confidence, simultaneous
+            See :func:`hushpoll_analysis.relations.changes.change`.
+
+        Raises
+        ------
+        InvalidParameter, Refused
+            As ``Analysis.estimates``; the same version twice, or labels that do not match.
+        """
+        if before.id == after.id:
+            raise InvalidParameter(
+                f"{after.name} version {after.version} is compared with itself; name an earlier "
+                "version, or another survey",
+                field="since_version",
+            )
+        pairs = list(zip((before, after), attributes, mappings, strict=True))
+        published = [self._surveys.published(row) for row in (before, after)]
+        # labels are compared before any record is read
+        matched_labels(
+            *(
+                Wave(one, Counts.none(one), name, labels)
+                for one, (_, name, labels) in zip(published, pairs, strict=True)
+            )
+        )
+        waves = (
+            Wave(one, self._analysis.support_counts(row, name), name, labels)
+            for one, (row, name, labels) in zip(published, pairs, strict=True)
+        )
+        found = change_of_waves(*waves, confidence=confidence, simultaneous=simultaneous)
+        reading = TOGETHER if simultaneous else how_to_read(3 * len(found.shares), confidence)
+        return {"intervals": reading, **found.to_dict()}
 
     def independence(self, row: VersionRow, a: str, b: str, *, alpha: float) -> dict[str, Any]:
         """Test whether two attributes are independent.

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hushpoll_analysis import Records, conditional_shares, independence
-from sample_survey import VERSION, make_report
+from hushpoll_analysis import Records, change, conditional_shares, independence
+from sample_survey import VERSION, bearer, make_report
 
 pytestmark = pytest.mark.sqlite
 
@@ -79,3 +79,49 @@ def test_bad_question_is_refused_by_field(site, published, what, query, field):
 def test_below_the_minimum_batch_nothing_is_answered(site, what):
     site.fill(site.publish(minimum_batch=5), 4)
     assert site.get(f"{VERSION}/{what}").json["code"] == "not-enough-reports"
+
+
+def test_change_is_that_of_the_function(site, published):
+    before = records_of(site, published)
+    later = site.publish(version=2, epsilon="2")
+    site.fill(later, 30, gender="Female")
+    query = {"attribute": "age", "since_version": 1, "confidence": 0.8}
+    mapping = json.dumps({f"{low}s": "young" if low < 40 else "old" for low in range(10, 80, 10)})
+    query |= {"mapping": mapping, "since_mapping": mapping}
+    answer = site.get("/api/v1/surveys/work/versions/2/changes", query_string=query)
+    assert answer.status_code == 200, answer.json
+    site.seal()
+    (rows,) = site.services.segments.blocks(2, later.layout.record_size)
+    labels = json.loads(mapping)
+    expected = change(
+        before, Records(later, rows), "age", mapping=labels, before_mapping=labels, confidence=0.8
+    ).to_dict()
+    assert {name: answer.json[name] for name in expected} == expected
+    assert [row["label"] for row in answer.json["changes"]] == ["young", "old", "none of yours"]
+    assert answer.json["epsilon_of_both"]["surveys"] == "6"
+    assert "of these 9 at 80 %" in answer.json["intervals"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"since_version": 1}, "since_version"),
+        ({"since_version": 0}, "since_version"),
+        ({"since_version": 2, "mapping": "{"}, "mapping"),
+        ({"since_version": 2, "since_mapping": "[1]"}, "since_mapping"),
+        ({"since_version": 2, "mapping": '{"Male": "m"}'}, "mapping"),
+        ({"since_version": 2, "since_attribute": "x"}, "attribute"),
+    ],
+)
+def test_bad_comparison_is_refused_by_field(site, published, query, field):
+    site.publish(version=2)
+    answer = site.get(f"{VERSION}/changes", query_string={"attribute": "gender", **query})
+    assert site.problem(answer) == (422, "invalid-request", field)
+
+
+def test_token_for_one_survey_compares_with_no_other(site, published):
+    site.publish(name="other")
+    token = site.services.access.issue(["read"], surveys=["work"]).token
+    query = {"attribute": "gender", "since_version": 1, "since_survey": "other"}
+    answer = site.get(f"{VERSION}/changes", query_string=query, headers=bearer(token))
+    assert (answer.status_code, answer.json["code"]) == (403, "forbidden")

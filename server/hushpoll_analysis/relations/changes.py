@@ -1,0 +1,263 @@
+"""Change of an attribute's shares between two versions, waves or surveys, with intervals.
+
+Each side has its own records, and its shares are those of estimates: sums over the categories that
+have one label. The two groups of respondents are taken for independent, so a difference combines
+the distances of both shares from their limits (Newcombe, Statistics in Medicine 17, 1998, method
+10). Devices randomise anew for each version, so noise is independent in any case. Where the same
+people answer both, their answers mostly agree, and the interval is then wider than it needs to be.
+
+Categories are compared by label: their own name, unless a mapping gives another. Both sides must
+have the same labels. Nothing is guessed from names that look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+ASSUMPTION = (
+    "Both groups of respondents are taken for independent. Where the same people answered both, "
+    "the intervals are mostly wider than they need to be."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """One side of a comparison.
+
+    Attributes
+    ----------
+    published : Published
+        The survey's version.
+    counts : Counts
+        Of its records, at least of the attribute.
+    attribute : str
+        That is compared.
+    mapping : mapping of str to str
+        From categories to labels; a category that is not named is its own label.
+    """
+
+    published: Published
+    counts: Counts
+    attribute: str
+    mapping: Mapping[str, str]
+
+    def labels(self) -> dict[str, list[int]]:
+        """Return the codes of each label, in code order.
+
+        Raises
+        ------
+        InvalidParameter
+            For an unknown attribute, or a mapping of a category that is not there.
+        """
+        attribute = self.published.attribute(self.attribute)
+        for category in self.mapping:
+            if category not in attribute.domain:
+                raise InvalidParameter(
+                    f"the mapping names {category!r}, no category of {attribute.name} in "
+                    f"{self.title}; its categories are {', '.join(attribute.domain[:12])}",
+                    field="mapping",
+                )
+        places: dict[str, list[int]] = {}
+        for code, category in enumerate(attribute.domain):
+            places.setdefault(self.mapping.get(category, category), []).append(code)
+        return places
+
+    @property
+    def title(self) -> str:
+        """Name and version of the survey."""
+        return f"{self.published.name} version {self.published.version}"
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What the attribute charges; 0 in clear."""
+        oracle = self.published.attribute(self.attribute).oracle
+        return Decimal(0) if oracle is None else oracle.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the shares of an attribute have changed.
+
+    Attributes
+    ----------
+    before, after : Wave
+        The two sides.
+    confidence : float
+        Of each interval, or of all differences together if `simultaneous`.
+    simultaneous : bool
+        Whether all differences hold at once (Bonferroni).
+    shares : mapping of str to (Interval, Interval, Interval)
+        By label: the share before, the share after, and after minus before.
+    """
+
+    before: Wave
+    after: Wave
+    confidence: float
+    simultaneous: bool
+    shares: Mapping[str, tuple[Interval, Interval, Interval]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as the API and ``--json`` give it."""
+        sides = {"before": self.before, "after": self.after}
+        totals = [Decimal(side.published.epsilon) for side in sides.values()]
+        return {
+            **{
+                name: {
+                    "survey": side.published.name,
+                    "version": side.published.version,
+                    "digest": side.published.digest,
+                    "attribute": side.attribute,
+                    "n": side.counts.n,
+                }
+                for name, side in sides.items()
+            },
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "assumption": ASSUMPTION,
+            "epsilon_of_both": {
+                "attribute": format_epsilon(self.before.epsilon + self.after.epsilon),
+                "surveys": format_epsilon(sum(totals, Decimal(0))),
+            },
+            "changes": [
+                {
+                    "label": label,
+                    "before": before.to_dict(),
+                    "after": after.to_dict(),
+                    "difference": difference.to_dict(),
+                }
+                for label, (before, after, difference) in self.shares.items()
+            ],
+        }
+
+
+def change(
+    before: Records | RecordStream,
+    after: Records | RecordStream,
+    attribute: str,
+    *,
+    before_attribute: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    before_mapping: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Change:
+    """Estimate how the shares of an attribute have changed between two sets of records.
+
+    Assumptions: both groups of respondents are drawn independently, each from its population, and
+    devices follow the protocol.
+
+    Parameters
+    ----------
+    before, after : Records or RecordStream
+        Of two versions of a survey, or of two surveys; each is read once.
+    attribute : str
+        Of `after`.
+    before_attribute : str, optional
+        Of `before`; by default the one of the same name.
+    mapping, before_mapping : mapping of str to str, optional
+        From categories of `after` and of `before` to labels. A category that is not named is its
+        own label; several may have the same.
+    confidence : float
+        In (0, 1).
+    simultaneous : bool
+        Whether all differences together hold with this confidence, or each by itself.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, labels that are not the same on both sides, a single label, a bad
+        confidence, or no records.
+    """
+    old = attribute if before_attribute is None else before_attribute
+    for records, name in ((before, old), (after, attribute)):
+        records.published.attribute(name)
+    return change_of_waves(
+        Wave(before.published, count(before, only=[old]), old, before_mapping or {}),
+        Wave(after.published, count(after, only=[attribute]), attribute, mapping or {}),
+        confidence=confidence,
+        simultaneous=simultaneous,
+    )
+
+
+def change_of_waves(
+    before: Wave, after: Wave, *, confidence: float = 0.95, simultaneous: bool = False
+) -> Change:
+    """Estimate from the support counts of both sides; see :func:`change`."""
+    labels = matched_labels(before, after)
+    for side in (before, after):
+        require_rows(side.counts.n)
+    normal_quantile(confidence)
+    level = 1 - (1 - confidence) / (len(labels) if simultaneous else 1)
+    shares = {}
+    for label, (old_codes, new_codes) in labels.items():
+        old, new = (
+            group_share(
+                _attribute(side),
+                side.counts.support[side.attribute],
+                side.counts.n,
+                codes,
+                confidence=level,
+            )
+            for side, codes in ((before, old_codes), (after, new_codes))
+        )
+        shares[label] = old, new, _difference(old, new)
+    return Change(before, after, confidence, simultaneous, shares)
+
+
+def matched_labels(before: Wave, after: Wave) -> dict[str, tuple[list[int], list[int]]]:
+    """Return the codes of each label on both sides, in the order of `after`.
+
+    Raises
+    ------
+    InvalidParameter
+        If the sides have not the same labels, or a single one; for an unknown attribute or
+        category.
+    """
+    old, new = before.labels(), after.labels()
+    for mine, theirs, side, other in ((old, new, before, after), (new, old, after, before)):
+        missing = [label for label in mine if label not in theirs]
+        if missing:
+            raise InvalidParameter(
+                f"{side.attribute} of {side.title} has {', '.join(map(repr, missing[:6]))}, and "
+                f"{other.attribute} of {other.title} has nothing of that label, so their shares "
+                "cannot be compared; map categories of both to the same labels",
+                field="mapping",
+            )
+    if len(new) < 2:
+        raise InvalidParameter(
+            f"all categories of {after.attribute} have the label {next(iter(new))!r}, whose share "
+            "is 1; map them to two labels or more",
+            field="mapping",
+        )
+    return {label: (old[label], codes) for label, codes in new.items()}
+
+
+def _attribute(side: Wave) -> PublishedAttribute:
+    return side.published.attribute(side.attribute)
+
+
+def _difference(before: Interval, after: Interval) -> Interval:
+    ends = [
+        (np.asarray(each.value), (np.asarray(each.lower), np.asarray(each.upper)))
+        for each in (after, before)
+    ]
+    lower, upper = difference_limits(*ends[0], *ends[1])
+    error = float(np.hypot(before.standard_error, after.standard_error))
+    return Interval(after.value - before.value, error, float(lower), float(upper))
