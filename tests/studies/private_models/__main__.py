@@ -1,0 +1,77 @@
+"""``scripts/certificate-study``: measures certificates in full, and writes the page of results."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from studies.private_models.problem import PROBLEMS, Problem
+from studies.private_models.table import PENALTIES, bounds, curves, draw
+from studies.private_models.theorem import SETTINGS, study
+
+DRAWS = 1_000
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group()
+@click.option("--data", type=_FOLDER, default=os.environ.get("HUSHPOLL_DATA"), required=True)
+@click.option("--out", type=_FOLDER, default="docs/results", show_default=True)
+@click.pass_context
+def main(context: click.Context, data: Path, out: Path) -> None:
+    """Study certificates of fairness; results go to files of --out."""
+    out.mkdir(parents=True, exist_ok=True)
+    context.obj = (data, out)
+
+
+@main.command()
+@click.option("--draws", type=click.IntRange(min=1), default=DRAWS, show_default=True)
+@click.option("--only", help="A part of the settings: those whose text holds this.")
+@click.pass_obj
+def theorem(places: tuple[Path, Path], draws: int, only: str | None) -> None:
+    """Count how often the bounds of Theorem 4.4 hold: private-bounds.json."""
+    data, out = places
+    path = out / "private-bounds.json"
+    settings = [
+        setting for setting in SETTINGS if only is None or only in f"{setting.data} {setting.text}"
+    ]
+    done: dict[tuple[str, str], dict[str, Any]] = {}
+    if path.is_file():
+        done = {(row["data"], row["setting"]): row for row in json.loads(path.read_text())}
+
+    def keep(row: dict[str, Any]) -> None:
+        done[row["data"], row["setting"]] = row
+        order = [(setting.data, setting.text) for setting in SETTINGS]
+        rows = [done[key] for key in order if key in done]
+        path.write_text(json.dumps(rows, indent=1) + "\n")
+        click.echo(f"{row['data']}, {row['setting']}: {row['held_from_best']} of {row['draws']}")
+
+    study(lambda name: _problem(name, data), draws, settings, keep)
+
+
+@main.command()
+@click.option("--curves/--no-curves", "with_curves", default=True, help="The figures as well.")
+@click.pass_obj
+def table(places: tuple[Path, Path], with_curves: bool) -> None:
+    """Compute Table 1 and Fig. 1: private-table.json and private-*.svg."""
+    data, out = places
+    rows = []
+    for name in PROBLEMS:
+        problem = _problem(name, data)
+        rows += [bounds(problem, penalty) for penalty in PENALTIES]
+        click.echo(f"{name}: {problem.dimension} weights, {problem.train.label.size} rows")
+        if with_curves:
+            figure = curves(problem)
+            (out / f"private-{name.lower()}.svg").write_bytes(draw(figure))
+    (out / "private-table.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _problem(name: str, data: Path) -> Problem:
+    return PROBLEMS[name](data)
+
+
+if __name__ == "__main__":
+    main()
