@@ -15,6 +15,10 @@ from hushpoll_training.certificates.fairdp import (
     worst_case,
     worst_case_of_models,
 )
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
+from hushpoll_training.experiments.methods.run import run_trial
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.registry import create_learner
 
 
 def sample(rows: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,6 +79,34 @@ def test_empirical_certificate_is_the_mean_over_the_noise_and_below_the_worst_ca
         positive = hidden @ last > 0
         rates += [positive[group == number].mean() for number in (0, 1)]
     assert abs(rates[0] - rates[1]) / 2000 == pytest.approx(tau["demographic_parity"], abs=0.02)
+
+
+def test_model_proves_its_fairness_in_an_experiment_and_never_after_it_was_saved() -> None:
+    method = {"name": "f", "learner": "fairdp", "params": {"steps": 20, "accountant": "rdp"}}
+    experiment = MethodsExperiment.from_dict(
+        {
+            "dataset": "synthetic",
+            "options": {"rows": 3000},
+            "seeds": [1],
+            "methods": [method, {"name": "plain", "learner": "lightgbm"}],
+        }
+    )
+    rows = experiment.source.load()
+    ours, plain = (run_trial(experiment, rows, trial) for trial in experiment.trials())
+    assert "certificates" not in plain
+    train, test = (ours["certificates"][name] for name in ("train", "test"))
+    assert 0 < train["tau_demographic_parity_error"] < test["tau_demographic_parity_error"] < 0.1
+    gap = abs(train["tau_demographic_parity"] - test["tau_demographic_parity"])
+    assert gap < 4 * test["tau_demographic_parity_error"]
+    assert ours["metrics"]["parity_gap"] == pytest.approx(test["tau_demographic_parity"], abs=0.3)
+    assert train["tau_worst_case"] == test["tau_worst_case"] > train["tau_equalized_odds"]
+    design = rows.design()
+    fitted = create_learner("fairdp", method["params"]).fit(design, FitOptions(noise_seed=1))
+    assert fitted.certificates(design)
+    assert set(fitted.save()) == {"weights.npz"}
+    again = fitted.learner.load(fitted.save(), design.names)
+    assert again.certificates(design) == {}
+    assert "last_step" not in repr(fitted)
 
 
 def test_several_models_share_all_layers_but_the_last() -> None:

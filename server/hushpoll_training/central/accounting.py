@@ -12,6 +12,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -132,6 +133,13 @@ def noise_for(
     if not 0 < epsilon <= 64:
         raise InvalidParameter(f"epsilon is {epsilon}; it must lie in (0, 64]", field="epsilon")
 
+    return _least_noise(accountant, tuple(schedules), epsilon, delta)
+
+
+@lru_cache(maxsize=256)  # an experiment asks for the same noise in each of its cells
+def _least_noise(
+    accountant: str, schedules: tuple[Schedule, ...], epsilon: float, delta: float
+) -> float:
     def spent(noise: float) -> float:
         return epsilon_spent(accountant, schedules, noise, delta)
 

@@ -96,6 +96,23 @@ def empirical(
     return result
 
 
+def parity_error(chances: Vector, group: npt.NDArray[np.int64]) -> float:
+    """Return the standard error of tau_emp for demographic parity, as rows vary.
+
+    Of the widest pair of groups: sqrt(s_u^2 / n_u + s_v^2 / n_v), with the variances of the
+    chances. Other rows of the same population have another tau; Proposition 3.3 takes the rows as
+    they are.
+    """
+    groups = range(int(group.max()) + 1)
+    means = [float(chances[group == number].mean()) for number in groups]
+    return math.hypot(
+        *(
+            float(chances[group == number].std()) / math.sqrt(int((group == number).sum()))
+            for number in (int(np.argmin(means)), int(np.argmax(means)))
+        )
+    )
+
+
 def monte_carlo_error(sizes: Sequence[int], models: int) -> float:
     """Return the error that equation (32) adds for finite rows and N models.
 

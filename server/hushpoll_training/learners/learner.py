@@ -328,6 +328,26 @@ class Fitted(ABC):
             Results do not depend on it.
         """
 
+    def certificates(self, design: Design) -> Mapping[str, float]:
+        """Return what the training proves of the model's fairness on some rows; by default nothing.
+
+        Such figures come from the rows, and perhaps from gradients, without noise. They are for
+        experiments on data that is public anyway: no file of a model, record or card holds them.
+
+        Parameters
+        ----------
+        design : Design
+            Rows to train on, or others in the same columns.
+
+        Returns
+        -------
+        mapping of str to float
+            Finite, by name; empty for a model that was read from files, where they need more than
+            the model.
+        """
+        del design
+        return {}
+
     @abstractmethod
     def save(self) -> dict[str, bytes]:
         """Return the content of each of the learner's `files`."""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from studies.private_models.problem import PROBLEMS, Problem
-from studies.private_models.table import PENALTIES, bounds, curves, draw
+from studies.private_models.table import MODELS, PENALTIES, POINTS, bounds, curves, draw
 from studies.private_models.theorem import SETTINGS, study
 
 DRAWS = 1_000
@@ -53,20 +53,31 @@ def theorem(places: tuple[Path, Path], draws: int, only: str | None) -> None:
 
 
 @main.command()
-@click.option("--curves/--no-curves", "with_curves", default=True, help="The figures as well.")
 @click.pass_obj
-def table(places: tuple[Path, Path], with_curves: bool) -> None:
-    """Compute Table 1 and Fig. 1: private-table.json and private-*.svg."""
+def table(places: tuple[Path, Path]) -> None:
+    """Compute Table 1: private-table.json."""
     data, out = places
     rows = []
     for name in PROBLEMS:
         problem = _problem(name, data)
         rows += [bounds(problem, penalty) for penalty in PENALTIES]
         click.echo(f"{name}: {problem.dimension} weights, {problem.train.label.size} rows")
-        if with_curves:
-            figure = curves(problem)
-            (out / f"private-{name.lower()}.svg").write_bytes(draw(figure))
     (out / "private-table.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+@main.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(PROBLEMS)))
+@click.option("--models", type=click.IntRange(min=1), default=MODELS, show_default=True)
+@click.option("--points", type=click.IntRange(min=2), default=POINTS, show_default=True)
+@click.pass_obj
+def figure(places: tuple[Path, Path], names: tuple[str, ...], models: int, points: int) -> None:
+    """Draw Fig. 1 for each data set: private-NAME.json and private-NAME.svg."""
+    data, out = places
+    for name in names or tuple(PROBLEMS):
+        drawing = curves(_problem(name, data), points=points, models=models)
+        path = out / f"private-{name.lower()}"
+        path.with_suffix(".json").write_text(json.dumps(drawing) + "\n")
+        path.with_suffix(".svg").write_bytes(draw(drawing))
 
 
 def _problem(name: str, data: Path) -> Problem:

@@ -31,8 +31,8 @@ class Part:
     label: Codes
     group: Codes
 
-    def first(self, count: int) -> Part:
-        """Return the first rows; their order is random."""
+    def first(self, count: int | None) -> Part:
+        """Return the first rows, or all; their order is random."""
         return Part(self.rows[:count], self.label[:count], self.group[:count])
 
 

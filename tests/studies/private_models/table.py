@@ -85,6 +85,7 @@ def curves(problem: Problem, *, points: int = POINTS, models: int = MODELS) -> d
     return {
         "data": problem.name,
         "penalty": penalty,
+        "models": models,
         "rows": [_point(problem, penalty, size, 1.0, models) for size in rows],
         "epsilon": [_point(problem, penalty, count, epsilon, models) for epsilon in epsilons],
     }
@@ -166,7 +167,7 @@ def draw(figure: Mapping[str, Any]) -> bytes:
                     [point[notion]["least"] for point in points],
                     [point[notion]["most"] for point in points],
                     color="#009E73", alpha=0.4, linewidth=0,
-                    label=f"{MODELS} private models",
+                    label=f"{figure['models']} private models",
                 )  # fmt: skip
                 panel.plot(at, best, color="#D55E00", marker="x", markersize=4,
                            label="without noise")  # fmt: skip

@@ -37,11 +37,14 @@ class Setting:
         ``output-perturbation`` or ``penalised-dpsgd``.
     parameters : mapping
         Of the learner, but the radius.
+    rows : int, optional
+        How many to train on; all by default.
     """
 
     data: str
     learner: str
     parameters: Mapping[str, float]
+    rows: int | None = None
 
     def create(self) -> LinearLearner:
         """Return the learner."""
@@ -53,7 +56,7 @@ class Setting:
     def text(self) -> str:
         """The setting in words."""
         values = ", ".join(f"{name} {value:g}" for name, value in self.parameters.items())
-        return f"{self.learner}, {values}"
+        return f"{self.learner}, {values}" + (f", {self.rows} rows" if self.rows else "")
 
 
 _SGD = {"penalty": 1.0, "epsilon": 1.0, "learning_rate": 0.45}
@@ -64,14 +67,16 @@ SETTINGS = (
         for penalty in penalties
         for epsilon in (0.5, 2.0)
     ),
-    Setting("Adult", "penalised-dpsgd", {**_SGD, "epochs": 12, "batch_size": 100_000}),
-    Setting("Adult", "penalised-dpsgd", {**_SGD, "epochs": 3, "batch_size": 8_192}),
+    *(
+        Setting("Adult", "penalised-dpsgd", {**_SGD, "epochs": epochs, "batch_size": size}, 5_000)
+        for epochs, size in ((12, 5_000), (3, 1_250))
+    ),
 )
 
 
 def draws(setting: Setting, problem: Problem, count: int) -> Iterator[Vector]:
     """Yield weights of private models, each from noise of its own."""
-    learner, train = setting.create(), problem.train
+    learner, train = setting.create(), problem.train.first(setting.rows)
     if setting.learner == "output-perturbation":
         values = {name: float(value) for name, value in learner.parameters.items()}
         best = minimise(train.rows, train.label, values["penalty"])
@@ -99,9 +104,10 @@ def measure(setting: Setting, problem: Problem, count: int) -> dict[str, Any]:
         level), ``bound`` and ``refined``, which knows both models, of the farthest draw.
     """
     learner, test = setting.create(), problem.test
-    size, dimension = problem.train.label.size, problem.dimension
+    train = problem.train.first(setting.rows)
+    size, dimension = train.label.size, problem.dimension
     penalty = float(learner.parameters["penalty"])
-    best = minimise(problem.train.rows, problem.train.label, penalty).weights
+    best = minimise(train.rows, train.label, penalty).weights
     distance = learner.distance(size, dimension, FAILURE)
     reference = _certificates(test, best, distance)
     held = np.zeros(2, np.int64)

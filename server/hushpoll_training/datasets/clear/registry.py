@@ -13,7 +13,7 @@ import numpy as np
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 from hushpoll_training.data.coded import attribute_name, read_codes
-from hushpoll_training.datasets.clear import abalone, adult, credit_card, synthetic
+from hushpoll_training.datasets.clear import abalone, adult, credit_card, synthetic, two_groups
 from hushpoll_training.datasets.clear.rows import ClearRows
 
 MISSING: Final = ("drop", "category")
@@ -42,7 +42,10 @@ FILES: Final[Mapping[str, ClearFile]] = {
     "abalone": ClearFile(abalone.FILES, abalone.load),
 }
 
-DRAWN: Final[Mapping[str, Callable[..., ClearRows]]] = {"synthetic": synthetic.draw}
+DRAWN: Final[Mapping[str, Callable[..., ClearRows]]] = {
+    "synthetic": synthetic.draw,
+    "two-groups": two_groups.draw,
+}
 """Data sets that a program draws, from whole numbers by name."""
 
 

@@ -36,6 +36,7 @@ METRICS: Final = (*_FIRST, *(name for name in CLASSIFIER_METRICS if name not in 
 
 Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
+Certificates = dict[str, dict[str, float]]
 
 
 def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> dict[str, Any]:
@@ -44,8 +45,10 @@ def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> d
     Returns
     -------
     dict
-        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows`` and ``timings``
-        (seconds).
+        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
+        (seconds) and, where the method proves something of its fairness, ``certificates`` on the
+        rows to ``train`` and to ``test`` on; see
+        :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
 
     Raises
     ------
@@ -61,13 +64,15 @@ def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> d
     noise = np.random.default_rng([trial.seed, zlib.crc32(repr(trial[:-1]).encode()), 1])
     options = FitOptions(trial.seed, noise_seed=int(noise.integers(2**62)))
     clock = Stopwatch()
+    certificates: Certificates = {}
     if method.perturbed:
         scores = _perturbed(experiment, method, rows, train, test, options, clock)
     else:
-        scores = _clear(method, rows, train, test, options, clock)
+        scores, certificates = _clear(method, rows, train, test, options, clock)
     clock.lap("score")
     return {
         **_measured(rows, test, scores),
+        **({"certificates": certificates} if certificates else {}),
         "timings": {"perturb": 0.0, **{name: round(lap, 6) for name, lap in clock.laps.items()}},
     }
 
@@ -118,13 +123,18 @@ def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> P
 
 def _clear(
     method: Method, rows: ClearRows, train: Rows, test: Rows, options: FitOptions, clock: Stopwatch
-) -> Scores:
+) -> tuple[Scores, Certificates]:
     whole = rows.design()
     learner = method.recipe.learner
-    part = replace(whole, table=whole.table[train], label=whole.label[train])
-    fitted = (learner.without_privacy() if method.noiseless else learner).fit(part, options)
+    parts = {
+        name: replace(whole, table=whole.table[chosen], label=whole.label[chosen])
+        for name, chosen in (("train", train), ("test", test))
+    }
+    behind = learner.without_privacy() if method.noiseless else learner
+    fitted = behind.fit(parts["train"], options)
     clock.lap("fit")
-    return fitted.scores(whole.table[test])
+    proved = {name: dict(fitted.certificates(part)) for name, part in parts.items()}
+    return fitted.scores(parts["test"].table), proved if any(proved.values()) else {}
 
 
 def _perturbed(

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import ClassVar, Final
 
 from hushpoll_training.central.accounting import accounted_claim, noise_for
 from hushpoll_training.central.claim import PrivacyClaim
-from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
+from hushpoll_training.central.fairdp import FairDPPlan, LastStep, train_fairdp
 from hushpoll_training.central.network import Network
+from hushpoll_training.certificates.fairdp import (
+    empirical,
+    parity_error,
+    positive_chances,
+    worst_case,
+)
 from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
 from hushpoll_training.learners.central.groups import groups_of, without_columns
 from hushpoll_training.learners.central.output_perturbation import (
@@ -35,7 +42,10 @@ class FairDP(Learner):
 
     The groups are the categories of the protected attribute, each a column of ones and zeros; the
     network itself never gets these columns. The groups' sampling rate is `sample_rate`; the number
-    of rows is not used. The certificates of the training are not kept: they are not private.
+    of rows is not used. The certificates of the training are not private: a model that was just
+    fitted can compute them, and none is saved. The last tenth of the steps are plain ones, where
+    `last_sample_rate` and `last_learning_rate` hold instead, if they are not 0: the worst-case
+    certificate needs small batches and a large rate there (appendix F).
 
     Attributes
     ----------
@@ -61,6 +71,8 @@ class FairDP(Learner):
         "clip": Range(float, 1e-6, 1e6, 0.1),
         "learning_rate": Range(float, 1e-6, 100.0, 0.005),
         "adam_rate": Range(float, 1e-6, 100.0, 0.02),
+        "last_sample_rate": Range(float, 0.0, 1.0, 0.0),
+        "last_learning_rate": Range(float, 0.0, 100.0, 0.0),
     }
     space: ClassVar[Mapping[str, Span]] = {"last_layer_norm": Span(0.1, 1.0, None)}
     progress_unit: ClassVar[str] = "steps"
@@ -103,6 +115,8 @@ class FairDP(Learner):
             hidden=hidden,
             steps=self.steps,
             **{name: float(self.parameters[name]) for name in _RATES},
+            last_sample_rate=float(self.parameters["last_sample_rate"]) or None,
+            last_learning_rate=float(self.parameters["last_learning_rate"]) or None,
         )
         if self.noiseless:
             return replace(plan, noise_multiplier=0.0)
@@ -111,7 +125,7 @@ class FairDP(Learner):
         noise = noise_for(accountant, plan.schedules(), epsilon, delta)
         return replace(plan, noise_multiplier=noise)
 
-    def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
+    def fit(self, design: Design, options: FitOptions) -> FairDPNetwork:
         """Train.
 
         Raises
@@ -125,14 +139,16 @@ class FairDP(Learner):
         design.check_classes()
         refuse_row_weights(design, self)
         group, hidden_columns = groups_of(design, self)
-        network = train_fairdp(
+        result = train_fairdp(
             without_columns(design.table, hidden_columns), design.label, group, self.plan(),
             seed=options.seed, noise_seed=options.noise_seed, on_step=options.on_progress,
-        ).networks[0]  # fmt: skip
+        )  # fmt: skip
+        network = result.networks[0]
         # The columns of the protected attribute had zeros; their first weights would still count.
         first = network.weights[0].copy()
         first[:, hidden_columns] = 0
-        return PrivateNetwork(self, Network((first, *network.weights[1:]), network.biases))
+        network = Network((first, *network.weights[1:]), network.biases)
+        return FairDPNetwork(self, network, result.last_step)
 
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
@@ -140,3 +156,32 @@ class FairDP(Learner):
         """Read the weights; this needs no extra."""
         del trial  # numpy reads an altered file without harm
         return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
+
+
+@dataclass(frozen=True)
+class FairDPNetwork(PrivateNetwork):
+    """A network that was just trained, with what its certificates need.
+
+    Attributes
+    ----------
+    last_step : LastStep
+        Not private, and in no file: a network that is read again is a :class:`PrivateNetwork`.
+    """
+
+    last_step: LastStep = field(repr=False)
+
+    def certificates(self, design: Design) -> Mapping[str, float]:
+        """Return tau_emp by notion, its standard error for parity, and the worst case.
+
+        Raises
+        ------
+        InvalidParameter
+            If the columns do not tell the rows' groups.
+        """
+        group, _ = groups_of(design, self.learner)
+        chances = positive_chances(self.last_step, self.network.hidden(design.table))
+        found = empirical(chances, design.label, group)
+        figures = {f"tau_{name}": tau for name, tau in found.items()}
+        figures["tau_worst_case"] = worst_case(self.last_step)
+        figures["tau_demographic_parity_error"] = parity_error(chances, group)
+        return {name: value for name, value in figures.items() if isfinite(value)}
