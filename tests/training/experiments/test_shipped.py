@@ -6,6 +6,7 @@ from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import tasks
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
 from hushpoll_training.experiments.protocol_grid import check_columns
 
 FILES = {"adult": "adult_26k.csv", "acs-coverage": "acs_coverage_tx2018.csv", "lsac": "lsac.csv"}
@@ -20,6 +21,8 @@ SENSITIVE = {
     "lsac": ("race1", "gender", "fam_inc", "fulltime"),
 }
 
+GRIDS = tuple(name for name in shipped.names() if "methods" not in shipped.find(name))
+
 
 def load(name):
     return Experiment.from_dict(
@@ -28,10 +31,17 @@ def load(name):
 
 
 def test_there_is_one_for_each_data_set_and_for_its_appendix():
-    assert shipped.names() == tuple(sorted((*FILES, *(f"{name}-appendix" for name in FILES))))
+    assert tuple(sorted((*FILES, *(f"{name}-appendix" for name in FILES)))) == GRIDS
 
 
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", [name for name in shipped.names() if name not in GRIDS])
+def test_the_others_are_experiments_on_methods(name):
+    found = MethodsExperiment.from_dict(shipped.find(name))
+    assert found.name == name
+    assert len(set(found.trials())) == len(found.seeds) * len(found.methods)
+
+
+@pytest.mark.parametrize("name", GRIDS)
 def test_the_grid_is_the_paper_s(name):
     found = load(name)
     plain = name.removesuffix("-appendix")
@@ -50,7 +60,7 @@ def test_the_grid_is_the_paper_s(name):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", GRIDS)
 def test_the_data_has_the_columns(name, data_dir):
     found = load(name)
     codes = read_codes(data_dir / found.data, ignored=found.ignore)
