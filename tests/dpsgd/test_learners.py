@@ -20,8 +20,11 @@ NAMES = ("women", "men", "a", "b")
 QUICK = {
     "dpsgd": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
     "penalised-dpsgd": {"epochs": 10, "batch_size": 2000, "epsilon": 4},
+    "dpsgd-f": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
     "fairdp": {"steps": 60, "hidden": 8, "sample_rate": 0.05, "epsilon": 4},
 }
+
+GROUPED = ("dpsgd-f", "fairdp")
 
 
 def design(rows: int = 2000, **changes: object) -> Design:
@@ -94,9 +97,12 @@ def test_fairdp_never_reads_the_protected_columns_when_it_scores():
         ({"label": np.zeros(2000, np.int64)}, "all of one class"),
     ],
 )
-def test_designs_that_fairdp_cannot_take_are_refused(changes: dict[str, object], message: str):
+@pytest.mark.parametrize("name", GROUPED)
+def test_designs_whose_groups_are_not_told_are_refused(
+    name: str, changes: dict[str, object], message: str
+):
     with pytest.raises(InvalidParameter, match=message):
-        create_learner("fairdp", QUICK["fairdp"]).fit(design(**changes), FitOptions())
+        create_learner(name, QUICK[name]).fit(design(**changes), FitOptions())
 
 
 @pytest.mark.parametrize("name", QUICK)

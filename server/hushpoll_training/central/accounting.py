@@ -162,6 +162,30 @@ def _least_noise(
     return high
 
 
+def share_noise(noise_multiplier: float, ratio: float) -> tuple[float, float]:
+    """Return the noise of two sums over the same batch that together spend what one would.
+
+    Two Gaussian mechanisms on one batch, the second of which may depend on the outcome of the
+    first, are no easier to tell apart than one with 1 / sigma^2 = 1 / sigma_1^2 + 1 / sigma_2^2
+    (Dong, Roth and Su 2022, Corollary 3.3); sampling the batch changes nothing about that, since
+    both outcomes come from the same sample.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        sigma of the one sum, at least 0.
+    ratio : float
+        sigma_2 / sigma_1, positive.
+
+    Returns
+    -------
+    sigma_1, sigma_2 : float
+        Standard deviations, each over the clipping norm of its own sum.
+    """
+    first = noise_multiplier * math.hypot(1.0, 1.0 / ratio)
+    return first, ratio * first
+
+
 def accounted_claim(
     accountant: str, epsilon: float, delta: float, neighbours: str = NEIGHBOURS, *, note: str = ""
 ) -> PrivacyClaim:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
+from hushpoll_training.learners.central.dpsgd_f import GroupClippingSgd
 from hushpoll_training.learners.central.fairdp import FairDP
 from hushpoll_training.learners.central.functional import FunctionalMechanism
 from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
@@ -21,6 +22,7 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "functional-mechanism": FunctionalMechanism,
     "dpsgd": DPSGD,
     "penalised-dpsgd": PenalisedSgd,
+    "dpsgd-f": GroupClippingSgd,
     "fairdp": FairDP,
     "lightgbm-parity": with_parity(LightGBM),
     "output-perturbation-parity": with_parity(OutputPerturbation),

@@ -10,7 +10,6 @@ from typing import ClassVar, Final
 from hushpoll_training.central.accounting import accounted_claim, noise_for
 from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.fairdp import FairDPPlan, LastStep, train_fairdp
-from hushpoll_training.central.network import Network
 from hushpoll_training.certificates.fairdp import (
     empirical,
     parity_error,
@@ -18,7 +17,7 @@ from hushpoll_training.certificates.fairdp import (
     worst_case,
 )
 from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
-from hushpoll_training.learners.central.groups import groups_of, without_columns
+from hushpoll_training.learners.central.groups import groups_of, without_columns, without_weights
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
@@ -145,10 +144,7 @@ class FairDP(Learner):
         )  # fmt: skip
         network = result.networks[0]
         # The columns of the protected attribute had zeros; their first weights would still count.
-        first = network.weights[0].copy()
-        first[:, hidden_columns] = 0
-        network = Network((first, *network.weights[1:]), network.biases)
-        return FairDPNetwork(self, network, result.last_step)
+        return FairDPNetwork(self, without_weights(network, hidden_columns), result.last_step)
 
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False

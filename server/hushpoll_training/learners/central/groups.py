@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.central.network import Network
 from hushpoll_training.learners.learner import Design, Learner, Table
 
 
@@ -18,9 +19,24 @@ def groups_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], 
     InvalidParameter
         If the columns of the protected attribute do not tell each row's group, or tell only one.
     """
+    category, columns = categories_of(design, learner)
+    _, group = np.unique(category, return_inverse=True)
+    return np.asarray(group, np.int64), columns
+
+
+def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], slice]:
+    """Return the category of each row, counted from 0 over all categories, and their columns.
+
+    The number of categories is public, whereas that of the groups that occur depends on the rows.
+
+    Raises
+    ------
+    InvalidParameter
+        If the columns of the protected attribute do not tell each row's group, or tell only one.
+    """
     if design.protected is None:
         raise InvalidParameter(
-            f"the learner {learner.name} trains each group apart, but the columns hold no "
+            f"the learner {learner.name} treats each group apart, but the columns hold no "
             "protected attribute; declare one in the manifest, or use the learner dpsgd",
             field="protected",
         )
@@ -33,16 +49,20 @@ def groups_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], 
             "dpsgd",
             field="protected",
         )
-    occurring = np.flatnonzero(member.sum(axis=0))
-    if occurring.size < 2:
+    if np.count_nonzero(member.sum(axis=0)) < 2:
         raise InvalidParameter(
-            f"the learner {learner.name} trains each group apart, but all rows are of one group; "
+            f"the learner {learner.name} treats each group apart, but all rows are of one group; "
             "give rows of two groups or more",
             field="protected",
         )
-    place = np.zeros(member.shape[1], np.int64)
-    place[occurring] = np.arange(occurring.size)
-    return place[member.argmax(axis=1)], design.protected
+    return np.asarray(member.argmax(axis=1), np.int64), design.protected
+
+
+def without_weights(network: Network, columns: slice) -> Network:
+    """Return the network with zeros for its first weights of these columns."""
+    first = network.weights[0].copy()
+    first[:, columns] = 0
+    return Network((first, *network.weights[1:]), network.biases)
 
 
 def without_columns(table: Table, columns: slice) -> Table:
