@@ -27,6 +27,11 @@ from hushpoll_analysis.estimates.frequencies import (
     frequencies,
     frequencies_from_counts,
 )
+from hushpoll_analysis.multiplicity.dependencies import Dependencies, dependencies
+from hushpoll_analysis.multiplicity.simultaneous import (
+    SimultaneousEstimates,
+    simultaneous_estimates,
+)
 from hushpoll_analysis.planning.precision import (
     ExpectedWidth,
     expected_width,
@@ -51,6 +56,7 @@ __all__ = [
     "ConditionalShares",
     "Counts",
     "CrossTable",
+    "Dependencies",
     "ExpectedWidth",
     "FairnessAudit",
     "GroupsAudit",
@@ -59,6 +65,7 @@ __all__ = [
     "LikelihoodTable",
     "RecordStream",
     "Records",
+    "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
     "audit",
@@ -67,6 +74,7 @@ __all__ = [
     "conditional_shares",
     "count",
     "cross_table",
+    "dependencies",
     "expected_width",
     "frequencies",
     "frequencies_from_counts",
@@ -75,5 +83,6 @@ __all__ = [
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "simultaneous_estimates",
     "three_way_table",
 ]

@@ -13,6 +13,7 @@ PUBLIC = {
     "ConditionalShares",
     "Counts",
     "CrossTable",
+    "Dependencies",
     "ExpectedWidth",
     "FairnessAudit",
     "GroupsAudit",
@@ -21,6 +22,7 @@ PUBLIC = {
     "LikelihoodTable",
     "RecordStream",
     "Records",
+    "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
     "audit",
@@ -29,6 +31,7 @@ PUBLIC = {
     "conditional_shares",
     "count",
     "cross_table",
+    "dependencies",
     "expected_width",
     "frequencies",
     "frequencies_from_counts",
@@ -37,6 +40,7 @@ PUBLIC = {
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "simultaneous_estimates",
     "three_way_table",
 }
 

@@ -341,6 +341,22 @@ def test_relate_commands(hushpoll, survey, answers, analyst):
     assert json.loads(out) == analyst.independence(survey.name, 1, "gender", "income")
 
 
+def test_relate_commands_of_many_answers(hushpoll, survey, answers, analyst):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    asked = ("relate", "together", survey.name, "--attribute", "gender")
+    code, out, err = hushpoll(*asked, "--method", "anytime")
+    assert code == 0, err
+    assert "at all looks" in out
+    code, out, _ = hushpoll(*asked, "--json")
+    assert json.loads(out) == analyst.simultaneous_estimates(survey.name, 1, attribute="gender")
+    code, out, err = hushpoll("relate", "all", survey.name)
+    assert code == 0, err
+    assert "at most the part 0.05 is expected not to be" in " ".join(out.split())
+    code, out, _ = hushpoll("relate", "all", survey.name, "--rate", "0.2", "--json")
+    assert json.loads(out) == analyst.dependencies(survey.name, 1, rate=0.2)
+
+
 def test_relate_change_command(hushpoll, survey, answers, analyst, draft):
     analyst.publish({**draft, "version": 2})
     second = analyst.show(survey.name, 2)

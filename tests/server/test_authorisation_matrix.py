@@ -78,6 +78,10 @@ ROUTES = [
         "relations.changes", "GET", f"{VERSION}/changes?attribute=gender&since_version=1", "read",
         422,
     ),
+    Route(
+        "relations.simultaneous_estimates", "GET", f"{VERSION}/simultaneous-estimates", "read", 200
+    ),
+    Route("relations.dependencies", "GET", f"{VERSION}/dependencies", "read", 200),
     Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),

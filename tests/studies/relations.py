@@ -13,13 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis import (
+    Records,
     change,
     conditional_shares,
     cross_table,
     independence,
     likelihood_table,
+    simultaneous_estimates,
     three_way_table,
 )
+from hushpoll_analysis.multiplicity.simultaneous import Method
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from relations_survey import draw, survey
 
@@ -210,11 +213,59 @@ def study_changes(surveys: int, seed: int) -> Iterator[Row]:
         yield covering("change between two waves", title, iter(limits), waves[1] - waves[0])
 
 
+TOGETHER: tuple[tuple[Question, int], ...] = (
+    (("OUE", 2, "1"), 1000),
+    (("GRR", 5, "2"), 1000),
+    (("OLH", 8, "2"), 1000),
+    ((None, 5, ""), 300),
+)
+"""The attribute, and respondents."""
+
+LOOKS = 20
+"""At equal steps until all have answered."""
+
+
+def study_together(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield how often all intervals of an attribute hold, at one look and at all looks."""
+    for number, (question, n) in enumerate(TOGETHER):
+        published, k = survey(question), question[1]
+        joint = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
+        drawn = [draw(published, joint, n, [seed, number, 5, each])[1] for each in range(surveys)]
+        title = words([question], n)
+
+        def held(records: Records, method: Method, truth: Array = joint) -> bool:
+            found = simultaneous_estimates(records, only=["a"], method=method).attributes["a"][1]
+            return bool(((found.lower <= truth) & (truth <= found.upper)).all())
+
+        methods: tuple[Method, ...] = ("max-t", "bonferroni")
+        for method in methods:
+            share = sum(held(records, method) for records in drawn) / surveys
+            yield Row(f"all intervals together, {method}", title, share, share, "95 %")
+        looks = [
+            np.mean(
+                [
+                    all(held(records.take(slice(0, look)), method) for look in _looks(n))
+                    for records in drawn
+                ]
+            )
+            for method in ("anytime", "bonferroni")
+        ]
+        answer = f"all intervals at all of {LOOKS} looks"
+        yield Row(f"{answer}, anytime", title, float(looks[0]), float(looks[0]), "at least 95 %")
+        once = "meant for one look"
+        yield Row(f"{answer}, bonferroni", title, float(looks[1]), float(looks[1]), once)
+
+
+def _looks(n: int) -> range:
+    return range(n // LOOKS, n + 1, n // LOOKS)
+
+
 STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
     study_shares,
     study_independence,
     study_tables,
     study_changes,
+    study_together,
 )
 
 

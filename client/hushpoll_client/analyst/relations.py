@@ -54,6 +54,40 @@ class RelationCalls(Calls):
         params = {"a": a, "b": b, "alpha": None if alpha is None else str(alpha)}
         return self._relation(name, version, "independence", params)
 
+    def simultaneous_estimates(
+        self,
+        name: str,
+        version: int,
+        *,
+        attribute: str | None = None,
+        method: str | None = None,
+        confidence: float | None = None,
+    ) -> dict[str, Any]:
+        """Fetch estimates of an attribute, or of all, whose intervals hold together.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        attribute : str, optional
+            By default all of them.
+        method : str, optional
+            ``max-t`` (the default), ``bonferroni``, or ``anytime``, which holds at all looks.
+        confidence : float, optional
+            That all intervals hold, in [0.01, 0.999999].
+        """
+        params = {
+            "attribute": attribute,
+            "method": method,
+            "confidence": None if confidence is None else str(confidence),
+        }
+        return self._relation(name, version, "simultaneous-estimates", params)
+
+    def dependencies(self, name: str, version: int, *, rate: float | None = None) -> dict[str, Any]:
+        """Fetch tests of independence of all pairs, with a part `rate` of false discoveries."""
+        params = {"rate": None if rate is None else str(rate)}
+        return self._relation(name, version, "dependencies", params)
+
     def changes(
         self,
         name: str,

@@ -137,6 +137,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     "relate": Group(
         "Show how answers to several questions depend on each other, and how answers change.",
         {
+            "all": Row(
+                "hushpoll_client.cli.many:dependencies",
+                "cli",
+                "Test all pairs of attributes for independence, with few false discoveries.",
+            ),
             "change": Row(
                 "hushpoll_client.cli.relations:change",
                 "cli",
@@ -156,6 +161,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "hushpoll_client.cli.relations:table",
                 "cli",
                 "Let a worker make the joint table of two or three attributes.",
+            ),
+            "together": Row(
+                "hushpoll_client.cli.many:together",
+                "cli",
+                "Show estimates whose intervals hold together, or at every look.",
             ),
         },
     ),

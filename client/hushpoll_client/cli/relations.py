@@ -17,7 +17,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_shared.cli.terminal import emit_answer, rendered, waiting
 from hushpoll_shared.spelling.text import printable
 
-_confidence_option = click.option(
+confidence_option = click.option(
     "--confidence",
     type=click.FloatRange(0.01, 0.999999),
     default=0.95,
@@ -37,7 +37,7 @@ _simultaneous_option = click.option(
 @click.option("--of", required=True, help="Attribute whose shares are shown.")
 @click.option("--given", required=True, help="Attribute whose categories are the groups.")
 @click.option("--reference", help="Category of --given: compare every other group with it.")
-@_confidence_option
+@confidence_option
 @_simultaneous_option
 @analyst_command
 def shares(
@@ -124,7 +124,7 @@ def independence(
     metavar="CATEGORY=LABEL",
     help="Label of a category of the version to compare with; may be repeated.",
 )
-@_confidence_option
+@confidence_option
 @_simultaneous_option
 @analyst_command
 def change(
@@ -202,7 +202,7 @@ def _change_text(answer: Mapping[str, Any]) -> str:
 @click.argument("name")
 @click.argument("attributes", nargs=-1, required=True)
 @version_option
-@_confidence_option
+@confidence_option
 @click.option(
     "--likelihood/--no-likelihood",
     default=True,

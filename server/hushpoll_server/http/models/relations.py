@@ -7,7 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
-from hushpoll_server.http.models.results import ConfidenceQuery, Pending, VersionResult
+from hushpoll_server.http.models.results import (
+    CategoryEstimate,
+    ConfidenceQuery,
+    Pending,
+    VersionResult,
+)
 
 HowToRead = Field(
     description="How many of the intervals are expected to miss, and what looking at results "
@@ -58,6 +63,27 @@ class ChangeQuery(ConfidenceQuery):
     )
     simultaneous: bool = Field(
         False, description="Whether all differences hold together (Bonferroni)."
+    )
+
+
+class SimultaneousQuery(ConfidenceQuery):
+    """Attributes, and how their intervals hold together."""
+
+    attribute: str | None = Field(
+        None, description="One attribute; by default all of them, with wider intervals."
+    )
+    method: Literal["max-t", "bonferroni", "anytime"] = Field(
+        "max-t",
+        description="`max-t` uses the known covariance of the estimates; `anytime` holds at all "
+        "looks at the results together, with unweighted estimates.",
+    )
+
+
+class DependenciesQuery(Strict):
+    """Of many tests, the part of false discoveries."""
+
+    rate: float = Field(
+        0.05, gt=0, le=0.5, description="Part of the discoveries that is expected to be false."
     )
 
 
@@ -158,3 +184,43 @@ class ChangeAnswer(Answer):
     assumption: str = Field(description="What the intervals assume, in words.")
     epsilon_of_both: EpsilonOfBoth
     changes: list[LabelChange]
+
+
+class TogetherAttribute(Answer):
+    """The estimates of one attribute."""
+
+    name: str
+    categories: list[CategoryEstimate]
+
+
+class SimultaneousAnswer(VersionResult):
+    """Estimates whose intervals hold together."""
+
+    method: Literal["max-t", "bonferroni", "anytime"]
+    n: int
+    pending: int | None = Pending
+    confidence: float = Field(description="That all intervals hold.")
+    intervals: str = HowToRead
+    attributes: list[TogetherAttribute]
+
+
+class PairTest(Answer):
+    """A test that two attributes are independent, among many."""
+
+    a: str
+    b: str
+    statistic: float
+    degrees: int
+    p_value: float
+    adjusted_p_value: float = Field(description="By Benjamini and Yekutieli.")
+    conclusion: Literal["dependent", "no dependence found"]
+
+
+class DependenciesAnswer(VersionResult):
+    """Which pairs of attributes depend on each other; tests have no interval."""
+
+    n: int
+    pending: int | None = Pending
+    rate: float
+    reading: str = Field(description="What the rate means, in words.")
+    pairs: list[PairTest] = Field(description="By rising p-value.")

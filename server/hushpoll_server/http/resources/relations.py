@@ -14,8 +14,12 @@ from hushpoll_server.http.models.relations import (
     ChangeQuery,
     ConditionalSharesAnswer,
     ConditionalSharesQuery,
+    DependenciesAnswer,
+    DependenciesQuery,
     IndependenceAnswer,
     IndependenceQuery,
+    SimultaneousAnswer,
+    SimultaneousQuery,
 )
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
@@ -104,3 +108,30 @@ def independence(path: VersionPath, query: IndependenceQuery) -> Response:
     answer = parts.relations.independence(row, query.a, query.b, alpha=query.alpha)
     parts.actions.looked(current_grant().actor, "independence", row.name, row.version)
     return json_answer(IndependenceAnswer.model_validate(answer), nulls=True)
+
+
+@api.get("/simultaneous-estimates", responses={200: SimultaneousAnswer, **REFUSALS})
+@endpoint("read")
+def simultaneous_estimates(path: VersionPath, query: SimultaneousQuery) -> Response:
+    """Estimate the frequencies of one attribute, or of all, with intervals that hold together."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    answer = parts.relations.simultaneous_estimates(
+        row, query.attribute, method=query.method, confidence=query.confidence
+    )
+    parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
+    return json_answer(SimultaneousAnswer.model_validate(answer), nulls=True)
+
+
+@api.get("/dependencies", responses={200: DependenciesAnswer, **REFUSALS})
+@endpoint("read")
+def dependencies(path: VersionPath, query: DependenciesQuery) -> Response:
+    """Test pairs of attributes for independence, with few false discoveries among them.
+
+    The tests have no interval.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    answer = parts.relations.dependencies(row, rate=query.rate)
+    parts.actions.looked(current_grant().actor, "independence", row.name, row.version)
+    return json_answer(DependenciesAnswer.model_validate(answer), nulls=True)

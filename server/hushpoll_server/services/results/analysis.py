@@ -21,7 +21,7 @@ from hushpoll_analysis.estimates.cross_table import (
     pair,
 )
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts, how_to_read
-from hushpoll_analysis.records.counts import Counts, JointCounts, count, count_pairs
+from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.registry import PROTOCOLS
@@ -161,13 +161,13 @@ class Analysis:
                 counts = joint_counts(records, a, b)
         return release, counts
 
-    def support_counts(self, row: VersionRow, attribute: str) -> Counts:
-        """Return the support counts of an attribute, kept or counted now; raises as `estimates`."""
+    def all_counts(self, row: VersionRow) -> tuple[Release, PairCounts]:
+        """Return support counts and those of pairs, kept or counted now; raises as `estimates`."""
         release = self.release(row)
         if release.counts is not None:
-            return release.counts.counts
+            return release, release.counts
         with self.scanning(row, release) as records:
-            return count(records, only=[attribute])
+            return release, count_pairs(records)
 
     def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
         """Return what every answer says of its version and release."""

@@ -7,6 +7,12 @@ from typing import Any
 
 from hushpoll_analysis.estimates.cross_table import pair
 from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
+from hushpoll_analysis.multiplicity.simultaneous import (
+    Method,
+    chosen_attributes,
+    simultaneous_from_counts,
+)
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.relations.changes import Wave, change_of_waves, matched_labels
 from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
@@ -106,12 +112,45 @@ class Relations:
             )
         )
         waves = (
-            Wave(one, self._analysis.support_counts(row, name), name, labels)
+            Wave(one, self._analysis.all_counts(row)[1].counts, name, labels)
             for one, (row, name, labels) in zip(published, pairs, strict=True)
         )
         found = change_of_waves(*waves, confidence=confidence, simultaneous=simultaneous)
         reading = TOGETHER if simultaneous else how_to_read(3 * len(found.shares), confidence)
         return {"intervals": reading, **found.to_dict()}
+
+    def simultaneous_estimates(
+        self, row: VersionRow, attribute: str | None, *, method: Method, confidence: float
+    ) -> dict[str, Any]:
+        """Estimate one attribute, or all, with intervals that hold together.
+
+        Raises
+        ------
+        InvalidParameter, Refused
+            As ``Analysis.estimates``; an unknown attribute.
+        """
+        published = self._surveys.published(row)
+        only = None if attribute is None else [attribute]
+        chosen_attributes(published, only, method)
+        release, counts = self._analysis.all_counts(row)
+        found = simultaneous_from_counts(
+            published, counts.counts, only=only, method=method, confidence=confidence
+        )
+        return {**self._analysis.heading(row, release), **found.to_dict()}
+
+    def dependencies(self, row: VersionRow, *, rate: float) -> dict[str, Any]:
+        """Test all pairs of attributes whose counts are kept for independence.
+
+        Raises
+        ------
+        InvalidParameter, Refused
+            As ``Analysis.estimates``; a survey without such a pair.
+        """
+        published = self._surveys.published(row)
+        check_pairs(published, rate)
+        release, counts = self._analysis.all_counts(row)
+        found = dependencies_from_counts(published, counts, rate=rate)
+        return {**self._analysis.heading(row, release), **found.to_dict()}
 
     def independence(self, row: VersionRow, a: str, b: str, *, alpha: float) -> dict[str, Any]:
         """Test whether two attributes are independent.

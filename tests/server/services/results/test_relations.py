@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from hushpoll_analysis import Records, change, conditional_shares, independence
+from hushpoll_analysis import (
+    Records,
+    change,
+    conditional_shares,
+    dependencies,
+    independence,
+    simultaneous_estimates,
+)
 from sample_survey import VERSION, bearer, make_report
 
 pytestmark = pytest.mark.sqlite
@@ -125,3 +132,33 @@ def test_token_for_one_survey_compares_with_no_other(site, published):
     query = {"attribute": "gender", "since_version": 1, "since_survey": "other"}
     answer = site.get(f"{VERSION}/changes", query_string=query, headers=bearer(token))
     assert (answer.status_code, answer.json["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("method", ["max-t", "bonferroni", "anytime"])
+def test_estimates_that_hold_together_are_those_of_the_function(site, published, method):
+    query = {"method": method, "attribute": "age", "confidence": 0.9}
+    body = site.get(f"{VERSION}/simultaneous-estimates", query_string=query).json
+    expected = simultaneous_estimates(
+        records_of(site, published), only=["age"], method=method, confidence=0.9
+    ).to_dict()
+    assert {name: body[name] for name in expected} == expected
+
+
+def test_dependencies_are_those_of_the_function(site, published):
+    body = site.get(f"{VERSION}/dependencies", query_string={"rate": 0.1}).json
+    expected = dependencies(records_of(site, published), rate=0.1).to_dict()
+    assert {name: body[name] for name in expected} == expected
+    assert (body["pairs"][0]["a"], body["pairs"][0]["b"]) == ("gender", "income")
+
+
+@pytest.mark.parametrize(
+    ("what", "query", "field"),
+    [
+        ("simultaneous-estimates", {"method": "x"}, "method"),
+        ("simultaneous-estimates", {"attribute": "x"}, "attribute"),
+        ("dependencies", {"rate": 0}, "rate"),
+    ],
+)
+def test_bad_question_about_many_answers_is_refused_by_field(site, published, what, query, field):
+    answer = site.get(f"{VERSION}/{what}", query_string=query)
+    assert site.problem(answer) == (422, "invalid-request", field)

@@ -1,0 +1,1 @@
+"""Many answers at once: intervals that hold together or at every look, and discoveries."""

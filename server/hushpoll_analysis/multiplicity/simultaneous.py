@@ -1,0 +1,305 @@
+"""Estimates of many categories whose intervals hold together, or at every look.
+
+Three methods, all from support counts alone.
+
+``bonferroni``: m intervals, each with the confidence 1 - (1 - c)/m, hold together.
+
+``max-t``: the estimates of one attribute depend on each other in a known way, because the
+covariance matrix of the weights follows from the law
+(:mod:`hushpoll_analysis.relations.weight_covariances`). The critical value is the quantile of the
+largest of |z_v|, z normal with the correlations of the estimates (Hothorn, Bretz and Westfall,
+Biometrical Journal 50, 2008), from a fixed number of draws. Attributes share 1 - c by their numbers
+of categories, so that it is never wider than Bonferroni.
+
+``anytime``: the intervals hold at all looks together, however often one looks and whenever one
+stops (a confidence sequence). The indicator of a category is a Bernoulli number with the chance
+pi = q + (p - q) f, whatever the protocol. For its count s of n the mixture
+
+    M(pi) = B(1 + s, 1 + n - s)/(pi^s (1 - pi)^(n - s))
+
+over a uniform prior is a nonnegative martingale of mean 1 if pi is true, so the set of all pi with
+M(pi) < 1/alpha holds for all n at once with the chance 1 - alpha (Ville's inequality; Robbins,
+Annals of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon, Annals of
+Statistics 49, 2021). It is exact at every n. Its estimator is ``raw``, since only a single
+indicator has a law without unknowns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Channel, Records, RecordStream
+from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import (
+    Estimate,
+    estimate,
+    estimate_proportion,
+    normal_quantile,
+)
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+
+Method = Literal["max-t", "bonferroni", "anytime"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+WORDS: Mapping[str, str] = {
+    "max-t": "All of these intervals hold together with this confidence, for one look at the "
+    "results, decided on beforehand.",
+    "bonferroni": "All of these intervals hold together with this confidence, for one look at the "
+    "results, decided on beforehand.",
+    "anytime": "All of these intervals hold together with this confidence, at all looks at the "
+    "results, however often you look and whenever you stop. Their estimates are unweighted.",
+}
+
+DRAWS = 1 << 16
+"""Draws of all z from which a critical value is computed."""
+
+_NUMBERS = 1 << 20
+"""Normal numbers held at a time."""
+
+MOST_CATEGORIES = 128
+"""Of an attribute for max-t; above, it is Bonferroni, which is then hardly wider."""
+
+_SEED = 20260101
+_BISECTIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SimultaneousEstimates:
+    """Estimates of attributes' categories with intervals that hold together.
+
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    n : int
+        Records behind it.
+    confidence : float
+        That all intervals hold; of ``anytime``, at all looks.
+    attributes : mapping of str to (tuple of str, Estimate)
+        By name: categories and their estimates.
+    """
+
+    method: Method
+    n: int
+    confidence: float
+    attributes: Mapping[str, tuple[tuple[str, ...], Estimate]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimates as the API and ``--json`` give them."""
+        names = ("frequency", "standard_error", "lower", "upper")
+        return {
+            "method": self.method,
+            "n": self.n,
+            "confidence": self.confidence,
+            "intervals": WORDS[self.method],
+            "attributes": [
+                {
+                    "name": name,
+                    "categories": [
+                        {
+                            "category": category,
+                            **{part: float(getattr(found, part)[code]) for part in names},
+                        }
+                        for code, category in enumerate(categories)
+                    ],
+                }
+                for name, (categories, found) in self.attributes.items()
+            ],
+        }
+
+
+def simultaneous_estimates(
+    records: Records | RecordStream,
+    *,
+    only: Sequence[str] | None = None,
+    method: Method = "max-t",
+    confidence: float = 0.95,
+) -> SimultaneousEstimates:
+    """Estimate categories with intervals that hold together.
+
+    Assumptions: respondents are drawn independently from their population, and their devices follow
+    the protocol; for ``anytime`` reports are looked at in the order in which they come.
+
+    Parameters
+    ----------
+    records : Records or RecordStream
+        Read in blocks.
+    only : sequence of str, optional
+        Attributes; all of them by default. The fewer, the narrower the intervals.
+    method : {"max-t", "bonferroni", "anytime"}
+        See the module.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute or method, a bad confidence, or no records.
+    """
+    chosen = chosen_attributes(records.published, only, method)
+    counts = count(records, only=[attribute.name for attribute in chosen])
+    return simultaneous_from_counts(
+        records.published, counts, only=only, method=method, confidence=confidence
+    )
+
+
+def simultaneous_from_counts(
+    published: Published,
+    counts: Counts,
+    *,
+    only: Sequence[str] | None = None,
+    method: Method = "max-t",
+    confidence: float = 0.95,
+) -> SimultaneousEstimates:
+    """Estimate from support counts; see :func:`simultaneous_estimates`."""
+    chosen = chosen_attributes(published, only, method)
+    require_rows(counts.n)
+    normal_quantile(confidence)
+    categories = sum(attribute.k for attribute in chosen)
+    found = {}
+    for attribute in chosen:
+        support = counts.support[attribute.name]
+        alpha = 1 - confidence
+        if method == "anytime":
+            estimated = _anytime(attribute.oracle, support, counts.n, alpha / categories)
+        else:
+            level = 1 - alpha / categories
+            if method == "max-t":
+                level = _level(attribute, support, counts.n, alpha * attribute.k / categories)
+            estimated = _estimate(attribute.oracle, support, counts.n, level)
+        found[attribute.name] = attribute.domain, estimated
+    return SimultaneousEstimates(method, counts.n, confidence, found)
+
+
+def chosen_attributes(
+    published: Published, only: Sequence[str] | None, method: str
+) -> list[PublishedAttribute]:
+    """Return the attributes by name, in manifest order.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute or method.
+    """
+    if method not in METHODS:
+        raise InvalidParameter(
+            f"method is {method!r}; it must be one of {', '.join(METHODS)}", field="method"
+        )
+    for name in only or ():
+        published.attribute(name)
+    return [
+        attribute
+        for attribute in published.attributes
+        if only is None or attribute.name in set(only)
+    ]
+
+
+def critical_value(covariance: Array, alpha: float) -> float:
+    """Return the c that the largest |z_v| exceeds with the chance `alpha`, z normal.
+
+    Parameters
+    ----------
+    covariance : f64[k, k]
+        Of z before it is scaled; categories of variance 0 are left out.
+    alpha : float
+        In (0, 1).
+    """
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    used = deviation > 1e-12 * max(float(deviation.max()), 1e-300)
+    if not used.any():
+        return normal_quantile(1 - alpha)
+    correlation = covariance[np.ix_(used, used)] / np.outer(deviation[used], deviation[used])
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    rng = np.random.default_rng(_SEED)
+    step = max(1, _NUMBERS // len(root))
+    largest = [
+        np.abs(rng.standard_normal((min(step, DRAWS - start), len(root))) @ root.T).max(axis=1)
+        for start in range(0, DRAWS, step)
+    ]
+    drawn = float(np.quantile(np.concatenate(largest), 1 - alpha))
+    most = normal_quantile(1 - alpha / len(root))
+    return min(max(drawn, normal_quantile(1 - alpha)), most)
+
+
+def _level(
+    attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int, alpha: float
+) -> float:
+    """Return the confidence of each interval of an attribute so that all hold together."""
+    if attribute.k > MOST_CATEGORIES:
+        return 1 - alpha / attribute.k
+    frequency = _estimate(attribute.oracle, support, n, 0.5).frequency
+    covariance = WeightCovariances.of(attribute.oracle).over_population(project_simplex(frequency))
+    return 2 * NormalDist().cdf(critical_value(covariance, alpha)) - 1
+
+
+def _estimate(
+    oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: int, confidence: float
+) -> Estimate:
+    if oracle is None:
+        return estimate_proportion(support, n, p=1, q=0, confidence=confidence)
+    return estimate(oracle, support, n, confidence=confidence)
+
+
+def _anytime(
+    oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: int, alpha: float
+) -> Estimate:
+    channel = Channel.of(oracle)
+    raw = estimate_proportion(support, n, p=channel.p, q=channel.q)
+    limits = np.array([sequence_limits(int(hits), n, alpha) for hits in support])
+    shift, gap = float(channel.q), channel.gap
+    return Estimate(
+        frequency=raw.frequency,
+        standard_error=raw.standard_error,
+        lower=np.minimum((limits[:, 0] - shift) / gap, raw.frequency),
+        upper=np.maximum((limits[:, 1] - shift) / gap, raw.frequency),
+        n=n,
+        confidence=1 - alpha,
+    )
+
+
+def sequence_limits(hits: int, n: int, alpha: float) -> tuple[float, float]:
+    """Return limits of a chance that hold at all n together.
+
+    Parameters
+    ----------
+    hits, n : int
+        0 <= hits <= n, n at least 1.
+    alpha : float
+        Chance that they ever miss, at most, in (0, 1).
+    """
+    misses = n - hits
+    mixture = math.lgamma(1 + hits) + math.lgamma(1 + misses) - math.lgamma(2 + n)
+    bound = mixture + math.log(alpha)
+
+    def inside(chance: float) -> bool:
+        likelihood = hits * math.log(chance) if hits else 0.0
+        likelihood += misses * math.log1p(-chance) if misses else 0.0
+        return likelihood > bound
+
+    def edge(outer: float) -> float:
+        within = hits / n
+        for _ in range(_BISECTIONS):
+            middle = (within + outer) / 2
+            if 0 < middle < 1 and inside(middle):
+                within = middle
+            else:
+                outer = middle
+        return outer
+
+    return (edge(0.0) if hits else 0.0), (edge(1.0) if misses else 1.0)
