@@ -1,4 +1,4 @@
-"""``hushpoll job``: what the server's workers do in the background."""
+"""``hushpoll job``: starts work in the background of a server, shows it, and fetches results."""
 
 from __future__ import annotations
 

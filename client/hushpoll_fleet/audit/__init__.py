@@ -1,1 +1,1 @@
-"""What the installed SDKs really spend, measured from outside."""
+"""The audit of the SDKs: the epsilon that they really spend, measured on the records they make."""

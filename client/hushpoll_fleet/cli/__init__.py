@@ -1,1 +1,1 @@
-"""The commands of the fleet."""
+"""The commands of simulated respondents: ``simulate``, ``submit``, ``audit`` and ``demo``."""

@@ -1,4 +1,4 @@
-"""``hushpoll demo``: options and cleaning up."""
+"""``hushpoll demo``: the command that runs the demonstration, and removes what it made."""
 
 from __future__ import annotations
 

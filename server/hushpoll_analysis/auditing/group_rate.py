@@ -1,15 +1,16 @@
-"""One group's rate, a ratio of two estimated means, and the confidence set that records allow it.
+"""The rate of one group, such as its true positive rate, from perturbed records; with its limits.
 
-R = N/W is a ratio of means, so its influence on a row is (numerator - R denominator)/W. The values
-r that are compatible with N - r W = 0 are Fieller's set (JRSS B 16, 1954; Cochran, Sampling
-Techniques, 1977, chapter 6). It is an interval where W is more than z of its standard errors above
-0; below, it has no bound on at least one side, and says truly that these records tell nothing of
-the rate. So there is no need, and no way, to decide from W whether there is enough data.
+The rate R = N/W is a ratio of two estimated means, so the influence of a row on it is (numerator -
+R denominator)/W. All values r that are compatible with N - r W = 0 form Fieller's set (JRSS B 16,
+1954; Cochran, Sampling Techniques, 1977, chapter 6). The set is an interval if W is more than z of
+its standard errors above 0. Otherwise it has no bound on at least one side: these records say
+nothing about the rate. No rule that looks at W first has to decide whether there is enough data.
 
-The limits are corrected for groups of few people and for rare predictions. Symmetric intervals
-missed on one side up to ten times as often as on the other, and the one through log DI covered as
-little as 63 % where few are predicted positive: docs/explanation/fairness-without-the-attribute.md.
-Two rates are compared in :mod:`hushpoll_analysis.auditing.sets`.
+The limits are corrected for small groups and for rare predictions. Without that, symmetric
+intervals missed up to ten times as often on one side as on the other, and the interval through log
+DI covered as little as 63 % where few people are predicted positive; see
+docs/explanation/fairness-without-the-attribute.md. Two rates are compared in
+:mod:`hushpoll_analysis.auditing.sets`.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class GroupRate:
-    """A rate of one group, with all that a confidence set of it needs.
+    """A rate of one group, and the numbers from which its confidence set is computed.
 
     Attributes
     ----------
     bounded : bool[...]
-        Whether Fieller's set at the level z is an interval. What follows has no meaning elsewhere,
-        but is finite.
+        Whether Fieller's set at the level z is an interval. Where it is not, the other numbers are
+        finite but have no meaning.
     value, standard_error : f64[...]
-        N/W, not clipped, and the delta method's error, which is not below Wilson's.
+        N/W, not clipped; and the error by the delta method, or Wilson's where that is larger.
     influence : f64[..., 4]
         Coefficients of R's influence on the group's terms.
     means, covariances : tuple of f64[...]
         N and W; Var(N), Cov(N, W) and Var(W), over n.
     size : f64[...]
-        People that it is a rate of, as estimated; at least 0.
+        Estimated number of people in the rate's denominator; at least 0.
     bend, alone, of_difference : f64[...]
         Edgeworth's shift over (2z^2+1)/6, and the two factors.
     z : float
@@ -102,8 +103,8 @@ class GroupRate:
     def at(self, level: Array, *, in_difference: bool) -> Array:
         """Return the r at which the studentized N - r W is -level, f64[..., m], corrected.
 
-        It is a root of (N - r W)^2 = level^2 Var(N - r W), moved for skewness and kurtosis, and
-        never inside the one that Wilson's statistic has if everybody's group is known.
+        It is a root of (N - r W)^2 = level^2 Var(N - r W), moved for skewness and kurtosis. It is
+        never nearer to the estimate than Wilson's limit would be if every group were known.
 
         Parameters
         ----------
@@ -132,15 +133,18 @@ class GroupRate:
         return np.asarray(np.sqrt(np.maximum(over - 2 * at * both + at**2 * under, 0.0)))
 
 
-def product(second: Array, one: Array, other: Array) -> Array:
-    """Return the mean product of two combinations of terms, from that of each pair of terms."""
-    return np.asarray(np.einsum("...ij,...i,...j->...", second, one, other))
+def product(second: Array, left: Array, right: Array) -> Array:
+    """Return the mean product of two linear combinations of terms.
+
+    `second` has the mean product of each pair of terms.
+    """
+    return np.asarray(np.einsum("...ij,...i,...j->...", second, left, right))
 
 
 def edgeworth(
     moments: Moments, group: int, influence: Array, variance: Array, z: float
 ) -> tuple[Array, Array, Array]:
-    """Return what limits are moved by, and two factors by which they are moved apart.
+    """Return the shift of both limits, and two factors that widen the interval.
 
     With g and k the skewness and the excess kurtosis of the influences, a studentized mean T has
 
@@ -148,16 +152,17 @@ def edgeworth(
         q(x) = x (k (x^2-3)/12 - g^2 (x^4+2x^2-3)/18 - (x^2+3)/4)
 
     (Hall, The Bootstrap and Edgeworth Expansion, 1992, sections 2.6 and 2.7). Moving both limits by
-    c g/n^1/2 standard errors, c = (2z^2+1)/6, makes both sides miss equally often. What is then
-    left of order 1/n, the error of the estimated g included, whose covariance with T is
-    (k - 3g^2/2)/n^1/2, is made up for by the factor
+    c g/n^1/2 standard errors, c = (2z^2+1)/6, makes both sides miss equally often. An error of
+    order 1/n remains. It includes the error of the estimated g, whose covariance with T is
+    (k - 3g^2/2)/n^1/2. The factor
 
         1 + (k (c - (z^2-3)/12) + g^2 ((z^4+2z^2-3)/18 - 5c/6 - c^2/2) + (z^2+3)/4)/n.
 
-    A difference of two groups' rates takes the same without g^2. Its coefficient is negative at the
-    usual z: it says how much of the kurtosis comes from skewness, and in a difference of two groups
-    that are skewed alike the skewness cancels, but the kurtosis stays. With g^2, 6.1 % instead of
-    5 % of surveys without a difference were told apart where 15 of 500 people decide a rate.
+    removes it. For a difference of two groups' rates the term with g^2 is left out. The coefficient
+    of that term is negative at the usual z: it takes away the part of the kurtosis that comes from
+    skewness. In a difference of two groups with the same skewness, the skewness cancels and the
+    kurtosis stays. With the term, tests found a difference in 6.1 % instead of 5 % of the surveys
+    that had none, where 15 of 500 people decide a rate.
 
     Parameters
     ----------
@@ -175,8 +180,8 @@ def edgeworth(
     Returns
     -------
     shift, factor, of_difference : f64[...]
-        What limits of the level z are moved by, in the unit of the rate, and the factors for a rate
-        by itself and for one in a difference; factors are at least 1.
+        The shift of the limits at the level z, in the unit of the rate; the factor for a rate by
+        itself; and the factor for a rate in a difference. Factors are at least 1.
     """
     spread = np.where(variance > 0, variance * moments.n, 1.0)
     cube = np.einsum(
@@ -194,17 +199,18 @@ def edgeworth(
 
 
 def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Array, Array]:
-    """Return the variance and Wilson's limits of a rate of so many people whose groups are known.
+    """Return the variance and Wilson's limits of a rate of `size` people whose groups are known.
 
-    Records tell no more than that, so no interval may end inside this one. A rate that happens to
-    be 0 or 1 has influences of 0, yet is no certainty.
+    Perturbed records cannot tell more than known groups, so no interval may be narrower than this
+    one. It matters for a rate that is 0 or 1 by chance: its influences are 0, and the rate is
+    uncertain all the same.
 
     Parameters
     ----------
     rate : f64[...]
         Estimated; taken as 0 or 1 where it is outside.
     size : f64[...]
-        People it is a rate of, at least 0.
+        People in the rate's denominator, at least 0.
     z : float or f64[...]
         Normal quantile of the limits.
     """

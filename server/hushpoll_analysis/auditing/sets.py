@@ -1,4 +1,4 @@
-"""Confidence sets of the fairness metrics: every value that a test does not reject, always given.
+"""Confidence sets of the fairness metrics: all values that a test does not reject.
 
 For a pair of rates (r_0, r_1) let t_a be the studentized N_a - r_a W_a of group a, corrected as in
 :mod:`hushpoll_analysis.auditing.group_rate`, and rho their correlation at that pair. The pairs with

@@ -1,17 +1,18 @@
-"""Estimates from the joint counts of two attributes' indicators.
+"""Shares of the population in each pair of categories of two attributes, with intervals.
 
-Let W = W1 W2 be the per-row product of the weights of two *different* attributes
-(:mod:`hushpoll_protocols.estimation.weights`). They are perturbed independently, so E[W] is the
-share of the population in both categories, and as the weights of a row sum to 1 in each attribute,
-the cells of a row of the table sum to that category's estimate, and all cells to 1. Each weight is
-D_v - c_v T, so the mean of W follows from the counts of I1, of I2 and of both: with J the means of
-D1 D2, the sums over J's columns and rows give the means of T1 D2, D1 T2 and T1 T2, and no n-row
-product is ever formed.
+Let W = W1 W2 be the product of a row's weights for two *different* attributes
+(:mod:`hushpoll_protocols.estimation.weights`). The attributes are perturbed independently, so E[W]
+is the share of the population in both categories. The weights of a row sum to 1 in each attribute.
+So the cells of one line of the table sum to the estimate of its category, and all cells sum to 1.
+Each weight is D_v - c_v T, so the mean of W follows from the support counts of each attribute and
+from the joint counts: if J has the means of D1 D2, its column and line sums give the means of T1
+D2, D1 T2 and T1 T2. No array of n products is formed.
 
-The variance of W is, for given c and marginal frequencies, linear in the joint frequency apart from
--f^2, and the law gives it; so do its third moments. The interval is the score interval with both
-(:mod:`hushpoll_protocols.estimation.score`), at the marginal estimates. The standard error is for
-respondents redrawn from their population, together with their noise.
+Given c and the marginal frequencies, the law of the protocols gives the variance of W as a linear
+function of the joint frequency f, minus f^2; the third moments follow in the same way. The interval
+is the score interval with both (:mod:`hushpoll_protocols.estimation.score`), at the marginal
+estimates. The standard error includes the draw of the respondents from their population and the
+noise of their records.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class JointEstimate:
     frequency, standard_error, lower, upper : f64[k1, k2]
         Unbiased, so a frequency may fall outside [0, 1].
     first, second : f64[k1], f64[k2]
-        The estimates of either attribute, to which rows and columns sum.
+        The estimates of each attribute alone, to which the lines and the columns sum.
     """
 
     frequency: npt.NDArray[np.float64]
@@ -75,7 +76,7 @@ class Side:
 
     @classmethod
     def of(cls, oracle: FrequencyOracle | None, *, estimator: Estimator = "weighted") -> Side:
-        """Return the side of a protocol; of an attribute in clear for None."""
+        """Return the side of an attribute with this protocol; None is an attribute in clear."""
         channel = Channel.of(oracle)
         if estimator == "raw":
             return cls(channel, WeightLaw.of_indicator(channel.p, channel.q))
@@ -83,7 +84,7 @@ class Side:
 
     @property
     def perturbed(self) -> bool:
-        """Whether there is any noise."""
+        """Whether the attribute is perturbed."""
         return self.channel.p - self.channel.q < 1
 
 
@@ -155,9 +156,10 @@ def _frequency(
 
 @dataclass(frozen=True, slots=True)
 class RowMoments:
-    """Marginal frequency, within [0, 1], and raw moments of the weights of one attribute.
+    """Marginal frequencies of one attribute, in [0, 1], and raw moments of its weights.
 
-    `second` and `third` are E[W^2] and E[W^3] at the truth, `other` and `other_third` elsewhere.
+    `second` and `third` are E[W^2] and E[W^3] in the category of the true answer; `other` and
+    `other_third` are those in every other category.
     """
 
     frequency: Array
@@ -179,7 +181,7 @@ class RowMoments:
         )
 
     def rows(self, rows: slice) -> RowMoments:
-        """Return those of some categories, as columns."""
+        """Return the moments of some categories, as columns."""
         return RowMoments(*(getattr(self, name)[rows, None] for name in self.__slots__))
 
 
@@ -188,8 +190,10 @@ def _intervals(
 ) -> tuple[Array, Array, Array]:
     """Return standard errors and limits f64[r, k2] of some rows of a table."""
     f1, f2 = row.frequency, column.frequency
-    none, rise = _mixed(f1, f2, (row.second, row.other), (column.second, column.other))
-    none3, rise3 = _mixed(f1, f2, (row.third, row.other_third), (column.third, column.other_third))
+    none, rise = _product_moments(f1, f2, (row.second, row.other), (column.second, column.other))
+    none3, rise3 = _product_moments(
+        f1, f2, (row.third, row.other_third), (column.third, column.other_third)
+    )
 
     def third(f: Array) -> Array:
         return np.asarray(none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3)
@@ -203,18 +207,19 @@ def _intervals(
         third=third if skewed else None,
         least=least,
     )
-    # As in `estimate`: outside the frequencies there can be, the variance is the nearest row's.
+    # As in `estimate`: an impossible frequency gets the variance of the nearest possible one.
     inside = np.clip(frequency, least, 1.0)
     variance = np.maximum(none + rise * inside - inside**2, 0.0)
     return np.sqrt(variance / n), lower, upper
 
 
-def _mixed(
+def _product_moments(
     f1: Array, f2: Array, first: tuple[Array, Array], second: tuple[Array, Array]
 ) -> tuple[Array, Array]:
-    """Return a and b such that a moment of W is a + b f, from those at the truth and elsewhere.
+    """Return a and b such that a moment of W is a + b f.
 
-    It is f m1 m2 + (f1 - f) m1 e2 + (f2 - f) e1 m2 + (1 - f1 - f2 + f) e1 e2.
+    `first` and `second` have the moments m in the true category and e in every other category. The
+    moment of W is f m1 m2 + (f1 - f) m1 e2 + (f2 - f) e1 m2 + (1 - f1 - f2 + f) e1 e2.
     """
     (m1, e1), (m2, e2) = first, second
     return f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2, (m1 - e1) * (m2 - e2)

@@ -1,4 +1,4 @@
-"""Where settings come from: flag before environment before file before default.
+"""Reading the server's settings: a flag goes before the environment, the file and the default.
 
 An unknown key is refused wherever it is written, so that a misspelt key cannot quietly leave its
 setting at the default. Of the values of one setting only that of the first place is read, so that a

@@ -1,4 +1,4 @@
-"""Whether this process can take reports now, and if not, why."""
+"""The check behind ``/ready``: whether this process can store reports now, and if not, why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hushpoll train`` and ``hushpoll predict``."""
+"""``hushpoll train`` fits a model to records; ``hushpoll predict`` applies it to clear rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the commands of both sides share (extra ``cli``)."""
+"""Parts of the command line that client and server share (extra ``cli``): options, output."""

@@ -1,4 +1,8 @@
-"""Which groups are compared: of one attribute, of several crossed, or the manifest's two."""
+"""Rows divided into the groups that a fairness report compares.
+
+The groups are the categories of one attribute, the combinations of several, or the two groups that
+a manifest declares.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from hushpoll_training.models.model import Codes
 
 GROUPS_AT_MOST = 1_000
 BY_MANIFEST = "privileged by the manifest"
-"""Why the reference is the reference, where the manifest says so."""
+"""In words, why a group is the reference, where the manifest declares it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +30,15 @@ class Partition:
     Attributes
     ----------
     attributes : tuple of str
-        What tells the groups apart.
+        The attributes by which the rows are divided.
     names : tuple of str
-        Of the groups, such as ``gender=Female, race=Black``.
+        The name of each group, such as ``gender=Female, race=Black``.
     group : int64[n]
         Each row's place in `names`; -1 where a row is in no group.
     reference : int
         Place of the group that the others are compared with.
     reference_is : str
-        Why it is that one, in words.
+        In words, why this group is the reference.
     """
 
     attributes: tuple[str, ...]
@@ -47,21 +51,22 @@ class Partition:
 def partition_by(
     columns: Mapping[str, Sequence[str] | npt.NDArray[np.generic]], *, reference: str | None = None
 ) -> Partition:
-    """Cross one or more columns: a group for each combination that occurs.
+    """Divide rows by one or more columns: each combination that occurs is a group.
 
     Parameters
     ----------
     columns : mapping of str to sequence[n]
         Each row's category, by attribute.
     reference : str, optional
-        The group to compare with, ``attribute=category, attribute=category``; by default the
-        largest, since comparisons with it are the most precise.
+        The group with which the others are compared, as ``attribute=category,
+        attribute=category``. The default is the largest group, which gives the most precise
+        comparisons.
 
     Raises
     ------
     InvalidParameter
-        For no column or row, columns of different lengths, a reference that is no group (they are
-        listed), or more than `GROUPS_AT_MOST` groups.
+        If there is no column or no row, if the columns differ in length, if the reference is no
+        group (the message lists the groups), or if there are more than `GROUPS_AT_MOST` groups.
     """
     arrays = {name: np.asarray(values).astype(str) for name, values in columns.items()}
     if (
@@ -93,7 +98,7 @@ def partition_by(
         if len(labels) > GROUPS_AT_MOST:
             raise InvalidParameter(
                 f"{', '.join(arrays)} make more than {GROUPS_AT_MOST} groups; give fewer "
-                "attributes, or such of fewer categories",
+                "attributes, or attributes with fewer categories",
                 field="groups",
             )
     if reference is not None and reference not in labels:
@@ -115,12 +120,12 @@ def partition_by(
 def partition_of(
     published: Published, codes: Codes, attributes: Sequence[str], *, reference: str | None = None
 ) -> Partition:
-    """Cross attributes of a survey's clear rows; see :func:`partition_by`.
+    """Divide a survey's clear rows by some of its attributes; see :func:`partition_by`.
 
     Raises
     ------
     InvalidParameter
-        Also for a name that is no attribute.
+        Also if a name is no attribute of the survey.
     """
     columns = {
         name: np.array(published.attribute(name).domain)[codes[published.attribute(name).name]]
@@ -130,7 +135,10 @@ def partition_of(
 
 
 def sides_of(published: Published, codes: Codes) -> npt.NDArray[np.int64] | None:
-    """Return 1 privileged, 0 unprivileged, -1 neither per clear row; None if none is declared."""
+    """Return int64[n]: 1 for privileged rows, 0 for unprivileged ones, and -1 for all others.
+
+    Without protected groups in the manifest it returns None.
+    """
     protected = published.protected
     if protected is None:
         return None
