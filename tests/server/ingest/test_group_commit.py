@@ -296,23 +296,30 @@ def test_request_that_arrives_after_others_gave_up_gives_up_as_well(make, disk, 
         disk.open.set()
 
 
-def test_counts_that_cannot_be_written_are_logged_once_until_they_can(make, debug_log):
+def test_counts_that_cannot_be_written_are_logged_once_until_they_can(
+    make, run, debug_log, monkeypatch
+):
     """Guards: a database that was away filled the log, two lines a second."""
-    fails = [OSError(), OSError(), ValueError(), None, None, OSError()]
-    turns = iter(fails)
+    monkeypatch.setattr(group_commit, "IDLE_SECONDS", 0.001)
+    turns = [OSError(), OSError(), ValueError(), None, None, OSError()]
+    over = threading.Event()
 
     def idle():
-        error = next(turns, None)
+        error = turns.pop(0) if turns else None
         if error is not None:
             raise error
+        if not turns:
+            over.set()
 
     commit = make(idle=idle)
-    for _ in fails:
-        commit._contained()
+    run(submitted(commit, arrivals(1)))
+    assert over.wait(60)
+    run(commit.stop())
     found = [json.loads(one.message) for one in debug_log.records if "counts-" in one.message]
     assert [(one["event"], one.get("error")) for one in found] == [
         ("counts-not-written", "OSError"),
         ("counts-not-written", "ValueError"),
         ("counts-written-again", None),
         ("counts-not-written", "OSError"),
+        ("counts-written-again", None),
     ]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hushpoll_server.store.reports import ReportStore
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, body_of, make_report
+from waiting import wait_until
 
 
 def altered(report, change):
@@ -169,24 +173,33 @@ def test_checks_come_in_their_documented_order(site):
     assert seen == ["invalid-request", "unknown-digest", "malformed-report", "survey-closed"]
 
 
-def test_a_full_queue_and_a_failing_database_ask_for_a_retry(site, monkeypatch):
+def test_a_full_queue_and_a_failing_database_ask_for_a_retry(make_site, monkeypatch):
+    room = threading.Event()
+    failures = [OSError("disk full")]
+    insert = ReportStore.insert
+
+    def slowly(store, uploads):
+        assert room.wait(60)
+        if failures:
+            raise failures.pop()
+        return insert(store, uploads)
+
+    monkeypatch.setattr(ReportStore, "insert", slowly)
+    site = make_site(QUEUE_REPORTS=1, MAX_BULK_REPORTS=1)
     published = site.publish()
     body = body_of(published)
-    with monkeypatch.context() as broken:
-        broken.setattr(site.whole.commit, "_queue_reports", 0)
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(site.send, published)
+        wait_until(lambda: site.whole.commit.state.waiting == 1)
         full = site.send_body(body)
         # Nothing is done for a report for which there is no room, not even to read it.
         unread = site.send_body({**body, "record": "no record"})
+        room.set()
+        failed = first.result(60)
     assert site.problem(full) == (503, "unavailable", None)
     assert site.problem(unread) == (503, "unavailable", None)
     assert full.headers["Retry-After"] == "1"
-
-    def fail(_arrivals):
-        raise OSError("disk full")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(site.whole.commit, "_commit", fail)
-        assert site.problem(site.send_body(body)) == (503, "unavailable", None)
+    assert site.problem(failed) == (503, "unavailable", None)
     assert site.send_body(body).status_code == 201
 
 

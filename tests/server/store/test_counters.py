@@ -8,11 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hushpoll_server.errors import Refused
+from waiting import wait_until
 
 
 @pytest.fixture
-def counters(site):
-    site.publish()
+def published(site):
+    return site.publish()
+
+
+@pytest.fixture
+def counters(site, published):
     return site.services.counters
 
 
@@ -31,58 +36,70 @@ def test_counts_add_up_over_flushes_and_days(site, counters):
     assert rows(site) == [("2026-03-01", "duplicate", 3), ("2026-03-02", "duplicate", 4)]
 
 
-def test_counts_wait_in_memory_until_they_are_written(site, counters):
+def test_counts_wait_in_memory_until_the_server_is_quiet(site, counters, published):
     counters.add(1, "2026-03-01", "duplicate")
     assert rows(site) == []
-    site.whole._idle()
-    assert rows(site) == [("2026-03-01", "duplicate", 1)]
+    site.fill(published, 1)
+    wait_until(lambda: rows(site) == [("2026-03-01", "duplicate", 1)])
     counters.flush()
     assert rows(site) == [("2026-03-01", "duplicate", 1)]
 
 
 def test_counts_survive_a_failed_write(site, counters, monkeypatch):
-    def fail(_pending):
+    def fail(**_options):
         raise OSError("disk full")
 
     counters.add(1, "2026-03-01", "duplicate")
     with monkeypatch.context() as broken:
-        broken.setattr(counters, "_write", fail)
+        broken.setattr(site.services.database, "writing", fail)
         with pytest.raises(OSError, match="disk full"):
             counters.flush()
     counters.add(1, "2026-03-01", "duplicate")
     assert counters.totals(1) == {"duplicate": 2}
 
 
-def test_counts_that_are_being_written_are_not_missing(counters, monkeypatch):
-    """Guards: the writing thread has taken them out of memory and has not committed them yet."""
-    taken, finish = threading.Event(), threading.Event()
-    write = counters._write
+@pytest.fixture
+def slow_flush(site, counters, monkeypatch):
+    """Writes a count on another thread, and waits in the middle until it is told to go on."""
+    begun, finish = threading.Event(), threading.Event()
+    writing = site.services.database.writing
 
-    def slowly(pending):
-        taken.set()
+    def slowly(**options):
+        begun.set()
         assert finish.wait(60)
-        write(pending)
+        return writing(**options)
 
-    monkeypatch.setattr(counters, "_write", slowly)
+    monkeypatch.setattr(site.services.database, "writing", slowly)
     counters.add(1, "2026-03-01", "duplicate")
-    with ThreadPoolExecutor(2) as threads:
-        flushed = threads.submit(counters.flush)
-        assert taken.wait(60)
-        totals = threads.submit(counters.totals, 1)
-        with pytest.raises(TimeoutError):
-            totals.result(0.2)
-        finish.set()
-        assert totals.result(60) == {"duplicate": 1}
+    with ThreadPoolExecutor(1) as thread:
+        flushed = thread.submit(counters.flush)
+        assert begun.wait(60)
+        try:
+            yield finish
+        finally:
+            finish.set()
         flushed.result(60)
 
 
-def test_counts_that_the_database_does_not_take_are_not_waited_for(counters, monkeypatch):
-    counters.add(1, "2026-03-01", "duplicate")
+def test_counts_that_are_being_written_are_not_missing(counters, slow_flush):
+    """Guards: the writing thread has taken them out of memory and has not committed them yet."""
+    with ThreadPoolExecutor(1) as thread:
+        totals = thread.submit(counters.totals, 1)
+        with pytest.raises(TimeoutError):
+            totals.result(0.2)
+        slow_flush.set()
+        assert totals.result(60) == {"duplicate": 1}
+
+
+def test_counts_that_the_database_does_not_take_are_not_waited_for(
+    counters, slow_flush, monkeypatch
+):
     with monkeypatch.context() as patched:
         patched.setattr("hushpoll_server.store.counts.WAIT_SECONDS", 0.05)
-        with counters._writing, pytest.raises(Refused, match="latest counts") as refused:
+        with pytest.raises(Refused, match="latest counts") as refused:
             counters.totals(1)
     assert (refused.value.code, refused.value.retry_after) == ("unavailable", 2)
+    slow_flush.set()
     assert counters.totals(1) == {"duplicate": 1}
 
 

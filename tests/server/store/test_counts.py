@@ -57,11 +57,11 @@ def test_a_seal_that_fails_changes_neither_segments_nor_counts(site, monkeypatch
     site.seal()
     site.fill(published, 10)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(site.services.segments, "_shuffle", fail)
+        patched.setattr("hushpoll_server.store.segments.insert_rows", fail)
         with pytest.raises(OSError, match="disk full"):
             site.seal()
     assert agree(site) == 20

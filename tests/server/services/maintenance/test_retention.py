@@ -144,18 +144,19 @@ def test_of_records_that_are_deleted_under_a_reader_none_is_left_when_it_ends(
 
 @pytest.mark.postgresql
 def test_second_deletion_removes_traces_that_a_killed_process_left(
-    site, two_surveys, postgres, monkeypatch
+    site, two_surveys, postgres, monkeypatch, make_site
 ):
     gone, _ = two_surveys
     with monkeypatch.context() as killed:
         killed.setattr(site.services.database, "vacuum", lambda: True)
         assert site.delete_records().json["deleted"] == 150
-    site.services.database._erased.clear()  # which a new process would not know
-    site.vacuum()
-    assert holding(postgres, site, gone)
-    assert site.delete_records().json["deleted"] == 0
-    site.vacuum()
-    assert holding(postgres, site, gone) == set()
+        site.stop()
+    again = make_site()
+    again.vacuum()
+    assert holding(postgres, again, gone)
+    assert again.delete_records().json["deleted"] == 0
+    again.vacuum()
+    assert holding(postgres, again, gone) == set()
 
 
 @pytest.mark.postgresql
