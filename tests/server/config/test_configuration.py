@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from pydantic import ValidationError
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server import create_app
-from hushpoll_server.cli.serve import serve
 from hushpoll_server.config.configuration import OTHER_VARIABLES, load, masked
-from hushpoll_server.config.settings import SETTINGS, Settings
+from hushpoll_server.config.settings import SETTINGS
 
 ROOT = Path(__file__).parents[3]
 VARIABLE = re.compile(r"\bHUSHPOLL_[A-Z0-9_]*[A-Z0-9]\b")
@@ -192,117 +187,3 @@ def test_printed_configuration_read_as_a_file_gives_the_same(tmp_path):
         r"(?m)^(\w+ = .*  # ).*$", r"\1?", shown
     )
     assert tomllib.loads(shown)["seal_idle_seconds"] == 0.01
-
-
-def test_a_refused_secret_is_not_shown():
-    with pytest.raises(InvalidParameter, match=re.escape("DATABASE_URL is ***, which is not text")):
-        Settings(database_url="postgresql://me:word@db/\0")
-
-
-def run(*arguments, **environment):
-    clean = dict.fromkeys(name for name in os.environ if name.startswith("HUSHPOLL_"))
-    return CliRunner(env=clean).invoke(serve, arguments, env=environment, catch_exceptions=False)
-
-
-def test_serve_prints_its_configuration_and_ends(tmp_path):
-    file = config(tmp_path, "threads = 9")
-    found = run("--print-config", "--close-grace", "5", HUSHPOLL_CONFIG=str(file))
-    assert found.exit_code == 0
-    lines = found.output.splitlines()
-    assert len(lines) == len(SETTINGS)
-    assert f"threads = 9  # file {file}" in lines
-    assert "pool_size = 13  # default, threads + 4" in lines
-    assert "close_grace_seconds = 5  # flag --close-grace-seconds" in lines
-
-
-def test_serve_has_a_flag_for_every_setting_and_says_what_it_takes():
-    shown = " ".join(run("--help").output.split())
-    for setting in SETTINGS.values():
-        assert f"{setting.flag}" in shown
-        assert " ".join(f"{setting.description} [{setting.interval}; default:".split()) in shown
-
-
-def test_invalid_flag_is_a_usage_error_and_invalid_variable_a_refusal(tmp_path):
-    found = run("--threads", "501")
-    assert found.exit_code == 2
-    assert r"Invalid value for '--threads': THREADS is 501, outside [1, 500]" in found.output
-    assert run("--treads", "5").exit_code == 2
-    refused = run("--print-config", HUSHPOLL_THREADS="501")
-    assert refused.exit_code == 1
-    assert "outside [1, 500]; give a whole number inside it (environment HUSHPOLL_THREADS)" in (
-        refused.output
-    )
-
-
-def test_every_kind_of_setting_reads_a_text_and_refuses_another_value():
-    good = {
-        "port": ("3", 3, 70_000),
-        "request_seconds": ("0.25", 0.25, 0.01),
-        "sealing": ("worker", "worker", "nobody"),
-        "host": ("x", "x", ""),
-        "behind_tls": ("true", True, 1),
-        "metrics_token": ("", None, "short"),
-    }
-    for name, (text, expected, refused) in good.items():
-        value = SETTINGS[name].parse(text)
-        assert getattr(Settings(**{name: value}), name) == expected
-        with pytest.raises(InvalidParameter, match=name.upper()):
-            Settings(**{name: refused})
-    for name, text in {"port": "x", "request_seconds": "", "behind_tls": "yes"}.items():
-        with pytest.raises(InvalidParameter, match=name.upper()):
-            SETTINGS[name].parse(text)
-
-
-def test_a_bound_that_is_another_setting_is_checked_with_its_value():
-    assert Settings(max_json_bytes=2048, max_body_bytes=2048).max_json_bytes == 2048
-    with pytest.raises(InvalidParameter, match=r"MAX_JSON_BYTES is 2049, outside \[256, 2048\]"):
-        Settings(max_json_bytes=2049, max_body_bytes=2048)
-    with pytest.raises(InvalidParameter, match=r"MAX_JSON_BYTES is 5, outside \[256, 10485760\]"):
-        Settings(max_json_bytes=5)
-
-
-def test_an_unknown_name_is_refused_with_the_nearest():
-    with pytest.raises(InvalidParameter, match="'prot'; did you mean 'port'"):
-        Settings(prot=5)
-
-
-def test_changed_settings_are_checked_again():
-    settings = Settings(port=5)
-    assert (settings.changed(threads=7).port, settings.changed(threads=7).threads) == (5, 7)
-    with pytest.raises(InvalidParameter, match="THREADS is 0"):
-        settings.changed(threads=0)
-
-
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
-        ({"DATABASE": "x"}, "DATABASE"),
-        ({"database_url": "x"}, "database_url"),
-        ({"MAX_BODY_BYTES": 10}, "MAX_BODY_BYTES"),
-        ({"MAX_BODY_BYTES": 1500.5}, "MAX_BODY_BYTES"),
-        ({"MAX_JSON_BYTES": 2**29}, "MAX_JSON_BYTES"),
-        ({"MAX_BULK_REPORTS": 10**9}, "MAX_BULK_REPORTS"),
-        ({"REQUEST_SECONDS": -1}, "REQUEST_SECONDS"),
-        ({"REQUEST_SECONDS": float("nan")}, "REQUEST_SECONDS"),
-        ({"GROUP_COMMIT_REPORTS": 0}, "GROUP_COMMIT_REPORTS"),
-        ({"QUEUE_REPORTS": True}, "QUEUE_REPORTS"),
-        ({"CLOSE_GRACE_SECONDS": "60"}, "CLOSE_GRACE_SECONDS"),
-        ({"SEAL_AT": 1500.5}, "SEAL_AT"),
-        ({"SEAL_IDLE_SECONDS": 0}, "SEAL_IDLE_SECONDS"),
-        ({"MAX_TOKENS": 0}, "MAX_TOKENS"),
-        ({"POOL_SIZE": 0}, "POOL_SIZE"),
-    ],
-)
-def test_invalid_setting_of_the_application_is_refused_by_key(config, field):
-    """Guards: 1500.5 used to be taken for a number of bytes or connections."""
-    with pytest.raises(InvalidParameter, match=field) as refused:
-        create_app(config)
-    assert refused.value.field == field
-
-
-def test_the_configuration_has_defaults_and_is_frozen():
-    settings = Settings.from_mapping({"TESTING": True, "SEAL_AT": 7})
-    assert settings.seal_at == 7
-    assert settings.database_url == "sqlite:///hushpoll.sqlite"
-    with pytest.raises(ValidationError, match="frozen"):
-        settings.seal_at = 8

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
@@ -63,14 +63,18 @@ def test_everything_that_waits_is_gathered_once(database, monkeypatch, rows):
 
 
 @pytest.mark.sqlite
-def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database, monkeypatch):
+def test_an_sqlite_that_ends_texts_at_a_zero_is_read_all_the_same(database):
     expected = fill(database, 1, 20)
-    cut = str(database.inbox._READ).replace(
-        "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)", "CAST('x' AS BLOB)"
-    )
-    assert "'x'" in cut
-    monkeypatch.setattr(database.inbox, "_READ", text(cut))
+    cut = []
+
+    @event.listens_for(database.engine, "before_cursor_execute", retval=True)
+    def cut_off(_connection, _cursor, statement, parameters, _context, _many):
+        joined = "CAST(group_concat(CAST(record AS TEXT), '') AS BLOB)"
+        cut.append(joined in statement)
+        return statement.replace(joined, "CAST('x' AS BLOB)"), parameters
+
     assert set(gathered(database, 1)) == expected
+    assert any(cut)
 
 
 def test_only_one_version_is_emptied(database):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from hushpoll_server.services.maintenance.sealing import most_waiting
-from hushpoll_server.store.segments import permutation, shuffled
 from hushpoll_shared.wire import reports as wire
 from sample_survey import VERSION, make_report
 
@@ -202,20 +200,6 @@ def test_sealed_rows_are_in_another_order_than_ids(site):
     lows = Counter(site.sealed_rows()[:1500])[low]
     # Hypergeometric: mean 750, standard deviation 13.7; seven of them.
     assert abs(lows - 750) < 96
-
-
-def test_permutations_are_uniform():
-    counts = Counter(tuple(permutation(4).tolist()) for _ in range(24_000))
-    assert len(counts) == 24
-    statistic = sum((count - 1000) ** 2 / 1000 for count in counts.values())
-    assert statistic < 90  # chi-squared with 23 degrees of freedom exceeds it once in 10^9
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 1000])
-def test_a_shuffle_keeps_the_rows(n):
-    rows = np.arange(3 * n, dtype=np.int64).reshape(n, 3).astype(np.uint8)
-    assert sorted(permutation(n).tolist()) == list(range(n))
-    assert sorted(map(bytes, shuffled(rows))) == sorted(map(bytes, rows))
 
 
 def test_segments_are_cut_at_their_bound(site, monkeypatch):

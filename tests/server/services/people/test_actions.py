@@ -9,8 +9,6 @@ from sqlalchemy.exc import IntegrityError
 
 from sample_survey import VERSION
 
-PASSWORD = "correct horse battery"
-
 
 def acts(site):
     return [(line.actor.partition(":")[0], line.act) for line in site.services.actions.newest(100)]
@@ -73,12 +71,3 @@ def test_line_cannot_be_changed_or_deleted(site, statement):
         site.execute(statement)
     assert before
     assert site.services.actions.newest(10) == before
-
-
-def test_users_and_sessions_are_kept_on_both_databases(make_site):
-    site = make_site()
-    users = site.services.users
-    users.add("ada", PASSWORD, {"work": "reader", "*": "analyst"})
-    _, secret = site.services.sign_in.begin("ada", PASSWORD, address=None)
-    other = make_site().services
-    assert other.sign_in.recognise(secret).member.roles == {"work": "reader", "*": "analyst"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.people.sign_in import (
@@ -18,15 +17,6 @@ pytestmark = pytest.mark.sqlite
 PASSWORD = "correct horse battery"
 
 
-@pytest.fixture
-def people(site):
-    """The services, with a cheap hash: the costs of argon2 are the library's to test."""
-    from argon2 import PasswordHasher
-
-    site.services.users._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    return site.services
-
-
 def begin(people, name="ada", password=PASSWORD, address=None):
     return people.sign_in.begin(name, password, address=address)
 
@@ -35,39 +25,6 @@ def refused(call, *arguments, **options):
     with pytest.raises(Refused) as caught:
         call(*arguments, **options)
     return caught.value.code
-
-
-def test_password_is_stored_as_an_argon2id_hash(site):
-    site.services.users.add("ada", PASSWORD, {})
-    (stored,) = site.scalars("SELECT password FROM users")
-    assert stored.startswith("$argon2id$")
-    assert site.services.users.verified("ada", PASSWORD).name == "ada"
-    assert site.services.users.verified("ada", PASSWORD + "!") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "password", "roles", "field"),
-    [
-        ("", PASSWORD, {}, "name"),
-        ("-x", PASSWORD, {}, "name"),
-        ("a\u202eb", PASSWORD, {}, "name"),
-        ("ada", "eleven char", {}, "password"),
-        ("ada", "x" * 1025, {}, "password"),
-        ("ada", PASSWORD, {"work": "owner"}, "role"),
-        ("ada", PASSWORD, {"Work!": "reader"}, "survey"),
-    ],
-)
-def test_user_of_another_form_is_refused_by_field(people, name, password, roles, field):
-    with pytest.raises(InvalidParameter) as caught:
-        people.users.add(name, password, roles)
-    assert caught.value.field == field
-    assert people.users.all() == []
-
-
-def test_name_is_given_once(people):
-    people.users.add("ada", PASSWORD, {})
-    with pytest.raises(InvalidParameter, match="which a user has"):
-        people.users.add("ada", PASSWORD, {})
 
 
 def test_session_is_recognised_until_it_ends_or_is_over(site, people):
@@ -157,26 +114,3 @@ def test_neither_address_nor_tried_name_nor_password_is_stored(site, people, tmp
     for secret in (b"marker", PASSWORD.encode()):
         assert secret not in content
         assert secret.decode() not in debug_log.text
-
-
-@pytest.mark.parametrize(
-    ("held", "allowed"),
-    [
-        ("reader", ["reader"]),
-        ("analyst", ["reader", "analyst"]),
-        ("editor", ["reader", "analyst", "editor"]),
-        ("admin", ["reader", "analyst", "editor", "admin"]),
-    ],
-)
-@pytest.mark.parametrize("survey", ["work", "*"])
-def test_role_includes_the_lower_ones(people, held, allowed, survey):
-    member = people.users.add("ada", PASSWORD, {survey: held})
-    assert [role for role in Role if member.may("work", role)] == allowed
-    assert member.may("other", Role.READER) == (survey == "*")
-    assert member.administers == ((survey, held) == ("*", "admin"))
-
-
-def test_user_without_a_role_learns_of_no_survey(people):
-    member = people.users.add("ada", PASSWORD, {"work": "reader"})
-    assert refused(member.require, "other", Role.READER) == "unknown-survey"
-    assert refused(member.require, "work", Role.ADMIN) == "forbidden"

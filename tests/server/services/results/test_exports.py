@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -17,7 +16,6 @@ from hushpoll_analysis.records.parquet import count_parquet
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results import exports
 from hushpoll_server.store import segments
-from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import unescaped
 from sample_survey import VERSION, encoded
 
@@ -151,55 +149,6 @@ def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, query):
             sizes.append(estimates["n"])
             assert estimates["pending"] < 10
     assert sizes == [10] * 10 + [20] * 10 + [30] * 6
-
-
-@pytest.mark.parametrize("buckets", [False, True])
-def test_every_order_of_the_rows_is_as_likely(monkeypatch, buckets):
-    """Whether they fit into memory or not: 24 orders of 4 rows, each 100 times in the mean."""
-    monkeypatch.setattr(segments, "BUCKET_BYTES", 2 if buckets else 2**20)
-    rows = np.arange(4, dtype=np.uint8).reshape(4, 1)
-    counts = Counter(
-        tuple(int(value) for block in ShuffledRows([rows[:3], rows[3:]], rows=4, record_size=1)
-              for value in block.ravel())
-        for _ in range(2400)
-    )  # fmt: skip
-    assert len(counts) == 24
-    statistic = sum((count - 100) ** 2 / 100 for count in counts.values())
-    assert statistic < 90  # chi-squared with 23 degrees of freedom exceeds it once in 10^9
-
-
-def test_rows_are_mixed_across_segments_and_buckets(monkeypatch):
-    """Each quarter of the input is as likely in each quarter of the output."""
-    monkeypatch.setattr(segments, "BUCKET_BYTES", 1000)
-    n = 40_000
-    rows = np.arange(n, dtype="<u4").view(np.uint8).reshape(n, 4)
-    mixed = ShuffledRows(np.array_split(rows, 7), rows=n, record_size=4)
-    out = np.concatenate([block.copy() for block in mixed]).view("<u4").ravel()
-    assert sorted(out.tolist()) == list(range(n))
-    table = np.zeros((4, 4))
-    np.add.at(table, (np.arange(n) * 4 // n, out * 4 // n), 1)
-    statistic = ((table - n / 16) ** 2 / (n / 16)).sum()
-    assert statistic < 65  # chi-squared with 9 degrees of freedom exceeds it once in 10^10
-
-
-def test_mixing_takes_memory_of_a_few_buckets_and_leaves_no_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(segments, "BUCKET_BYTES", 2**18)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    n, size = 500_000, 32  # 16 MB
-
-    def blocks():
-        for _ in range(100):
-            yield np.zeros((n // 100, size), np.uint8)
-
-    tracemalloc.start()
-    try:
-        total = sum(len(block) for block in ShuffledRows(blocks(), rows=n, record_size=size))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert total == n
-    assert peak < 4 * 2**20
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_counts_of_parquet_are_those_of_one_machine(site, tmp_path):

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from hushpoll_server.services.maintenance.sealing import Maintenance
-from hushpoll_server.services.surveys.schedule import period_end
-from hushpoll_shared.spelling.clock import FixedClock, parse_timestamp
+from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.wire.records_file import read_records
 from sample_survey import VERSION, make_draft, make_report
 from waiting import wait_until
@@ -166,7 +165,6 @@ def test_worker_that_seals_makes_releases(make_site):
     published = site.publish(release="daily")
     site.fill(published, 20)
     site.clock.advance(2 * HALF_A_DAY)
-    site.whole._idle()
     assert site.get(f"{VERSION}/estimates").status_code == 409
     site.services.sealing.turn()
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
@@ -243,29 +241,6 @@ def test_week_ends_as_monday_begins(site):
         assert site.get(f"{VERSION}/estimates").json["n"] == 20
     midnight(site)
     assert site.get(f"{VERSION}/estimates").json["n"] == 40
-
-
-def seconds(moment):
-    return int(parse_timestamp(moment, field="moment").timestamp())
-
-
-@pytest.mark.parametrize(
-    ("release", "now", "end"),
-    [
-        ("daily", "2026-03-01T23:59:59Z", "2026-03-02T00:00:00Z"),
-        ("daily", "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z"),
-        ("weekly", "2026-03-01T23:59:59Z", "2026-03-02T00:00:00Z"),
-        ("weekly", "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z"),
-        ("weekly", "1970-01-01T00:00:00Z", "1970-01-05T00:00:00Z"),
-    ],
-)
-def test_period_ends_after_now(release, now, end):
-    assert period_end(release, seconds(now)) == seconds(end)
-
-
-@pytest.mark.parametrize("release", ["end", "immediate"])
-def test_release_that_goes_by_no_period_has_no_period_end(release):
-    assert period_end(release, 0) is None
 
 
 def attack(site, published):
