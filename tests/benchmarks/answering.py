@@ -63,7 +63,9 @@ def _bare_commit(connection: sqlite3.Connection) -> float:
 
 def answering() -> list[Figure]:
     """The 99th percentile of `answer` over 1,000 first answers, each stored in a real file."""
-    surveys = [Manifest.from_dict(DRAFT | {"version": one + 1}).resolve() for one in range(SURVEYS)]
+    surveys = [
+        Manifest.from_dict(DRAFT | {"version": number + 1}).resolve() for number in range(SURVEYS)
+    ]
     config = ClientConfig(exit_patience=10, raise_faults=True)
     times: list[float] = []
     bare: list[float] = []
@@ -93,11 +95,11 @@ def answering() -> list[Figure]:
                 assert outcome.status == "kept", outcome
             for client in clients:
                 client.close()
-    for name, found in (("answer()", times), ("a bare commit of one row", bare)):
-        quantiles = statistics.quantiles(found, n=1000)
+    for name, waits in (("answer()", times), ("a bare commit of one row", bare)):
+        quantiles = statistics.quantiles(waits, n=1000)
         print(
             f"  {name}: median {quantiles[499]:.2f} ms, p99 {quantiles[989]:.2f} ms, "
-            f"most {max(found):.2f} ms"
+            f"most {max(waits):.2f} ms"
         )
     return [
         against(

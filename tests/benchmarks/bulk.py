@@ -145,12 +145,12 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=10_000)
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     reached = True
-    for kind in given.database or DATABASES:
-        alone, served = compared(kind, given.reports, given.batch, given.option)
+    for kind in arguments.database or DATABASES:
+        alone, served = compared(kind, arguments.reports, arguments.batch, arguments.option)
         print(
-            f"{kind}: {given.reports:,} reports in batches of {given.batch:,}: driver alone "
+            f"{kind}: {arguments.reports:,} reports, {arguments.batch:,} in a batch: driver alone "
             f"{alone:,.0f}/s, over HTTP {served:,.0f}/s, ratio {served / alone:.2f} "
             f"(goal {GOAL})",
             flush=True,

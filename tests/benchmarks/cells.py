@@ -96,8 +96,8 @@ def grid(data: Path, seeds: int) -> list[Figure]:
     theirs = Experiment.from_dict(settings | {"engine": REFERENCE})
     codes = read_data(ours)
     places = [Place(protocol, "uniform", 4.0) for protocol in GRID["protocols"]]
-    tasks = [Task(one.protocol, "uniform", "4", seed) for one in places for seed in ours.seeds]
-    found: dict[str, dict[Task, dict[str, float]]] = {"ours": {}, "theirs": {}}
+    tasks = [Task(place.protocol, "uniform", "4", seed) for place in places for seed in ours.seeds]
+    results: dict[str, dict[Task, dict[str, float]]] = {"ours": {}, "theirs": {}}
     with announced(f"{len(tasks)} cells of Adult, {TOGETHER} at a time with one thread each"):
         # A grid runs for hours. So neither pays for its start: our processes' is over with their
         # first cells, and the paper's way has its clients compiled.
@@ -105,20 +105,20 @@ def grid(data: Path, seeds: int) -> list[Figure]:
         start = begun
         with closing(run_tasks(tasks, Setup(ours, codes), TOGETHER)) as cells:
             for task, result in cells:
-                found["ours"][task] = result["metrics"]
-                if len(found["ours"]) == TOGETHER:
+                results["ours"][task] = result["metrics"]
+                if len(results["ours"]) == TOGETHER:
                     start = time.perf_counter()
         end = time.perf_counter()
         ours_seconds = (end - start) / (len(tasks) - TOGETHER)
         print(f"  {(end - begun) / len(tasks):.2f} s a cell with the start of the processes")
     quick = Experiment.from_dict(settings | {"engine": REFERENCE, "params": {"n_estimators": 2}})
-    for one in places:
-        run_cell(quick, codes, Task(one.protocol, "uniform", "4", 0), threads=ALONE)
+    for place in places:
+        run_cell(quick, codes, Task(place.protocol, "uniform", "4", 0), threads=ALONE)
     with announced(f"the same the paper's way, one at a time with {ALONE} threads"):
         start = time.perf_counter()
         for task in tasks:
             evaluation, _ = run_cell(theirs, codes, task, threads=ALONE)
-            found["theirs"][task] = evaluation.to_json()["metrics"]
+            results["theirs"][task] = evaluation.to_json()["metrics"]
         theirs_seconds = (time.perf_counter() - start) / len(tasks)
     figures = [
         against(
@@ -132,7 +132,7 @@ def grid(data: Path, seeds: int) -> list[Figure]:
         )
     ]
     published = read_summaries(data / "reference_adult.csv")
-    for name, metrics in found.items():
+    for name, metrics in results.items():
         worst = max(
             (row for row in compare(_summaries(metrics), published).rows),
             key=lambda row: abs(row.distance),
@@ -141,7 +141,7 @@ def grid(data: Path, seeds: int) -> list[Figure]:
             f"  {name}: {3600 / {'ours': ours_seconds, 'theirs': theirs_seconds}[name]:.0f} "
             f"cells an hour; farthest mean {worst.place} {worst.metric} {worst.distance:+.2f}"
         )
-    gap = max(_gaps(found["ours"], found["theirs"], published))
+    gap = max(_gaps(results["ours"], results["theirs"], published))
     figures.append(
         Figure(
             f"accuracy, DI, SPD of both ways, {seeds} seeds a cell: farthest means apart",
@@ -160,9 +160,9 @@ def grid(data: Path, seeds: int) -> list[Figure]:
 def _gaps(
     ours: dict[Task, dict[str, float]], theirs: dict[Task, dict[str, float]], published: Summaries
 ) -> list[float]:
-    one, other = _summaries(ours), _summaries(theirs)
+    mine, other = _summaries(ours), _summaries(theirs)
     gaps = []
-    for place, metrics in one.items():
+    for place, metrics in mine.items():
         for metric in ("accuracy", "DI", "SPD"):
             runs = metrics[metric].runs
             error = published[place][metric].sd * np.sqrt(2 / runs)
@@ -170,11 +170,11 @@ def _gaps(
     return gaps
 
 
-def _summaries(found: dict[Task, dict[str, float]]) -> dict[Place, dict[str, Summary]]:
+def _summaries(metrics_of: dict[Task, dict[str, float]]) -> dict[Place, dict[str, Summary]]:
     summaries: dict[Place, dict[str, Summary]] = {}
-    for task in found:
+    for task in metrics_of:
         place = Place(task.protocol, task.split, float(task.epsilon))
-        runs = [found[one] for one in found if one[:3] == task[:3]]
+        runs = [metrics_of[run] for run in metrics_of if run[:3] == task[:3]]
         summaries[place] = {metric: Summary.of(run[metric] for run in runs) for metric in METRICS}
     return summaries
 

@@ -39,8 +39,8 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
     seeds = max(3, round(12 * scale))
 
     def measured(model):
-        found = evaluate(model, test).metrics
-        return [found[name].value for name in METRICS]
+        metrics = evaluate(model, test).metrics
+        return [metrics[name].value for name in METRICS]
 
     with announced(f"{seeds} models of Adult in one process, OUE, epsilon 4, uniform split"):
         here = np.array(
@@ -65,12 +65,12 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
             ) as cluster,
             connected(cluster.scheduler_address) as client,
         ):
-            found = ParquetRecords.of([path])
+            exported = ParquetRecords.of([path])
             there = np.array(
                 [
                     measured(
                         fit_parquet(
-                            found, Recipe.of(PARAMETERS), FitOptions(100 + s), client=client
+                            exported, Recipe.of(PARAMETERS), FitOptions(100 + s), client=client
                         )
                     )
                     for s in range(seeds)
@@ -78,10 +78,12 @@ def agreeing(data: Path, scale: float) -> list[Figure]:
             )
     error = np.sqrt((here.var(axis=0, ddof=1) + there.var(axis=0, ddof=1)) / seeds)
     distance = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
-    for name, one, other, far in zip(
+    for name, alone, together, far in zip(
         METRICS, here.mean(axis=0), there.mean(axis=0), distance, strict=True
     ):
-        print(f"  {name}: {one:.4f} in one process, {other:.4f} on the cluster, {far:.1f} s.e.")
+        print(
+            f"  {name}: {alone:.4f} in one process, {together:.4f} on the cluster, {far:.1f} s.e."
+        )
     return [
         against(
             f"Adult on a cluster and in one process, {seeds} seeds each: farthest of "
@@ -104,14 +106,14 @@ def write(path: Path, published, records) -> None:
     from hushpoll_shared.wire.batch import column
 
     columns = {}
-    for one in published.attributes:
-        part = np.ascontiguousarray(column(published.layout, records, one.name))
-        if one.oracle is None:
+    for attribute in published.attributes:
+        part = np.ascontiguousarray(column(published.layout, records, attribute.name))
+        if attribute.oracle is None:
             codes = part.view(f"<u{part.shape[1]}").ravel()
-            columns[one.name] = pa.array([one.domain[code] for code in codes])
+            columns[attribute.name] = pa.array([attribute.domain[code] for code in codes])
         else:
             rows = [row.tobytes() for row in part]
-            columns[one.name] = pa.array(rows, pa.binary(one.oracle.record_size))
+            columns[attribute.name] = pa.array(rows, pa.binary(attribute.oracle.record_size))
     described = {"hushpoll.content": "records", "hushpoll.manifest": published.canonical}
     table = pa.table(columns).replace_schema_metadata(described)
     parquet.write_table(table, path, row_group_size=4000)

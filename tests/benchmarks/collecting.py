@@ -62,9 +62,11 @@ def running(kind: str, *options: str) -> Iterator[tuple[Server, str, Published]]
     """Serve the survey from a new database; give the server, the database's URL and the survey."""
     with (
         empty_database(kind) as (url, folder),
-        Server(folder, options=("--database-url", url, "--log-level", "warning", *options)) as one,
+        Server(
+            folder, options=("--database-url", url, "--log-level", "warning", *options)
+        ) as server,
     ):
-        yield one, url, publish(one)
+        yield server, url, publish(server)
 
 
 def publish(server: Server) -> Published:
@@ -80,9 +82,9 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None) -> tu
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.token}"}
     connection.request(method, path, body, headers)
     answer = connection.getresponse()
-    found = answer.status, json.loads(answer.read())
+    reply = answer.status, json.loads(answer.read())
     connection.close()
-    return found
+    return reply
 
 
 def connect(server: Server) -> http.client.HTTPConnection:

@@ -46,18 +46,20 @@ def bulk(data: Path, scale: float) -> list[Figure]:
     for protocol in PROTOCOLS:
         document = draft(codes, protocols=dict.fromkeys(MIXED, protocol), split="uniform")
         document["population"] = {
-            one["name"]: {
+            attribute["name"]: {
                 "weights": {
                     category: int(count)
                     for category, count in zip(
-                        one["categories"],
-                        np.bincount(codes[one["name"]], minlength=len(one["categories"])),
+                        attribute["categories"],
+                        np.bincount(
+                            codes[attribute["name"]], minlength=len(attribute["categories"])
+                        ),
                         strict=True,
                     )
                     if count
                 }
             }
-            for one in document["attributes"]
+            for attribute in document["attributes"]
         }
         manifest = Manifest.from_dict(document)
         published = manifest.resolve()
@@ -110,7 +112,10 @@ def wire(data: Path, scale: float) -> list[Figure]:
         published = manifest.resolve()
         respondents = SimulatedRespondents.of_rows(
             manifest.attributes,
-            [[one.code(row[one.name]) for one in manifest.attributes] for row in rows],
+            [
+                [attribute.code(row[attribute.name]) for attribute in manifest.attributes]
+                for row in rows
+            ],
         )
         ours, bare = [], []
         for _ in range(ROUNDS):
@@ -149,6 +154,6 @@ def post_all(url: str, bodies: list[bytes]) -> float:
 
     start = time.perf_counter()
     with ThreadPoolExecutor(CONCURRENCY) as pool:
-        for one in [pool.submit(work) for _ in range(CONCURRENCY)]:
-            one.result()
+        for running in [pool.submit(work) for _ in range(CONCURRENCY)]:
+            running.result()
     return time.perf_counter() - start

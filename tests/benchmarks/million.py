@@ -31,13 +31,13 @@ def reading(data: Path, scale: float) -> list[Figure]:
         runs = []
         for run in range(REPEATS):
             with announced(f"decode and estimate them, run {run + 1} of {REPEATS}"):
-                found = subprocess.run(
+                done = subprocess.run(
                     [sys.executable, "-m", "benchmarks.million", str(database)],
                     check=True,
                     stdout=subprocess.PIPE,
                     text=True,
                 )
-            runs.append(json.loads(found.stdout))
+            runs.append(json.loads(done.stdout))
     assert all(run["n"] == rows for run in runs), runs
     title = f"{rows:,} Adult records in SQLite, decoded and estimated"
     return [
@@ -102,8 +102,8 @@ def measure(database: Path) -> dict[str, float]:
     for block in services.segments.blocks(row.id, row.record_size):
         decoded = Records.trusted(survey, block)
         names = [attribute.name for attribute in survey.attributes]
-        found = {name: decoded.indicators(name).sum(0, np.int64) for name in names}
-        support = found if support is None else {k: support[k] + v for k, v in found.items()}
+        sums = {name: decoded.indicators(name).sum(0, np.int64) for name in names}
+        support = sums if support is None else {k: support[k] + v for k, v in sums.items()}
         n += len(decoded)
     frequencies_from_counts(survey, Counts(n, support or {}))
     seconds = time.perf_counter() - start

@@ -79,14 +79,12 @@ def run(data: Path, protocol: str, split: str, seed: int) -> dict[str, float]:
     """Run one seed of one cell, or of the baseline (``NonDP``, ``none``), with one thread."""
     codes = read_codes(data / "adult_26k.csv")
     if protocol == "NonDP":
-        found = baseline_cell(
+        run = baseline_cell(
             publish(codes, "GRR", "uniform"), codes, Recipe.of(PARAMETERS), FitOptions(seed)
         )
     else:
-        found = cell(
-            publish(codes, protocol, split), codes, Recipe.of(PARAMETERS), FitOptions(seed)
-        )
-    return {name: found.evaluation.metrics[name].number() for name in METRICS}
+        run = cell(publish(codes, protocol, split), codes, Recipe.of(PARAMETERS), FitOptions(seed))
+    return {name: run.evaluation.metrics[name].number() for name in METRICS}
 
 
 def compare(
@@ -100,14 +98,14 @@ def compare(
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         results = list(pool.map(run, *zip(*tasks, strict=True)))
     comparisons = []
-    for index, one in enumerate(cells):
+    for index, place in enumerate(cells):
         runs = results[index * len(seeds) : (index + 1) * len(seeds)]
-        row = reference.loc[(*one, np.inf if one[0] == "NonDP" else float(EPSILON))]
+        row = reference.loc[(*place, np.inf if place[0] == "NonDP" else float(EPSILON))]
         for ours, theirs in METRICS.items():
             error = row[f"{theirs}_sd"] * np.sqrt(1 / REFERENCE_RUNS + 1 / len(seeds))
             comparisons.append(
                 Comparison(
-                    one,
+                    place,
                     ours,
                     mean(r[ours] for r in runs),
                     float(row[f"{theirs}_mean"]),

@@ -48,7 +48,7 @@ class Result:
             "machine": platform.machine(),
             "processors": os.cpu_count(),
             "versions": {name: metadata.version(name) for name in VERSIONS if _installed(name)},
-            "figures": [asdict(one) | {"reached": one.reached} for one in self.figures],
+            "figures": [asdict(figure) | {"reached": figure.reached} for figure in self.figures],
         }
 
 
@@ -88,12 +88,12 @@ def keep(path: Path, names: Sequence[str], results: dict[str, Result]) -> dict[s
     """
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     new = {name: result.document() for name, result in results.items()}
-    found = {name: (old | new)[name] for name in names if name in old or name in new}
-    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return found
+    runs = {name: (old | new)[name] for name in names if name in old or name in new}
+    path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return runs
 
 
-def page(found: dict[str, Any]) -> str:
+def page(runs: dict[str, Any]) -> str:
     """Return what a file of results holds as a page in Markdown."""
     lines = [
         "# Benchmarks",
@@ -108,7 +108,7 @@ def page(found: dict[str, Any]) -> str:
         "for. Absolute times are those of the machine; under its benchmark's name stands how busy",
         "it was.",
     ]
-    for name, run in found.items():
+    for name, run in runs.items():
         size = "" if run["scale"] == 1 else f", at {run['scale']:g} of the full size"
         lines += [
             "",

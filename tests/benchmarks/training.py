@@ -29,13 +29,13 @@ def remembering(data: Path, scale: float) -> list[Figure]:
             write(path, data, rows)
         for encoding in ("indicator", "posterior"):
             with announced(f"train on them, {encoding}, {TREES} trees, one thread"):
-                found = subprocess.run(
+                done = subprocess.run(
                     [sys.executable, "-m", "benchmarks.training", str(path), encoding],
                     check=True,
                     stdout=subprocess.PIPE,
                     text=True,
                 )
-            run = json.loads(found.stdout)
+            run = json.loads(done.stdout)
             print(f"  {run['seconds']:.0f} s, {run['columns']} columns", flush=True)
             assert run["rows"] == rows, run
             figures.append(

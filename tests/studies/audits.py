@@ -308,7 +308,7 @@ def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -
         "populations": {name: people.tolist() for name, people in populations.items()},
         "rows": [_row(row) for row in rows],
         "small": [_row(row) for row in small],
-        "items": [one.to_dict() for one in others],
+        "items": [item.to_dict() for item in others],
     }
     emit(
         document,

@@ -111,8 +111,8 @@ def _rate(moments: Moments, name: str, group: int, z: float) -> Gated:
     second = moments.second[..., own, own]
     variance = product(second, influence, influence) / moments.n
 
-    def squared(one: Array, other: Array, means: Array) -> Array:
-        return z**2 * (product(second, one, other) - means) / moments.n
+    def squared(left: Array, right: Array, means: Array) -> Array:
+        return z**2 * (product(second, left, right) - means) / moments.n
 
     a = np.where(enough, weight**2 - squared(denominator, denominator, weight**2), 1.0)
     b = top * weight - squared(numerator, denominator, top * weight)
@@ -133,10 +133,10 @@ def _covariance(moments: Moments, name: str, low: Gated, high: Gated) -> Array:
     """Covariance of the unprivileged and the privileged group's rate."""
     numerator, denominator = RATE_TERMS[name]
     influences = []
-    for group, found in ((0, low), (1, high)):
+    for group, rate in ((0, low), (1, high)):
         weight, _ = _mean(moments, group, denominator)
-        safe = np.where(found.strength >= ENOUGH, weight, 1.0)
-        influences.append((numerator - found.value[..., None] * denominator) / safe[..., None])
+        safe = np.where(rate.strength >= ENOUGH, weight, 1.0)
+        influences.append((numerator - rate.value[..., None] * denominator) / safe[..., None])
     return product(moments.second[..., :4, 4:], *influences) / moments.n
 
 
@@ -152,5 +152,5 @@ def _in_errors(value: Array, error: Array) -> Array:
     """Return value/error; infinite, with the sign of the value, where the error is 0."""
     known = error > 0
     certain = np.where(value > 0, np.inf, -np.inf)
-    found: Array = np.where(known, value / np.where(known, error, 1.0), certain)
-    return found
+    statistic: Array = np.where(known, value / np.where(known, error, 1.0), certain)
+    return statistic

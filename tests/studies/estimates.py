@@ -87,33 +87,36 @@ def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
     seed : int
         Of respondents and noise.
     """
-    found: list[Row] = []
+    rows: list[Row] = []
     for number, (name, k, epsilon, n, f) in enumerate(SINGLE):
         oracle = create(name, k=k, epsilon=epsilon)
         drawn = np.random.default_rng([seed, 0, number])
         counts = draw_supports(oracle, n, f, surveys, drawn)
         title = f"{name}, k = {k}, ε = {epsilon}, n = {n:,}, share {f:g}"
         raw = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
-        for estimator, one in (("raw", raw), ("weighted", weighted(WeightLaw.of(oracle), raw))):
-            columns = (one.frequency, one.standard_error, one.lower, one.upper)
+        for estimator, estimate in (
+            ("raw", raw),
+            ("weighted", weighted(WeightLaw.of(oracle), raw)),
+        ):
+            columns = (estimate.frequency, estimate.standard_error, estimate.lower, estimate.upper)
             values = np.stack([column[:, 0] for column in columns], axis=1)
-            found.append(_row(title, estimator, values, f))
+            rows.append(_row(title, estimator, values, f))
     for number, (name, k, epsilon, n, f, cell) in enumerate(CELLS):
         oracle = create(name, k=k, epsilon=epsilon)
         drawn = np.random.default_rng([seed, 1, number])
         tables = _tables(oracle, n, f, cell, surveys, drawn)
         title = f"cell, {name}, k = {k}, ε = {epsilon}, n = {n:,}, {f:g} and {f:g}, both {cell:g}"
-        found.append(_row(title, "raw", _raw_cells(oracle, tables), cell))
+        rows.append(_row(title, "raw", _raw_cells(oracle, tables), cell))
         side = Side.of(oracle)
-        joint = [estimate_joint(one, side, side, confidence=0.95) for one in tables]
+        joint = [estimate_joint(table, side, side, confidence=0.95) for table in tables]
         values = np.array(
             [
                 [e.frequency[0, 0], e.standard_error[0, 0], e.lower[0, 0], e.upper[0, 0]]
                 for e in joint
             ]
         )
-        found.append(_row(title, "weighted", values, cell))
-    return found
+        rows.append(_row(title, "weighted", values, cell))
+    return rows
 
 
 def _row(title: str, estimator: str, values: Array, truth: float) -> Row:
@@ -131,9 +134,9 @@ def _raw_cells(oracle: FrequencyOracle, tables: Sequence[JointCounts]) -> Array:
     pi1, pi2, both = (
         np.array(column, dtype=np.float64) / n
         for column in (
-            [one.first[0] for one in tables],
-            [one.second[0] for one in tables],
-            [one.both[0, 0] for one in tables],
+            [table.first[0] for table in tables],
+            [table.second[0] for table in tables],
+            [table.both[0, 0] for table in tables],
         )
     )
     value = (both - q * (pi1 + pi2) + q * q) / gap**2
@@ -162,16 +165,16 @@ def _patterns(oracle: FrequencyOracle) -> npt.NDArray[np.uint8]:
 def _law(oracle: FrequencyOracle, patterns: npt.NDArray[np.uint8]) -> Array:
     """Return the probability of each support given each truth, f64[k, m]; k is small."""
     p, q = float(oracle.p), float(oracle.q)
-    found = []
+    laws = []
     for truth in range(oracle.k):
         chance = np.full(oracle.k, q)
         chance[truth] = p
         if oracle.support_size is None:
-            found.append(np.where(patterns == 1, chance, 1 - chance).prod(axis=1))
+            laws.append(np.where(patterns == 1, chance, 1 - chance).prod(axis=1))
         else:
             hit = patterns[:, truth] == 1
-            found.append(np.where(hit, p / hit.sum(), (1 - p) / (~hit).sum()))
-    return np.array(found)
+            laws.append(np.where(hit, p / hit.sum(), (1 - p) / (~hit).sum()))
+    return np.array(laws)
 
 
 def draw_supports(
@@ -197,8 +200,8 @@ def draw_supports(
     """
     people = rng.multinomial(n, _population(oracle.k, f), size=surveys)
     p, q = float(oracle.p), float(oracle.q)
-    found: npt.NDArray[np.int64] = rng.binomial(people, p) + rng.binomial(n - people, q)
-    return found
+    support: npt.NDArray[np.int64] = rng.binomial(people, p) + rng.binomial(n - people, q)
+    return support
 
 
 def _tables(
@@ -217,17 +220,17 @@ def _tables(
     truth[0, 0] = cell
     chance = (law.T @ truth @ law).ravel()
     drawn = rng.multinomial(n, chance / chance.sum(), size=surveys)
-    found = []
-    for one in drawn.reshape(surveys, len(patterns), len(patterns)):
-        found.append(
+    counts = []
+    for table in drawn.reshape(surveys, len(patterns), len(patterns)):
+        counts.append(
             JointCounts(
                 n,
-                one.sum(axis=1) @ patterns,
-                one.sum(axis=0) @ patterns,
-                patterns.T.astype(np.int64) @ one @ patterns,
+                table.sum(axis=1) @ patterns,
+                table.sum(axis=0) @ patterns,
+                patterns.T.astype(np.int64) @ table @ patterns,
             )
         )
-    return found
+    return counts
 
 
 def markdown(rows: Sequence[Row]) -> str:

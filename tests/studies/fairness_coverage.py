@@ -127,12 +127,12 @@ def supports(oracle: FrequencyOracle, value: int) -> Iterator[tuple[tuple[int, i
     uniform given the value's, hence equal to the report with probability 1/g whatever that is.
     """
     fixed_size = oracle.support_size is not None
-    for found in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        if fixed_size and sum(found) != 1:
+    for pair in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        if fixed_size and sum(pair) != 1:
             continue
-        own = oracle.p if found[value] else 1 - oracle.p
-        other = oracle.q if found[1 - value] else 1 - oracle.q
-        yield found, float(own if fixed_size else own * other)
+        own = oracle.p if pair[value] else 1 - oracle.p
+        other = oracle.q if pair[1 - value] else 1 - oracle.q
+        yield pair, float(own if fixed_size else own * other)
 
 
 def truth(population: npt.NDArray[np.float64]) -> Mapping[str, float]:
@@ -230,8 +230,8 @@ def coverage(
         some = min(SURVEYS_AT_A_TIME, surveys - start)
         counts = rng.multinomial(respondents, law.probability, size=some).astype(np.float64)
         moments = law.moments(counts, respondents)
-        for name, found in drawn.items():
-            found.append(_outcomes(moments, name, values[name], confidence))
+        for name, outcomes in drawn.items():
+            outcomes.append(_outcomes(moments, name, values[name], confidence))
     expected = law.moments(law.probability, respondents)
     plain = law.moments(law.probability, respondents, debiased_alone=True)
     return {
@@ -276,14 +276,14 @@ def _outcomes(
 
 def _summary(value: float, outcomes: npt.NDArray[np.float64], gain: float) -> Coverage:
     estimate, covered, concluded, unfair, answered, earlier_covered, earlier_unfair = outcomes
-    given, told = estimate[concluded > 0], answered > 0
+    bounded, told = estimate[concluded > 0], answered > 0
     return Coverage(
         truth=value,
         covered=float(covered.mean()),
         concluded=float(concluded.mean()),
         disparate=float(unfair.mean()),
-        bias=float(given.mean() - value) if given.size else 0.0,
-        deviation=float(given.std()) if given.size else 0.0,
+        bias=float(bounded.mean() - value) if bounded.size else 0.0,
+        deviation=float(bounded.std()) if bounded.size else 0.0,
         gain=None if math.isnan(gain) else gain,
         earlier_answered=float(told.mean()),
         earlier_covered=float(earlier_covered[told].mean()) if told.any() else 0.0,

@@ -84,7 +84,7 @@ def bucket_items(*, records: int, seed: int) -> list[Item]:
     seed : int
         Of answers and noise.
     """
-    found = []
+    items = []
     for number, (k, epsilon) in enumerate(BUCKETS):
         oracles = (
             create("OLH", k=k, epsilon=epsilon, g=earlier_g(epsilon)),
@@ -101,8 +101,8 @@ def bucket_items(*, records: int, seed: int) -> list[Item]:
             "weighted": [oracle.estimate_variance(share) for oracle in oracles],
         }
         for name, (before, now) in laws.items():
-            old, new = (one[name] for one in simulated)
-            found.append(
+            old, new = (run[name] for run in simulated)
+            items.append(
                 Item(
                     f"n times the variance at frequency 1/k, {name}, by the law",
                     f"OLH, k = {k}, ε = {epsilon}: g = {gs[0]} before, {gs[1]} now",
@@ -112,7 +112,7 @@ def bucket_items(*, records: int, seed: int) -> list[Item]:
                     f"change {100 * (float(now / before) - 1):+.1f} %",
                 )
             )
-    return found
+    return items
 
 
 def earlier_g(epsilon: str) -> int:
@@ -144,7 +144,7 @@ def share_items(*, surveys: int, seed: int) -> list[Item]:
     surveys, seed : int
         Simulated, and where their draws start.
     """
-    found = []
+    items = []
     for number, (protocol, epsilon, n, share) in enumerate(GROUPS):
         attribute = audited_survey(protocol, epsilon).attribute("group")
         oracle = create(protocol, k=2, epsilon=epsilon)
@@ -158,7 +158,7 @@ def share_items(*, surveys: int, seed: int) -> list[Item]:
         for support in counts @ law.indicators.astype(np.int64):
             told = group_share(attribute, support, n, [0], confidence=0.95)
             now += told.lower <= share <= told.upper
-        found.append(
+        items.append(
             Item(
                 "coverage of the share of a group in an audit",
                 f"{protocol}, ε = {epsilon}, n = {n:,}, {100 * share:g} % in the group",
@@ -167,7 +167,7 @@ def share_items(*, surveys: int, seed: int) -> list[Item]:
                 "0.95",
             )
         )
-    return found
+    return items
 
 
 def difference_items(*, surveys: int, seed: int) -> list[Item]:
@@ -178,7 +178,7 @@ def difference_items(*, surveys: int, seed: int) -> list[Item]:
     surveys, seed : int
         Simulated, each of two halves, and where their draws start.
     """
-    found = []
+    items = []
     for number, (protocol, k, epsilon, n) in enumerate(DIFFERENCES):
         oracle = create(protocol, k=k, epsilon=epsilon)
         before, now = earlier_difference(oracle, n), detectable_difference(oracle, k, n)
@@ -190,7 +190,7 @@ def difference_items(*, surveys: int, seed: int) -> list[Item]:
                 (now, False, np.random.default_rng([seed, 2, number, 1])),
             )
         )
-        found.append(
+        items.append(
             Item(
                 "power to find the smallest difference that is planned",
                 f"{protocol}, k = {k}, ε = {epsilon}, n = {n:,}: "
@@ -202,7 +202,7 @@ def difference_items(*, surveys: int, seed: int) -> list[Item]:
         )
     protocol, k, epsilon, n = TOO_FEW
     oracle = create(protocol, k=k, epsilon=epsilon)
-    found.append(
+    items.append(
         Item(
             "smallest difference that is planned",
             f"{protocol}, k = {k}, ε = {epsilon}, n = {n:,}",
@@ -211,7 +211,7 @@ def difference_items(*, surveys: int, seed: int) -> list[Item]:
             f"at most {1 - 1 / k:g}, or none",
         )
     )
-    return found
+    return items
 
 
 def earlier_difference(oracle: FrequencyOracle, n: int) -> float:
@@ -248,9 +248,9 @@ def _estimates(
     raw: bool,
 ) -> Estimate:
     counts = draw_supports(oracle, n, share, surveys, rng)
-    found = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
+    raw_estimate = estimate_proportion(counts, n, p=oracle.p, q=oracle.q)
     law = WeightLaw.of(oracle)
-    return found if raw or not law.varies else weighted(law, found)
+    return raw_estimate if raw or not law.varies else weighted(law, raw_estimate)
 
 
 def recommendation_items(*, surveys: int, seed: int) -> list[Item]:
@@ -261,21 +261,21 @@ def recommendation_items(*, surveys: int, seed: int) -> list[Item]:
     surveys, seed : int
         Simulated, and where their draws start.
     """
-    given, epsilon, n = RECOMMENDED
-    found = plan(adult_draft(epsilon), n, given)
+    expected, epsilon, n = RECOMMENDED
+    planned = plan(adult_draft(epsilon), n, expected)
     # a draft's own split and protocol are options twice, once by their names
     options = {
-        (one["protocol"], one["split"]): one
-        for one in found["options"]
-        if "own" not in (one["protocol"], one["split"])
+        (option["protocol"], option["split"]): option
+        for option in planned["options"]
+        if "own" not in (option["protocol"], option["split"])
     }
-    recommended = found["recommended"]
+    recommended = planned["recommended"]
     protocol, split = (
         DRAFT[name] if recommended[name] == "own" else recommended[name] for name in DRAFT
     )
     chosen = protocol, split
     least = min(options, key=lambda key: _raw_variance(options[key]))
-    people = given.population("SPD")
+    people = expected.population("SPD")
     assert people is not None
     powers = []
     for place, key in enumerate((least, chosen)):
@@ -339,7 +339,7 @@ def _raw_variance(option: Mapping[str, Any]) -> Fraction:
 @reports_errors
 def main(surveys: int, records: int, seed: int, as_json: bool) -> None:
     """Measure OLH's variances, the shares of small groups and what plans say, before and now."""
-    found = [
+    items = [
         *bucket_items(records=records, seed=seed),
         *share_items(surveys=surveys, seed=seed),
         *difference_items(surveys=surveys, seed=seed),
@@ -349,9 +349,9 @@ def main(surveys: int, records: int, seed: int, as_json: bool) -> None:
         "surveys": surveys,
         "records": records,
         "seed": seed,
-        "items": [one.to_dict() for one in found],
+        "items": [item.to_dict() for item in items],
     }
-    emit(document, lambda: markdown(found), as_json=as_json)
+    emit(document, lambda: markdown(items), as_json=as_json)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def study_shares(surveys: int, seed: int) -> Iterator[Row]:
         published, joint = survey(first, second), conditioned(groups, 1.0, first[1])
         truth = (joint / joint.sum(axis=0)).T
         reference = str(second[1])
-        found = [
+        answers = [
             conditional_shares(
                 draw(published, joint, n, [seed, number, each])[1], "a", "b", reference=reference
             )
@@ -113,10 +113,10 @@ def study_shares(surveys: int, seed: int) -> Iterator[Row]:
         yield covering(
             "share in a group",
             title,
-            ((each.shares.lower, each.shares.upper) for each in found),
+            ((each.shares.lower, each.shares.upper) for each in answers),
             truth,
         )
-        differences = [each.differences for each in found if each.differences is not None]
+        differences = [each.differences for each in answers if each.differences is not None]
         yield covering(
             "difference of two groups",
             title,
@@ -206,8 +206,8 @@ def study_changes(surveys: int, seed: int) -> Iterator[Row]:
                 draw(published, joint, n, [seed, number, 4, each, wave])[1]
                 for wave, joint in enumerate(waves)
             ]
-            found = [row[2] for row in change(*records, "a").shares.values()]
-            lower, upper = ([getattr(row, end) for row in found] for end in ("lower", "upper"))
+            rows = [row[2] for row in change(*records, "a").shares.values()]
+            lower, upper = ([getattr(row, end) for row in rows] for end in ("lower", "upper"))
             limits.append((np.array(lower), np.array(upper)))
         title = words([question], n) + (", a category of 1 %" if first < 0.1 else "")
         yield covering("change between two waves", title, iter(limits), waves[1] - waves[0])

@@ -34,10 +34,10 @@ def check(rows, surveys, least):
     """Each metric of each survey is covered often enough, give or take four standard errors."""
     allowed = 4 * (0.95 * 0.05 / surveys) ** 0.5
     for row in rows:
-        found = row.coverage
-        assert found.covered > least - allowed, row
-        if found.truth == pytest.approx(METRICS[row.metric].fair, abs=1e-12):
-            assert found.disparate < 0.05 + allowed, row
+        coverage = row.coverage
+        assert coverage.covered > least - allowed, row
+        if coverage.truth == pytest.approx(METRICS[row.metric].fair, abs=1e-12):
+            assert coverage.disparate < 0.05 + allowed, row
 
 
 def test_populations_have_the_groups_of_their_data(populations):
@@ -63,7 +63,7 @@ def test_5000_surveys_of_each_are_covered_in_94_percent_and_the_rule_of_before_w
         if row.coverage.truth == pytest.approx(METRICS[row.metric].fair, abs=1e-12):
             assert row.coverage.disparate <= 0.055, row
     seldom = [row.coverage for row in small if 0 < row.coverage.earlier_answered < 0.2]
-    assert min(one.earlier_covered for one in seldom) < 0.9
+    assert min(coverage.earlier_covered for coverage in seldom) < 0.9
 
 
 def test_the_check_notices_a_rule_that_answers_the_lucky_ones(populations):
@@ -82,8 +82,8 @@ def test_the_command_prints_a_table_or_json(data_dir):
     table = CliRunner().invoke(main, options)
     assert table.exit_code == 0, table.output
     assert table.output.count("\n") == 2 + 16 + 3 + 9 + 3 + 5
-    found = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
-    assert (found["surveys"], found["respondents"]) == (20, RESPONDENTS)
-    assert len(found["rows"]) == 64
-    assert len(found["small"]) == 36
-    assert len(found["items"]) == 5
+    study = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
+    assert (study["surveys"], study["respondents"]) == (20, RESPONDENTS)
+    assert len(study["rows"]) == 64
+    assert len(study["small"]) == 36
+    assert len(study["items"]) == 5

@@ -10,8 +10,8 @@ from studies.estimates import markdown, run_study
 def rows():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimates, "CELLS", estimates.CELLS[-2:])
-        found = run_study(surveys=120)
-    return {(row.setting, row.estimator): row for row in found}
+        study = run_study(surveys=120)
+    return {(row.setting, row.estimator): row for row in study}
 
 
 def test_every_setting_is_shown_before_and_after(rows):

@@ -27,14 +27,14 @@ def test_supports_have_the_law_of_the_kernels_records(protocol, epsilon):
     n = 60_000
     for value in (0, 1):
         records = perturb(oracle, np.full(n, value), rng)
-        found = np.bincount(indicators(oracle, records) @ [2, 1], minlength=4)
+        drawn = np.bincount(indicators(oracle, records) @ [2, 1], minlength=4)
         law = np.zeros(4)
         for (first, second), chance in supports(oracle, value):
             law[2 * first + second] += chance
         assert law.sum() == pytest.approx(1, abs=1e-12)
-        assert (found[law == 0] == 0).all()
+        assert (drawn[law == 0] == 0).all()
         # 28 tests: one in 3,000 would fail by chance if their seed were not fixed
-        assert chisquare(found[law > 0], n * law[law > 0]).pvalue > 1e-5
+        assert chisquare(drawn[law > 0], n * law[law > 0]).pvalue > 1e-5
 
 
 @pytest.mark.parametrize("protocol", ["GRR", "OUE", "OLH", "BLH"])
@@ -112,11 +112,11 @@ def test_truth_is_hand_counted():
     )
 
 
-def check_covered(found, surveys, least=0.95):
+def check_covered(coverages, surveys, least=0.95):
     """Each metric covered in 95 % or more, give or take four standard errors."""
     allowed = 4 * (0.95 * 0.05 / surveys) ** 0.5
-    for name, one in found.items():
-        assert least - allowed < one.covered, (name, one.covered)
+    for name, metric in coverages.items():
+        assert least - allowed < metric.covered, (name, metric.covered)
 
 
 @pytest.mark.parametrize("protocol", ["GRR", "OUE", "OLH", "BLH"])
@@ -124,16 +124,16 @@ def check_covered(found, surveys, least=0.95):
 def test_sets_cover_large_groups_and_not_much_too_often(people, epsilon, protocol):
     oracle = create(protocol, k=2, epsilon=epsilon)
     rng = np.random.default_rng(31)
-    found = coverage(people, oracle, respondents=20_000, surveys=1500, rng=rng)
-    for name, one in found.items():
-        assert one.concluded == 1
+    coverages = coverage(people, oracle, respondents=20_000, surveys=1500, rng=rng)
+    for name, metric in coverages.items():
+        assert metric.concluded == 1
         if METRICS[name].is_largest:
             # the larger of two estimates is biased upwards, and its limits hold for both at once
-            assert one.covered < 0.999
+            assert metric.covered < 0.999
             continue
-        assert abs(one.bias) < 5 * one.deviation / 1500**0.5 + 0.02 * one.deviation
-        assert one.covered < 0.985
-    check_covered(found, 1500)
+        assert abs(metric.bias) < 5 * metric.deviation / 1500**0.5 + 0.02 * metric.deviation
+        assert metric.covered < 0.985
+    check_covered(coverages, 1500)
 
 
 def test_the_check_notices_groups_taken_for_independent(monkeypatch):
@@ -142,9 +142,9 @@ def test_the_check_notices_groups_taken_for_independent(monkeypatch):
     )
     rng = np.random.default_rng(31)
     oracle = create("GRR", k=2, epsilon="1")
-    found = coverage(THIRD, oracle, respondents=20_000, surveys=1500, rng=rng)
+    coverages = coverage(THIRD, oracle, respondents=20_000, surveys=1500, rng=rng)
     with pytest.raises(AssertionError):
-        check_covered(found, 1500)
+        check_covered(coverages, 1500)
 
 
 ALIKE = np.stack([THIRD[1] * 0.1, THIRD[1]])
@@ -160,11 +160,11 @@ def test_small_groups_are_covered_over_all_answers_and_seldom_found_unfair(
     """The rule of before answered few of these, the lucky ones, and these it did not cover."""
     oracle = create(protocol, k=2, epsilon=epsilon)
     rng = np.random.default_rng(8)
-    found = coverage(ALIKE, oracle, respondents=respondents, surveys=3000, rng=rng)
-    check_covered(found, 3000)
-    for name, one in found.items():
-        assert one.disparate < 0.05 + 4 * (0.95 * 0.05 / 3000) ** 0.5, name
-        assert one.earlier_answered < one.concluded < 0.999, name
+    coverages = coverage(ALIKE, oracle, respondents=respondents, surveys=3000, rng=rng)
+    check_covered(coverages, 3000)
+    for name, metric in coverages.items():
+        assert metric.disparate < 0.05 + 4 * (0.95 * 0.05 / 3000) ** 0.5, name
+        assert metric.earlier_answered < metric.concluded < 0.999, name
 
 
 def test_the_rule_of_before_did_not_cover_where_it_seldom_answered():
@@ -194,8 +194,8 @@ def test_weights_that_sum_to_one_are_worth_respondents():
     rng = np.random.default_rng(5)
     for protocol, least, most in (("GRR", 1, 1), ("OUE", 1.02, 1.5), ("BLH", 1.04, 1.6)):
         oracle = create(protocol, k=2, epsilon="1")
-        found = coverage(THIRD, oracle, respondents=20_000, surveys=2, rng=rng)
-        assert all(least <= found[name].gain <= most for name in METRICS), protocol
+        coverages = coverage(THIRD, oracle, respondents=20_000, surveys=2, rng=rng)
+        assert all(least <= coverages[name].gain <= most for name in METRICS), protocol
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,20 @@ def test_weights_that_sum_to_one_are_worth_respondents():
     ],
 )
 def test_bad_arguments_are_named(changes, field):
-    given = {"people": THIRD, "k": 2, "surveys": 2, "respondents": 10, "confidence": 0.95} | changes
+    arguments = {
+        "people": THIRD,
+        "k": 2,
+        "surveys": 2,
+        "respondents": 10,
+        "confidence": 0.95,
+    } | changes
     with pytest.raises(InvalidParameter) as caught:
         coverage(
-            given["people"],
-            create("GRR", k=given["k"], epsilon="1"),
-            respondents=given["respondents"],
-            surveys=given["surveys"],
+            arguments["people"],
+            create("GRR", k=arguments["k"], epsilon="1"),
+            respondents=arguments["respondents"],
+            surveys=arguments["surveys"],
             rng=np.random.default_rng(1),
-            confidence=given["confidence"],
+            confidence=arguments["confidence"],
         )
     assert caught.value.field == field

@@ -28,5 +28,5 @@ def test_the_prior_study_prints_a_line_per_setting_or_json(data_dir):
     table = CliRunner().invoke(main, options)
     assert table.exit_code == 0, table.output
     assert table.output.count("\n") == 2 + 24
-    found = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
-    assert len(found["rows"]) == 48
+    study = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
+    assert len(study["rows"]) == 48

@@ -30,26 +30,26 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=15, help="of a simulation, at most")
     parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
     parser.add_argument("--page", type=Path, default=Path("docs/explanation/scale.md"))
-    given = parser.parse_args()
-    if given.what == "page":
-        found = page.tables(json.loads(given.json.read_text(encoding="utf-8")))
-        text = page.written(given.page.read_text(encoding="utf-8"), found)
-        given.page.write_text(text, encoding="utf-8")
+    arguments = parser.parse_args()
+    if arguments.what == "page":
+        tables = page.tables(json.loads(arguments.json.read_text(encoding="utf-8")))
+        text = page.written(arguments.page.read_text(encoding="utf-8"), tables)
+        arguments.page.write_text(text, encoding="utf-8")
         return 0
-    for kind in given.database or DATABASES:
+    for kind in arguments.database or DATABASES:
         work: dict[str, Callable[[], Any]] = {
-            "costs": lambda: costs(kind, given.sizes, given.rounds, given.seconds),  # noqa: B023
+            "costs": lambda: costs(kind, arguments.sizes, arguments.rounds, arguments.seconds),  # noqa: B023
             "simulate": lambda: simulate(
                 kind,  # noqa: B023
-                given.reports,
-                given.minutes,
+                arguments.reports,
+                arguments.minutes,
                 1_000_000,
-                given.option,
+                arguments.option,
             ),
         }
         before = circumstances("scripts/scale", PACKAGES)
-        result = work[given.what]()
-        keep(given.json, f"{given.what}-{kind}", {**before, "found": result})
+        result = work[arguments.what]()
+        keep(arguments.json, f"{arguments.what}-{kind}", {**before, "found": result})
     return 0
 
 

@@ -64,8 +64,8 @@ def _processes(url: str, own: psutil.Process | None) -> Iterator[tuple[str, psut
         with suppress(psutil.NoSuchProcess):
             words = " ".join(process.cmdline())
             if "hushpoll" in words and "postgres" not in process.name():
-                found = [role for role, pattern in ROLES.items() if pattern.search(words)]
-                yield (found[0] if found else "other"), process
+                roles = [role for role, pattern in ROLES.items() if pattern.search(words)]
+                yield (roles[0] if roles else "other"), process
     if url.startswith("postgresql"):
         with psycopg.connect(_plain(url)) as connection:
             ((text,),) = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchall()
@@ -76,8 +76,8 @@ def _processes(url: str, own: psutil.Process | None) -> Iterator[tuple[str, psut
 
 def _peak(process: psutil.Process) -> int:
     with open(f"/proc/{process.pid}/status", encoding="ascii") as status:  # noqa: PTH123
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read())
-    return 1024 * int(found[1]) if found else 0
+        peak = re.search(r"VmHWM:\s+(\d+) kB", status.read())
+    return 1024 * int(peak[1]) if peak else 0
 
 
 def kept(url: str) -> dict[str, int]:
@@ -95,12 +95,12 @@ def kept(url: str) -> dict[str, int]:
     path = Path(path_of(parse_url(url)))
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         connection.execute("PRAGMA cache_size = -100000")
-        found = dict(
+        relations = dict(
             connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall()
         )
     log = path.with_name(path.name + "-wal")
     sizes = {
-        table: sum(size for name, size in found.items() if _belongs(name, table))
+        table: sum(size for name, size in relations.items() if _belongs(name, table))
         for table in TABLES
     }
     return {**sizes, "wal": log.stat().st_size if log.exists() else 0}

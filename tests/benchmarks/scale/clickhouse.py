@@ -91,22 +91,22 @@ def measure(reports: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hushpoll-clickhouse-") as folder:
         house = ClickHouse(Path(folder), published.layout.record_size)
         try:
-            found: dict[str, Any] = {
+            measured: dict[str, Any] = {
                 "version": str(house.run("SELECT version()", "CSV")).strip('"\n')
             }
-            found["insert"] = {
+            measured["insert"] = {
                 str(size): _insert(house, published, reports, size)
                 for size in (10_000, 100_000, 1_000_000)
             }
-            found["single"] = _single(house, published)
-            found["kept"] = _kept(house)
-            found["look_up"] = _look_up(house, reports)
-            found["new_among_sealed"] = _anti_join(house, reports)
-            found["counts"] = _counts(house, published, reports)
-            found["repeats"] = _repeats(house, published)
+            measured["single"] = _single(house, published)
+            measured["kept"] = _kept(house)
+            measured["look_up"] = _look_up(house, reports)
+            measured["new_among_sealed"] = _anti_join(house, reports)
+            measured["counts"] = _counts(house, published, reports)
+            measured["repeats"] = _repeats(house, published)
         finally:
             house.close()
-    return found
+    return measured
 
 
 def _insert(house: ClickHouse, published: Published, reports: int, size: int) -> dict[str, float]:
@@ -146,21 +146,21 @@ def _kept(house: ClickHouse) -> dict[str, float]:
         "CSV",
     )
     pairs = [line.replace('"', "").split(",") for line in str(columns).strip().splitlines()]
-    found = {name: float(size) for name, size in pairs}
+    sizes = {name: float(size) for name, size in pairs}
     ((size, rows),) = house.rows(
         "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND table = 'inbox'"
     )
-    return {**found, "all": size / rows}
+    return {**sizes, "all": size / rows}
 
 
 def _look_up(house: ClickHouse, reports: int) -> dict[str, float]:
     """Ask of one id at a time whether it is there."""
     rng = np.random.default_rng(5)
-    wanted = [bytes(one).hex() for one in ids(LOOK_UPS, rng)]
+    wanted = [bytes(report_id).hex() for report_id in ids(LOOK_UPS, rng)]
 
     def ask() -> None:
-        for one in wanted:
-            house.run(f"SELECT count() FROM scale.inbox WHERE report_id = unhex('{one}')")
+        for report_id in wanted:
+            house.run(f"SELECT count() FROM scale.inbox WHERE report_id = unhex('{report_id}')")
 
     spent = timed(ask)
     return {name: value / LOOK_UPS for name, value in spent.items()}
@@ -221,10 +221,10 @@ def _repeats(house: ClickHouse, published: Published) -> dict[str, int]:
     """Send 1,000 reports again in several ways; return how many rows there are then."""
     ((some_ids, some),) = drawn(published, 1000, 1000)
     rows = [
-        f"(1, 20000, unhex('{bytes(one).hex()}'), unhex('{bytes(record).hex()}'))"
-        for one, record in zip(some_ids, some, strict=True)
+        f"(1, 20000, unhex('{bytes(report_id).hex()}'), unhex('{bytes(record).hex()}'))"
+        for report_id, record in zip(some_ids, some, strict=True)
     ]
-    found = {}
+    repeats = {}
     windowed = f"{DURABLE}, non_replicated_deduplication_window = 100"
     for name, settings in {"as it comes": DURABLE, "with a window": windowed}.items():
         for case, second in {
@@ -239,18 +239,18 @@ def _repeats(house: ClickHouse, published: Published) -> dict[str, int]:
                     f"INSERT INTO {table} SETTINGS async_insert = 0 VALUES {', '.join(some_rows)}"
                 )
             ((number,),) = house.rows(f"SELECT count() FROM {table}")
-            found[f"{name}: {case}"] = number
-    return found
+            repeats[f"{name}: {case}"] = number
+    return repeats
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--reports", type=int, default=5_000_000)
-    given = parser.parse_args()
-    found = measure(given.reports)
+    arguments = parser.parse_args()
+    measured = measure(arguments.reports)
     command = "python -m benchmarks.scale.clickhouse"
-    keep(given.json, "clickhouse", {**circumstances(command, ("chdb",)), "found": found})
+    keep(arguments.json, "clickhouse", {**circumstances(command, ("chdb",)), "found": measured})
     return 0
 
 

@@ -48,7 +48,7 @@ def costs(kind: str, sizes: list[int], rounds: int, seconds: int) -> Costs:
         "single": {
             str(connections): min(
                 (_single(kind, connections, seconds) for _ in range(rounds)),
-                key=lambda one: one["server"] + one["database"],
+                key=lambda cost: cost["server"] + cost["database"],
             )
             for connections in CONNECTIONS
         },
@@ -70,16 +70,18 @@ def _single(kind: str, connections: int, seconds: int) -> Costs:
     with (
         announced(f"{kind}: single reports over {connections} connections"),
         empty_database(kind) as (url, folder),
-        Server(folder, options=("--database-url", url, "--log-level", "warning", *options)) as one,
+        Server(
+            folder, options=("--database-url", url, "--log-level", "warning", *options)
+        ) as server,
     ):
-        published = publish(one)
+        published = publish(server)
         (record,) = records(published, 1, np.random.default_rng(1))
         report = (REPORTS, published.digest, wire.b64encode(record.tobytes()))
-        wrk = Generator(one.url, seconds, report)
+        wrk = Generator(server.url, seconds, report)
         wrk.peak(connections)
-        before, groups, log = spent(url), _groups(one), logged(url)
+        before, groups, log = spent(url), _groups(server), logged(url)
         run = wrk.peak(connections)
-        after, later, log_after = spent(url), _groups(one), logged(url)
+        after, later, log_after = spent(url), _groups(server), logged(url)
         count = later["sum"] - groups["sum"]
         used = after.seconds - before.seconds
         return {
@@ -197,5 +199,5 @@ def in_process(url: str, *steps: str) -> Costs:
         text=True,
         cwd=Path.cwd(),
     )
-    found: Costs = json.loads(done.stdout.splitlines()[-1])
-    return found
+    measured: Costs = json.loads(done.stdout.splitlines()[-1])
+    return measured

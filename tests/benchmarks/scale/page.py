@@ -32,9 +32,9 @@ def tables(measured: Measured) -> dict[str, str]:
     }
 
 
-def written(page: str, found: dict[str, str]) -> str:
+def written(page: str, contents: dict[str, str]) -> str:
     """Return the page with its tables made anew."""
-    for name, table in found.items():
+    for name, table in contents.items():
         begin, end = f"<!-- table: {name} -->\n", "<!-- end -->"
         before, _, rest = page.partition(begin)
         assert end in rest, name
@@ -68,20 +68,20 @@ def _costs(measured: Measured) -> str:
     kinds = [kind for kind in DATABASES if f"costs-{kind}" in measured]
     columns = []
     for kind in kinds:
-        found = measured[f"costs-{kind}"]["found"]
-        size = max(found["stored"], key=int)
-        n, most = int(size), found["stored"][size]
+        costs = measured[f"costs-{kind}"]["found"]
+        size = max(costs["stored"], key=int)
+        n, most = int(size), costs["stored"][size]
         steps = most["steps"]
         rows = {}
-        for connections, one in found["single"].items():
+        for connections, cost in costs["single"].items():
             rows[f"one report over {connections} connections: ingest process"] = _micro(
-                one["server"]
+                cost["server"]
             )
             rows[f"the same: database, {connections} connections"] = (
-                _micro(one["database"]) if one["database"] else "in the process"
+                _micro(cost["database"]) if cost["database"] else "in the process"
             )
             rows[f"the same: reports in a commit, {connections} connections"] = (
-                f"{one['reports_per_commit']:.3g}"
+                f"{cost['reports_per_commit']:.3g}"
             )
         bulk = most["bulk"]
         seal, parquet, dask = steps["seal"], steps["parquet"], steps["dask"]
@@ -101,7 +101,7 @@ def _costs(measured: Measured) -> str:
             "bytes of a sealed id (16 sent)": f"{seal['kept']['sealed_ids'] / n:.3g}",
             "bytes in Parquet": f"{parquet['bytes'] / n:.3g}",
         }
-        single = found["single"]["256"]
+        single = costs["single"]["256"]
         if single["logged"] is not None:
             rows["bytes of log (WAL): one by one, in bulk, sealing"] = (
                 f"{single['logged']:.3g}, {bulk['logged']:.3g}, {bulk['logged_sealing']:.3g}"
@@ -161,8 +161,8 @@ def _simulation(measured: Measured) -> str:
 
 
 def _growth(measured: Measured) -> str:
-    found = measured["simulate-postgresql"]["found"]
-    ended, after, n = found["ended"], found["after"], found["reports"]
+    run = measured["simulate-postgresql"]["found"]
+    ended, after, n = run["ended"], run["after"], run["reports"]
     spent = sum(ended["seconds"].values())
     dask, parquet, answer = after["dask"], after["parquet"], after["estimates"]
     rows = {
@@ -173,7 +173,7 @@ def _growth(measured: Measured) -> str:
         "peak memory of the web process": _bytes(ended["peaks"]["web"]),
         "slowest batch": f"{ended['slowest_batch']:.2g} s",
         "tables of records and of ids after it, bytes a report": (
-            f"{found['kept']['segments'] / n:.3g}, {found['kept']['sealed_ids'] / n:.3g}"
+            f"{run['kept']['segments'] / n:.3g}, {run['kept']['sealed_ids'] / n:.3g}"
         ),
         f"estimates of {n:,}": f"{(answer['own'] + answer['database']) / 50 * 1e3:.3g} ms",
         "export to Parquet, a report": (
@@ -196,57 +196,55 @@ def _ids() -> str:
 
 
 def _needs(measured: Measured) -> str:
-    found = [needs(measured, n) for n in PER_DAY]
+    days = [needs(measured, n) for n in PER_DAY]
     rows = {
-        "reports a second at the peak": [_count(one.rate) for one in found],
-        "one by one: ingest processes": [f"{one.single_processes}" for one in found],
-        "the same: processors of the database": [_count(one.single_database) for one in found],
-        "the same: commits a second": [_count(one.single_commits) for one in found],
-        "in bulk: processors of ingest": [_count(one.bulk_processors) for one in found],
-        "the same: of the database": [_count(one.bulk_database) for one in found],
-        "sealing, all in one version: share of the time": [
-            _count(one.one_version) for one in found
-        ],
-        "the same, sealed 1,000,000 at a time": [_count(one.one_version_larger) for one in found],
+        "reports a second at the peak": [_count(day.rate) for day in days],
+        "one by one: ingest processes": [f"{day.single_processes}" for day in days],
+        "the same: processors of the database": [_count(day.single_database) for day in days],
+        "the same: commits a second": [_count(day.single_commits) for day in days],
+        "in bulk: processors of ingest": [_count(day.bulk_processors) for day in days],
+        "the same: of the database": [_count(day.bulk_database) for day in days],
+        "sealing, all in one version: share of the time": [_count(day.one_version) for day in days],
+        "the same, sealed 1,000,000 at a time": [_count(day.one_version_larger) for day in days],
         "sealing, in 16 parts: share of each part's time": [
-            _count(one.sixteen_parts) for one in found
+            _count(day.sixteen_parts) for day in days
         ],
-        "log a day": [_bytes(one.log_bytes) for one in found],
-        "log a second at the peak": [_bytes(one.log_rate) for one in found],
-        "inbox, where sealing keeps up": [_bytes(one.inbox_bytes) for one in found],
-        "sealed records a day": [_bytes(one.records_bytes) for one in found],
-        "the same while a version ends": [_bytes(one.end_bytes) for one in found],
-        "sealed ids a day, kept for ever": [_bytes(one.ids_bytes) for one in found],
-        "Parquet a day": [_bytes(one.parquet_bytes) for one in found],
-        "export: processor seconds": [_count(one.parquet_seconds) for one in found],
-        "Dask: processor seconds to read it": [_count(one.dask_seconds) for one in found],
-        "Dask: processes that read it in an hour": [f"{one.dask_workers}" for one in found],
+        "log a day": [_bytes(day.log_bytes) for day in days],
+        "log a second at the peak": [_bytes(day.log_rate) for day in days],
+        "inbox, where sealing keeps up": [_bytes(day.inbox_bytes) for day in days],
+        "sealed records a day": [_bytes(day.records_bytes) for day in days],
+        "the same while a version ends": [_bytes(day.end_bytes) for day in days],
+        "sealed ids a day, kept for ever": [_bytes(day.ids_bytes) for day in days],
+        "Parquet a day": [_bytes(day.parquet_bytes) for day in days],
+        "export: processor seconds": [_count(day.parquet_seconds) for day in days],
+        "Dask: processor seconds to read it": [_count(day.dask_seconds) for day in days],
+        "Dask: processes that read it in an hour": [f"{day.dask_workers}" for day in days],
     }
     head = ["", *(f"{n:,} a day" for n in PER_DAY)]
     return _table(head, [[name, *cells] for name, cells in rows.items()])
 
 
 def _clickhouse(measured: Measured) -> str:
-    found = measured["clickhouse"]["found"]
-    kept, insert = found["kept"], found["insert"]
+    result = measured["clickhouse"]["found"]
+    kept, insert = result["kept"], result["insert"]
     rows = [
-        [f"insert in blocks of {int(size):,}, durable", _micro(one["own"] + one["merging"])]
-        for size, one in insert.items()
+        [f"insert in blocks of {int(size):,}, durable", _micro(cost["own"] + cost["merging"])]
+        for size, cost in insert.items()
     ]
     rows += [
-        ["insert of one row, durable", _micro(found["single"]["own"])],
+        ["insert of one row, durable", _micro(result["single"]["own"])],
         ["bytes of a record (42 sent), of an id", f"{kept['record']:.3g}, {kept['report_id']:.3g}"],
-        ["look for one id", _micro(found["look_up"]["own"])],
-        ["look for new ids among all, joined: each", _micro(found["new_among_sealed"]["own"])],
+        ["look for one id", _micro(result["look_up"]["own"])],
+        ["look for new ids among all, joined: each", _micro(result["new_among_sealed"]["own"])],
         [
             "support counts of one attribute (74 categories) by SQL",
-            _micro(found["counts"]["sql_one_attribute"]),
+            _micro(result["counts"]["sql_one_attribute"]),
         ],
-        ["fetch records in blocks", _micro(found["counts"]["fetch"])],
-        ["count all attributes by our kernels", _micro(found["counts"]["kernels_all_attributes"])],
+        ["fetch records in blocks", _micro(result["counts"]["fetch"])],
+        ["count all attributes by our kernels", _micro(result["counts"]["kernels_all_attributes"])],
     ]
     rows += [
         [f"1,000 rows, then again; {name}", f"{number:,} rows"]
-        for name, number in found["repeats"].items()
+        for name, number in result["repeats"].items()
     ]
-    return _table([f"ClickHouse {found['version']}", "processor time of a report"], rows)
+    return _table([f"ClickHouse {result['version']}", "processor time of a report"], rows)

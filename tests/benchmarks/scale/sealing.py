@@ -38,16 +38,16 @@ class Stopwatch:
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
         """Measure what is done inside; the caller may add to the result."""
-        found: dict[str, Any] = {}
+        measured: dict[str, Any] = {}
         before, own, start = self._database(), time.process_time(), time.perf_counter()
-        yield found
-        found |= {
+        yield measured
+        measured |= {
             "wall": time.perf_counter() - start,
             "own": time.process_time() - own,
             "database": self._database() - before,
             "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
-        self.done[name] = found
+        self.done[name] = measured
 
     def _database(self) -> float:
         return spent(self._url).seconds["database"]
@@ -69,9 +69,9 @@ def after(url: str, wanted: list[str]) -> Steps:
         some = records(published, 1000, np.random.default_rng(1))
         count_pairs(Records(published, shuffled(some)))  # compiled before it is measured
     if "seal" in wanted:
-        with watch.step("seal") as found:
-            found["reports"] = services.sealing.seal(row)
-        found["kept"] = kept(url)
+        with watch.step("seal") as step:
+            step["reports"] = services.sealing.seal(row)
+        step["kept"] = kept(url)
     if "end" in wanted:
         with watch.step("end"):
             services.sealing.seal(row, last=True)
@@ -80,17 +80,17 @@ def after(url: str, wanted: list[str]) -> Steps:
         token = services.access.issue(["read"]).token
         client, headers = app.test_client(), {"Authorization": f"Bearer {token}"}
         assert client.get(PATH, headers=headers).status_code == 200
-        with watch.step("estimates") as found:
+        with watch.step("estimates") as step:
             for _ in range(ESTIMATES):
                 answer = client.get(PATH, headers=headers)
-            found["reports"] = answer.get_json()["n"]
+            step["reports"] = answer.get_json()["n"]
     if "parquet" in wanted:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "all.parquet"
-            with watch.step("parquet") as found, path.open("wb") as file:
+            with watch.step("parquet") as step, path.open("wb") as file:
                 for block in services.exports.export(row, format="parquet").blocks:
                     file.write(block)
-            found["bytes"] = path.stat().st_size
+            step["bytes"] = path.stat().st_size
             _by_dask(path, watch)
     services.stop()
     return watch.done
@@ -112,11 +112,11 @@ def _by_dask(path: Path, watch: Stopwatch) -> None:
         distributed.Client(cluster) as client,
     ):
         client.run(_ready)
-        with watch.step("dask") as found:
+        with watch.step("dask") as step:
             before = _children()
             _, counts = count_parquet([path], client=client)
-            found["workers"] = _children() - before
-            found["reports"] = counts.n
+            step["workers"] = _children() - before
+            step["reports"] = counts.n
 
 
 def _ready() -> None:
@@ -132,7 +132,9 @@ def _ready() -> None:
 
 
 def _children() -> float:
-    return sum(sum(one.cpu_times()[:2]) for one in psutil.Process().children(recursive=True))
+    return sum(
+        sum(process.cpu_times()[:2]) for process in psutil.Process().children(recursive=True)
+    )
 
 
 if __name__ == "__main__":
