@@ -81,11 +81,12 @@ def publish(query: PublishQuery) -> Response:
     """
     parts = services()
     body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
-    grant, draft = current_grant(), parse_body(body)
-    if grant.surveys is not None:
-        name = draft.get("name") if isinstance(draft, dict) else None
-        grant.require_survey(name if isinstance(name, str) else None)
+    grant = current_grant()
     with parts.surveys.turn_to_publish():
+        draft = parse_body(body)
+        if grant.surveys is not None:
+            name = draft.get("name") if isinstance(draft, dict) else None
+            grant.require_survey(name if isinstance(name, str) else None)
         publication = parts.surveys.publish(draft, allow_weak=query.allow_weak)
         row, published = publication.row, publication.published
         if publication.created:
