@@ -28,6 +28,11 @@ SECURITY: Final[Mapping[str, str]] = {
 }
 STRICT_TRANSPORT: Final = "max-age=31536000"
 
+# A keyed hash of the client's address, whose key only the ingest process has; by it the web process
+# counts wrong passwords. It goes with requests that sign in, and with no other.
+CLIENT_HEADER: Final = "X-Hushpoll-Client"
+SIGN_IN_PATH: Final = "/dashboard/sign-in"
+
 
 class Answer(NamedTuple):
     """One answer: its status, its body (empty for 204 and 304), and its own headers.

@@ -13,6 +13,7 @@ from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.dashboard import views
 from hushpoll_server.http import device_operations, endpoint
 from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
@@ -68,6 +69,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
     app.register_blueprint(survey.pages)
+    app.register_blueprint(views.dashboard)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
     if services.metrics is not None and settings.metrics_token is not None:
         app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))

@@ -44,9 +44,10 @@ PROCESSES: Final = {
 # The server's rooms, from those that call to those that are called.
 SERVER_ROWS: Final = (
     ("processes", "cli"),
+    ("dashboard",),
     ("ingest", "http", "pages", "jobs"),
     ("services",),
-    ("store", "config"),
+    ("store", "config", "charts"),
 )
 # The picture's columns, from the top; both stand on the packages that they share.
 CLIENT_SIDE: Final = ("hushpoll_fleet", "hushpoll_client")

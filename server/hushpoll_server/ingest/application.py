@@ -10,15 +10,15 @@ from typing import Final
 import httpx
 import structlog
 
-from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT, Answer, problem_answer
-from hushpoll_server.ingest import routes
-from hushpoll_server.ingest.forwarding import (
+from hushpoll_server.answering import (
+    SECURITY,
     SIGN_IN_PATH,
-    BrokenOff,
-    Forwarding,
-    returned_headers,
-    share_of_web,
+    STRICT_TRANSPORT,
+    Answer,
+    problem_answer,
 )
+from hushpoll_server.ingest import routes
+from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, returned_headers, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send

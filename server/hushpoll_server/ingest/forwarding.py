@@ -7,6 +7,7 @@ from typing import Final, cast
 
 import httpx
 
+from hushpoll_server.answering import CLIENT_HEADER
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
@@ -28,10 +29,6 @@ _NOT_FORWARDED: Final = frozenset(
 )  # fmt: skip
 # The web process learns no address, not even from a proxy: rates are limited here.
 _OF_PROXIES: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip", b"x-hushpoll-")
-# A keyed hash of the client's address, whose key only the ingest process has; by it the web process
-# counts wrong passwords. It goes with requests that sign in, and with no other.
-CLIENT_HEADER: Final = "X-Hushpoll-Client"
-SIGN_IN_PATH: Final = "/dashboard/sign-in"
 _NOT_RETURNED: Final = frozenset({b"connection", b"date", b"keep-alive", b"server", b"trailer"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.maintenance.retention import Retention
@@ -13,6 +14,7 @@ from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.store.counts import ReleaseStore
@@ -50,6 +52,7 @@ class Services(DeviceServices):
             surveys=self.surveys, segments=self.segments, releases=self.releases
         )
         self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
+        self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)
         self.sampler = None
@@ -65,6 +68,7 @@ class Services(DeviceServices):
         self.actions = Actions(ActionStore(self.database), settings.clock)
         self.users = Users(user_store, settings.clock)
         self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
+        self.drawing = Drawing()
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
         self.retention = Retention(
             jobs=self.job_store,
@@ -72,6 +76,11 @@ class Services(DeviceServices):
             segments=self.segments,
             sealing=self.sealing,
         )
+
+    def stop(self) -> None:
+        """End the drawing process, write the counts, and close the database."""
+        self.drawing.stop()
+        super().stop()
 
     def _overdue(self) -> int:
         return self.sealing.overdue(self.surveys.now())

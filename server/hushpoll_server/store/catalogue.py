@@ -342,6 +342,16 @@ class TokenStore:
             )
             return result.rowcount == 1
 
+    def unspent(self, survey_id: int) -> int:
+        """Return the number of a survey's single-use tokens that are not spent."""
+        statement = (
+            select(func.count())
+            .select_from(respondent_tokens)
+            .where(respondent_tokens.c.survey_id == survey_id)
+        )
+        with self._database.reading() as connection:
+            return int(connection.execute(statement).scalar_one())
+
     def add_respondents(self, survey_id: int, hashes: Sequence[bytes]) -> None:
         """Insert single-use tokens of a survey, by their hashes."""
         with self._database.writing() as connection:

@@ -6,7 +6,7 @@ worker claims the job. A worker that has lost a job can no longer write its resu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,17 @@ class JobStore:
         with self._database.reading() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
         return None if row is None else JobRow(**row._mapping)
+
+    def newest(self, most: int, *, version_ids: Collection[int]) -> list[JobRow]:
+        """Return at most so many jobs of these versions, the newest first."""
+        statement = (
+            select(jobs)
+            .where(jobs.c.version_id.in_(version_ids))
+            .order_by(jobs.c.created_at.desc(), jobs.c.id)
+            .limit(most)
+        )
+        with self._database.reading() as connection:
+            return [JobRow(**row._mapping) for row in connection.execute(statement)]
 
     def by_state(self) -> dict[str, int]:
         """Return the number of jobs in each state."""

@@ -42,6 +42,22 @@ class JobAnswer(Answer):
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     attempt: int = Field(description="How many workers have begun with it.")
     created_at: str
+    started_at: str | None = Field(None, description="UTC; when a worker last began with it.")
+    worker_alive: bool | None = Field(
+        None, description="Of a job that runs: whether its worker was heard of lately."
+    )
     finished_at: str | None = None
     result: JobResult | None = None
     error: JobError | None = None
+
+
+class JobQuery(Strict):
+    """Which jobs are listed."""
+
+    survey: str | None = Field(None, description="Name of the one survey whose jobs are listed.")
+
+
+class JobList(Answer):
+    """The newest 200 jobs of the surveys that the token is for, the newest first."""
+
+    jobs: list[JobAnswer]

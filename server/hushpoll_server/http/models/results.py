@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
+from hushpoll_server.http.models.surveys import PublishWarning
 
 Pending = Field(
     None,
@@ -149,3 +150,43 @@ class CountsAnswer(VersionResult):
     sealed: int
     duplicate: int
     rejected: dict[str, int] = Field(description="By reason.")
+
+
+Protection = Literal["strong", "limited", "weak", "hardly"]
+
+
+class AttributeOverview(Answer):
+    """One question and its guarantee."""
+
+    name: str
+    question: str | None
+    role: Literal["sensitive", "plain", "target"]
+    categories: int = Field(description="Possible answers, the missing one included.")
+    protocol: str | None = Field(description="None: sent in clear.")
+    epsilon: str | None
+    realized_epsilon: str | None = Field(description="Of the protocol's law, rounded.")
+    odds_factor: float | None = Field(
+        description="The record of this answer alone changes the odds of anything about its "
+        "respondent by at most this factor."
+    )
+    protection: Protection | None
+
+
+class OverviewAnswer(CountsAnswer):
+    """A survey version at a glance."""
+
+    title: str
+    description: str | None
+    opens: str | None = Field(description="UTC.")
+    closes: str | None = Field(description="UTC; when it closed or will close.")
+    accepts_until: str | None = Field(description="UTC; from then on reports are refused.")
+    submission: Literal["open", "token"]
+    unspent_tokens: int | None = Field(
+        description="Respondents' tokens that are not spent; None of a survey without tokens."
+    )
+    minimum_batch: int
+    epsilon: str = Field(description="Of all perturbed answers together.")
+    odds_factor: float = Field(description="Of all perturbed answers together.")
+    protection: Protection
+    attributes: list[AttributeOverview]
+    warnings: list[PublishWarning]

@@ -15,6 +15,7 @@ from hushpoll_server.http.models.results import (
     CrossTableQuery,
     DeletionAnswer,
     EstimatesAnswer,
+    OverviewAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.jobs.parameters import ExportParameters
@@ -142,6 +143,16 @@ def counts(path: VersionPath) -> Response:
         **parts.releases.account(row),
     )
     return json_answer(answer, nulls=True)
+
+
+@api.get("/overview", responses={200: OverviewAnswer, **problems(401, 403, 404)})
+@endpoint("read")
+def overview(path: VersionPath) -> Response:
+    """Show a version at a glance: questions, guarantee, state, counts, warnings, tokens left."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    parts.actions.looked(current_grant().actor, "overview", row.name, row.version)
+    return json_answer(OverviewAnswer.model_validate(parts.overviews.overview(row)), nulls=True)
 
 
 def file_answer(export: Export) -> Response:

@@ -14,7 +14,7 @@ from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
-from hushpoll_server.http.models.jobs import JobAnswer, JobPath
+from hushpoll_server.http.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
@@ -59,6 +59,16 @@ def _add_route(kind: JobKind) -> None:
 
 for _kind in KINDS.values():
     _add_route(_kind)
+
+
+@api.get("/jobs", responses={200: JobList, **problems(401, 403, 422)})
+@endpoint("read")
+def list_jobs(query: JobQuery) -> Response:
+    """List the newest 200 jobs of the surveys that the token is for, the newest first."""
+    jobs = services().jobs
+    rows = jobs.newest(current_grant().covers, survey=query.survey)
+    answers = [JobAnswer.model_validate(jobs.describe(row)) for row in rows]
+    return json_answer(JobList(jobs=answers))
 
 
 @api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})

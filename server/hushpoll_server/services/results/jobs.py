@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from hushpoll_server.errors import Refused
@@ -12,12 +12,13 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import CANCELLED, DONE, FAILED, JobRow, JobStore
+from hushpoll_server.store.jobs import CANCELLED, DONE, FAILED, RUNNING, JobRow, JobStore
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
 
 RETRY_AFTER_SECONDS: Final = 60
+MOST_LISTED: Final = 200
 
 
 class Jobs:
@@ -83,6 +84,13 @@ class Jobs:
             )
         return job
 
+    def newest(self, covers: Callable[[str], bool], *, survey: str | None = None) -> list[JobRow]:
+        """Return the newest jobs of the surveys that `covers` allows, or of one of them."""
+        version_ids = [
+            row.id for row in self._surveys.all() if covers(row.name) and survey in (None, row.name)
+        ]
+        return self._store.newest(MOST_LISTED, version_ids=version_ids)
+
     def cancel(self, job: JobRow, grant: Grant) -> JobRow:
         """End a job; one that has ended stays as it is.
 
@@ -115,6 +123,10 @@ class Jobs:
             "attempt": job.attempt,
             "created_at": timestamp(job.created_at),
         }
+        if job.started_at is not None:
+            document["started_at"] = timestamp(job.started_at)
+        if job.state == RUNNING:
+            document["worker_alive"] = (job.lease_until or 0) >= self._surveys.now()
         if job.finished_at is not None:
             document["finished_at"] = timestamp(job.finished_at)
         if job.state == FAILED:

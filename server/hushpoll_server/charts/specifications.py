@@ -1,0 +1,308 @@
+"""Vega-Lite specifications of estimates and cross-tables, and a sentence for each.
+
+Colours are the tokens of the style sheet, so that a chart inside a page follows its light or dark
+theme; `with_light_colours` gives a specification that stands alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MOST_ROWS: Final = 50
+MOST_CELLS_A_SIDE: Final = 30
+LABEL_PIXELS: Final = 230
+# Texts are laid out in this font and shown in the reader's own, of which none is wider in the mean:
+# the drawing process does not know the reader's fonts.
+MEASURED: Final = "monospace"
+SHOWN: Final = "system-ui, sans-serif"
+SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
+
+# The light theme of hushpoll_analysis.html's style sheet.
+LIGHT: Final = {
+    "var(--ground)": "#ffffff",
+    "var(--ink)": "#1a2027",
+    "var(--soft)": "#55606b",
+    "var(--line)": "#767f89",
+    "var(--empty)": "#d5dbe1",
+    "var(--accent)": "#1b5a86",
+}
+
+
+# Of elements alone: a text of the data has no < in SVG.
+_ROLES: Final = re.compile(
+    r'(<g class="[^"<>]*") role="graphics-[a-z]+" aria-roledescription="[^"<>]*"'
+)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A specification, what it shows in a sentence, and how much of the data is in the picture.
+
+    ``shown`` of ``total`` rows are drawn; of a cross-table, categories of its longer side.
+    """
+
+    specification: Mapping[str, Any]
+    sentence: str
+    shown: int
+    total: int
+
+    @property
+    def cut(self) -> bool:
+        """Whether something is not in the picture."""
+        return self.shown < self.total
+
+
+def estimates_chart(
+    attribute: str, rows: Sequence[Mapping[str, Any]], *, confidence: float, total: int
+) -> Chart:
+    """Return the chart of the shares of one attribute.
+
+    Parameters
+    ----------
+    attribute : str
+        Its name.
+    rows : sequence of mapping
+        ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show.
+    confidence : float
+        Of the intervals, in (0, 1).
+    total : int
+        The number of categories that there are.
+    """
+    drawn = rows[:MOST_ROWS]
+    values = [
+        {key: row[key] for key in ("category", "frequency", "lower", "upper")} for row in drawn
+    ]
+    y = {
+        "field": "category",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {
+            "ticks": False,
+            "domain": False,
+            "labelLimit": LABEL_PIXELS,
+            "labelPadding": 8,
+            "minExtent": 120,
+        },
+    }
+    x = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 6}}
+    x |= {"scale": {"domain": _domain(drawn), "nice": False}}
+    specification = _base(values) | {
+        "width": 400,
+        "height": {"step": 28},
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
+        "encoding": {"y": y},
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": "var(--line)", "strokeWidth": 1},
+                "encoding": {"x": {"datum": 0, **x}, "y": None},
+            },
+            {
+                "mark": {
+                    "type": "bar",
+                    "height": 10,
+                    "cornerRadius": 5,
+                    "color": "var(--accent)",
+                    "opacity": 0.32,
+                },
+                "encoding": {"x": {"field": "lower", **x}, "x2": {"field": "upper"}},
+            },
+            {
+                "mark": {
+                    "type": "point",
+                    "filled": True,
+                    "size": 90,
+                    "color": "var(--accent)",
+                    "opacity": 1,
+                },
+                "encoding": {"x": {"field": "frequency", **x}},
+            },
+        ],
+    }
+    return Chart(specification, _of_estimates(attribute, rows, confidence), len(drawn), total)
+
+
+def cross_table_chart(
+    a: str, b: str, cells: Sequence[Mapping[str, Any]], *, confidence: float
+) -> Chart:
+    """Return the heat map of the joint shares of two attributes.
+
+    Parameters
+    ----------
+    a, b : str
+        Attribute of the rows, and of the columns.
+    cells : sequence of mapping
+        ``a``, ``b``, ``frequency``, ``lower`` and ``upper`` of each pair of categories.
+    confidence : float
+        Of the intervals, in (0, 1).
+    """
+    rows = list(dict.fromkeys(cell["a"] for cell in cells))
+    columns = list(dict.fromkeys(cell["b"] for cell in cells))
+    drawn_rows, drawn_columns = rows[:MOST_CELLS_A_SIDE], columns[:MOST_CELLS_A_SIDE]
+    kept = set(drawn_rows), set(drawn_columns)
+    values = [
+        {"a": cell["a"], "b": cell["b"], "share": max(0.0, cell["frequency"])}
+        for cell in cells
+        if cell["a"] in kept[0] and cell["b"] in kept[1]
+    ]
+    largest = max((value["share"] for value in values), default=0.0) or 1.0
+    axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
+    specification = _base(values) | {
+        "width": {"step": 34 if len(drawn_columns) > 12 else 46},
+        "height": {"step": 28},
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 100},
+        "mark": {"type": "rect", "color": "var(--accent)", "cornerRadius": 3},
+        "encoding": {
+            "y": {
+                "field": "a",
+                "type": "nominal",
+                "sort": None,
+                "title": a,
+                "axis": axis | {"labelLimit": LABEL_PIXELS},
+            },
+            "x": {
+                "field": "b",
+                "type": "nominal",
+                "sort": None,
+                "title": b,
+                "axis": axis | {"orient": "top", "labelAngle": -40, "labelLimit": 140},
+            },
+            "opacity": {
+                "field": "share",
+                "type": "quantitative",
+                "scale": {"domain": [0, largest], "range": [0.04, 1]},
+                "legend": {"title": "share", "format": "~%", "tickCount": 4, "orient": "bottom"},
+            },
+        },
+    }
+    total = max(len(rows), len(columns))
+    return Chart(
+        specification,
+        _of_cells(a, b, cells, confidence),
+        total if total <= MOST_CELLS_A_SIDE else MOST_CELLS_A_SIDE,
+        total,
+    )
+
+
+def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+    """Return the chart of reports by day; each has ``day`` (YYYY-MM-DD) and ``reports``."""
+    drawn = days[-MOST_ROWS:]
+    specification = _base([{key: day[key] for key in ("day", "reports")} for day in drawn]) | {
+        "width": 520,
+        "height": 140,
+        "mark": {"type": "bar", "color": "var(--accent)", "cornerRadiusEnd": 3},
+        "encoding": {
+            "x": {
+                "field": "day",
+                "type": "ordinal",
+                "title": None,
+                "axis": {"labelAngle": -40, "ticks": False, "labelOverlap": True},
+            },
+            "y": {
+                "field": "reports",
+                "type": "quantitative",
+                "title": None,
+                "axis": {"tickMinStep": 1, "format": ",d", "tickCount": 4, "domain": False},
+            },
+        },
+    }
+    busiest = max(days, key=lambda day: day["reports"])
+    sentence = (
+        f"{sum(day['reports'] for day in days):,} reports on {_days(len(days))}; the most came on "
+        f"{busiest['day']}: {busiest['reports']:,}."
+    )
+    return Chart(specification, sentence, len(drawn), len(days))
+
+
+def with_light_colours(specification: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a specification that stands alone, in the colours of the light theme."""
+    text = json.dumps(specification["config"]) + "\n"
+    rest = {key: value for key, value in specification.items() if key not in ("config", "data")}
+    text += json.dumps(rest)
+    for token, colour in LIGHT.items():
+        text = text.replace(token, colour)
+    config, _, others = text.partition("\n")
+    return {
+        **json.loads(others),
+        "data": specification["data"],
+        "config": json.loads(config) | {"background": LIGHT["var(--ground)"]},
+    }
+
+
+def as_one_image(svg: str) -> str:
+    """Return an SVG whose texts are shown in the reader's font and whose parts have no roles.
+
+    A page names the picture as a whole, and has the figures in a table.
+    """
+    plain = _ROLES.sub(r"\1", svg)
+    return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal, never as minus zero."""
+    return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
+
+
+def _base(values: list[dict[str, Any]]) -> dict[str, Any]:
+    font = {"labelFontSize": 13, "titleFontSize": 13, "labelFont": MEASURED, "titleFont": MEASURED}
+    colours = {"labelColor": "var(--ink)", "titleColor": "var(--soft)"}
+    return {
+        "$schema": SCHEMA,
+        "data": {"values": values},
+        "config": {
+            "aria": False,
+            "background": "transparent",
+            "view": {"stroke": None},
+            "axis": {
+                **font,
+                **colours,
+                "titleFontWeight": 400,
+                "gridColor": "var(--empty)",
+                "domainColor": "var(--line)",
+                "tickColor": "var(--line)",
+            },
+            "legend": {
+                **font,
+                **colours,
+                "titleFontWeight": 400,
+                "symbolFillColor": "var(--accent)",
+            },
+        },
+    }
+
+
+def _domain(rows: Iterable[Mapping[str, Any]]) -> list[float]:
+    """Return the shares between which all intervals lie, zero among them, in steps of 5 points."""
+    ends = [0.0, *(row[key] for row in rows for key in ("lower", "upper"))]
+    low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
+    return [low, max(high, low + 0.05)]
+
+
+def _of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> str:
+    top = max(rows, key=lambda row: row["frequency"])
+    widest = max((row["upper"] - row["lower"]) / 2 for row in rows)
+    return (
+        f"The largest share of {attribute} is {top['category']}: an estimated "
+        f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
+        f"to {percent(top['upper'])}. No interval is wider than plus or minus "
+        f"{100 * widest:.1f} percentage points."
+    )
+
+
+def _of_cells(a: str, b: str, cells: Sequence[Mapping[str, Any]], confidence: float) -> str:
+    top = max(cells, key=lambda cell: cell["frequency"])
+    above = sum(cell["lower"] > 0 for cell in cells)
+    return (
+        f"The largest share has {a} {top['a']} and {b} {top['b']}: an estimated "
+        f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
+        f"to {percent(top['upper'])}. {above} of {len(cells)} intervals lie above zero."
+    )
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number} days"

@@ -1,0 +1,1 @@
+"""The analyst's dashboard: pages for people who sign in, which need no script to be read."""

@@ -1,0 +1,99 @@
+"""Charts as pages and downloads show them: SVG inside the page, files, and CSV of the data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from flask import Response
+from markupsafe import Markup
+
+from hushpoll_server.charts.drawing import NotDrawn
+from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
+from hushpoll_server.dashboard.frame import finished
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_shared.spelling.csv_cells import escaped
+
+FORMS: Final = ("svg", "png", "csv", "json")
+MEDIA_TYPES: Final = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "csv": "text/csv",
+    "json": "application/json",
+}
+
+
+def inline(chart: Chart, label_id: str) -> Markup | None:
+    """Return a chart as SVG for a page; None where it could not be drawn.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart.
+    label_id : str
+        Id of the element of the page that says what the chart shows.
+    """
+    try:
+        svg = as_one_image(services().drawing.draw(chart.specification, "svg").decode())
+    except NotDrawn:
+        return None
+    opening = f'<svg role="img" aria-labelledby="{label_id}" '
+    # The drawing process escapes every text of the data.
+    return Markup(svg.replace("<svg ", opening, 1))  # noqa: S704
+
+
+def download(
+    form: str, name: str, chart: Chart, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
+) -> Response:
+    """Return a chart, or the data behind it, as a file.
+
+    Parameters
+    ----------
+    form : str
+        ``svg``, ``png``, ``csv`` or ``json`` (the Vega-Lite specification).
+    name : str
+        Of the file, without its ending.
+    chart : Chart
+        The chart.
+    rows : iterable of mapping
+        All the data, by the names in `columns`; more than the picture shows if that is cut.
+    columns : sequence of str
+        Of the CSV file.
+
+    Raises
+    ------
+    Refused
+        ``not-found`` for another form; ``unavailable`` where the picture could not be drawn.
+    """
+    alone = with_light_colours(chart.specification)
+    if form == "csv":
+        body = _csv(rows, columns)
+    elif form == "json":
+        body = json.dumps(alone, indent=1).encode()
+    elif form in ("svg", "png"):
+        try:
+            body = services().drawing.draw(alone, "svg" if form == "svg" else "png")
+            if form == "svg":
+                body = as_one_image(body.decode()).encode()
+        except NotDrawn as error:
+            raise Refused("unavailable", str(error), retry_after=5) from error
+    else:
+        raise Refused("not-found", "nothing is at this address")
+    answer = Response(body, mimetype=MEDIA_TYPES[form])
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    return finished(answer)
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
+    """Return a table in UTF-8: texts quoted, and none that a spreadsheet takes for a formula."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        cells = (row[column] for column in columns)
+        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in cells])
+    return file.getvalue().encode()

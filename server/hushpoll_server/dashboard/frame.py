@@ -1,0 +1,179 @@
+"""What every page of the dashboard goes through: session, forms, headers, and refusals as pages."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
+
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.logs import get_logger, where
+from hushpoll_server.pages.assets import assets
+from hushpoll_server.services.people.sign_in import SignedIn
+from hushpoll_server.services.people.users import Member
+from hushpoll_shared.wire.problems import PROBLEMS
+
+log = get_logger(__name__)
+
+dashboard = Blueprint("dashboard", __name__, url_prefix="/dashboard", template_folder="templates")
+
+COOKIE: Final = "hushpoll_session"
+# Of a form that is sent before there is a session: the sign-in.
+FORM_COOKIE: Final = "hushpoll_form"
+FORM_FIELD: Final = "form_token"
+# There is no script, and nothing of another host.
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+TITLES: Final = {
+    403: "You may not do this",
+    404: "There is no such page",
+    429: "Too many attempts",
+    500: "The server failed",
+    503: "The server is busy",
+}
+
+View = Callable[..., Any]
+
+
+def signed_in() -> SignedIn:
+    """Return the session of this request, in a view that needs one."""
+    session: SignedIn = g.signed_in
+    return session
+
+
+def member() -> Member:
+    """Return the user of this request, in a view that needs one."""
+    return signed_in().member
+
+
+def private(view: View) -> View:
+    """Let a view answer those alone who are signed in; a form must be one of this session's.
+
+    Others are led to the sign-in page, which leads back.
+    """
+
+    @wraps(view)
+    def checked(**arguments: Any) -> Any:
+        session = services().sign_in.recognise(request.cookies.get(COOKIE))
+        if session is None:
+            return to_sign_in()
+        g.signed_in = session
+        if request.method == "POST":
+            require_form(session.form_token)
+        return view(**arguments)
+
+    return checked
+
+
+def to_sign_in() -> Response:
+    """Return the way to the sign-in page and back to this one."""
+    where_to = url_for("dashboard.sign_in")
+    if request.method == "GET":
+        back = request.full_path.rstrip("?")
+        where_to += "?" + urlencode({"next": request.script_root + back})
+    return see(where_to)
+
+
+def require_form(expected: str) -> None:
+    """Refuse a form that another site has sent, or that carries another token than `expected`.
+
+    Raises
+    ------
+    Refused
+        ``forbidden``.
+    """
+    site = request.headers.get("Sec-Fetch-Site", "same-origin")
+    given = request.form.get(FORM_FIELD, "")
+    same = hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
+    if site not in ("same-origin", "none") or not expected or not same:
+        raise Refused("forbidden", "this form is not of your session; load the page again")
+
+
+def see(location: str) -> Response:
+    """Return the way to another page of this server, after a form was sent."""
+    answer: Response = redirect(location, 303, Response)  # type: ignore[assignment]  # its Response
+    return finished(answer)
+
+
+def page(template: str, status: int = 200, **context: Any) -> Response:
+    """Render a page for the user of this request."""
+    session: SignedIn | None = g.get("signed_in")
+    html = render_template(
+        f"dashboard/{template}",
+        root=f"{request.script_root}/page/{assets().build}/",
+        member=None if session is None else session.member,
+        form_token="" if session is None else session.form_token,
+        **context,
+    )
+    return finished(Response(html, status=status, mimetype="text/html"))
+
+
+def finished(answer: Response) -> Response:
+    """Give an answer the headers of the dashboard."""
+    answer.headers["Content-Security-Policy"] = POLICY
+    # Forms are checked by where they come from, and other hosts learn nothing.
+    answer.headers["Referrer-Policy"] = "same-origin"
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def set_cookie(answer: Response, name: str, value: str) -> None:
+    """Give the browser a cookie that no script reads and no other site's form carries."""
+    answer.set_cookie(
+        name,
+        value,
+        path=f"{request.script_root}/dashboard",
+        httponly=True,
+        samesite="Lax",
+        secure=services().settings.behind_tls,
+    )
+
+
+def new_form_token() -> str:
+    """Return a token for a form that is sent before there is a session."""
+    return secrets.token_urlsafe(16)
+
+
+@dashboard.app_context_processor
+def _words() -> dict[str, Any]:
+    return {"FORM_FIELD": FORM_FIELD}
+
+
+@dashboard.errorhandler(Exception)
+def refused(error: Exception) -> Response:
+    """Show any refusal as a page of the dashboard."""
+    match error:
+        case Refused():
+            status, words = PROBLEMS[error.code].status, error.detail
+        case HTTPException():
+            status, words = error.code or 500, "nothing is at this address"
+        case HushpollError():
+            status, words = 422, str(error)
+        case _:
+            log.error("internal-error", error=type(error).__name__, where=where(error))
+            status, words = 500, "the server's log has the request's id"
+    answer = page(
+        "notice.html",
+        status,
+        heading=TITLES.get(status, "This cannot be done"),
+        words=words[:1].upper() + words[1:] + ("" if words.endswith(".") else "."),
+    )
+    if isinstance(error, Refused) and error.retry_after is not None:
+        answer.headers["Retry-After"] = str(error.retry_after)
+    return answer

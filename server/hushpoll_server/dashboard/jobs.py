@@ -1,0 +1,109 @@
+"""Exports and jobs: what was asked for and how far it is, a new export, and files to fetch."""
+
+from __future__ import annotations
+
+from flask import Response, request, url_for
+from pydantic import ValidationError
+
+from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.parameters import ExportParameters
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import JobRow
+
+
+@dashboard.get("/jobs")
+@private
+def jobs() -> Response:
+    """List the newest jobs of the surveys in which the user is at least an analyst."""
+    parts = services()
+    rows = parts.jobs.newest(lambda name: member().may(name, Role.ANALYST))
+    return page("jobs.html", jobs=[parts.jobs.describe(row) for row in rows], row=None)
+
+
+@dashboard.get("/surveys/<name>/versions/<int:version>/jobs")
+@private
+def survey_jobs(name: str, version: int) -> Response:
+    """List the newest jobs of one survey, with a form for a new export."""
+    row = reached(name, version, Role.ANALYST)
+    parts = services()
+    listed = [
+        parts.jobs.describe(job) for job in parts.jobs.newest(lambda _: True, survey=row.name)
+    ]
+    return page("jobs.html", **of_survey(row, "jobs"), jobs=listed)
+
+
+@dashboard.post("/surveys/<name>/versions/<int:version>/jobs")
+@private
+def ask_for_export(name: str, version: int) -> Response:
+    """Ask for an export, which a worker makes."""
+    row = reached(name, version, Role.ANALYST)
+    parts = services()
+    kind = KINDS["export"]
+    try:
+        parameters = ExportParameters.model_validate(
+            {key: request.form.get(key) for key in ("format", "content")}
+        )
+    except ValidationError:
+        raise Refused("invalid-request", "the form names no such file; choose again") from None
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(
+        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
+    )
+    parts.actions.record(
+        member().actor,
+        "asked-for-export",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+
+
+@dashboard.post("/jobs/<job_id>/cancel")
+@private
+def cancel_job(job_id: str) -> Response:
+    """End a job that waits or runs: the user's own, or any if the user administers its survey."""
+    parts = services()
+    job, row = _reached_job(job_id)
+    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
+    parts.jobs.cancel(job, Grant(member().id, frozenset(scopes)))
+    parts.actions.record(
+        member().actor, "cancelled-job", survey=row.name, version=row.version, subject=job.id
+    )
+    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+
+
+@dashboard.get("/jobs/<job_id>/result")
+@private
+def job_result(job_id: str) -> Response:
+    """Fetch the file that a job made."""
+    parts = services()
+    job, row = _reached_job(job_id)
+    answer = Response(parts.jobs.result(job), mimetype=job.media_type)
+    parts.actions.record(
+        member().actor,
+        f"fetched-{job.kind}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    answer.headers["Content-Length"] = str(job.size)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
+    return finished(answer)
+
+
+def _reached_job(job_id: str) -> tuple[JobRow, VersionRow]:
+    """Return a job and its version; one of a survey that the user may not see is not found."""
+    parts = services()
+    job = parts.jobs.find(job_id)
+    row = parts.surveys.by_id(job.version_id)
+    if member().role(row.name) is None:
+        raise Refused("not-found", f"there is no job {job_id[:32]!r}", field="job_id")
+    member().require(row.name, Role.ANALYST)
+    return job, row

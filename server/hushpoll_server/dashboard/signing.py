@@ -1,0 +1,106 @@
+"""Signing in and out, and the account: its roles and its sessions."""
+
+from __future__ import annotations
+
+from flask import Response, request, url_for
+
+from hushpoll_server.answering import CLIENT_HEADER
+from hushpoll_server.dashboard.frame import (
+    COOKIE,
+    FORM_COOKIE,
+    dashboard,
+    member,
+    new_form_token,
+    page,
+    private,
+    require_form,
+    see,
+    set_cookie,
+    signed_in,
+)
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.problems import PROBLEMS
+
+
+@dashboard.get("/sign-in")
+def sign_in() -> Response:
+    """Show the sign-in form, or the surveys to a user who is signed in already."""
+    if services().sign_in.recognise(request.cookies.get(COOKIE)) is not None:
+        return see(_next())
+    return _form()
+
+
+@dashboard.post("/sign-in")
+def begin_session() -> Response:
+    """Begin a session, and go on to where the user wanted to go."""
+    require_form(request.cookies.get(FORM_COOKIE, ""))
+    name, password = request.form.get("name", ""), request.form.get("password", "")
+    address = request.headers.get(CLIENT_HEADER)
+    try:
+        _, secret = services().sign_in.begin(name, password, address=address)
+    except Refused as refusal:
+        if refusal.code not in ("unauthorized", "rate-limited"):
+            raise
+        return _form(name=name, refusal=refusal)
+    answer = see(_next())
+    set_cookie(answer, COOKIE, secret)
+    return answer
+
+
+@dashboard.post("/sign-out")
+@private
+def sign_out() -> Response:
+    """End this session."""
+    services().sign_in.end(member(), signed_in().session.id)
+    answer = see(url_for("dashboard.sign_in"))
+    answer.delete_cookie(COOKIE, path=f"{request.script_root}/dashboard")
+    return answer
+
+
+@dashboard.get("/account")
+@private
+def account() -> Response:
+    """Show the user's roles and sessions."""
+    sessions = [
+        {
+            "id": row.id,
+            "began": timestamp(row.created_at),
+            "used": timestamp(row.used_at),
+            "ends": timestamp(row.expires_at),
+            "this": row.id == signed_in().session.id,
+        }
+        for row in services().sign_in.sessions(member())
+    ]
+    return page("account.html", sessions=sessions)
+
+
+@dashboard.post("/account/sessions/<session_id>/end")
+@private
+def end_session(session_id: str) -> Response:
+    """End another session of the user."""
+    services().sign_in.end(member(), session_id)
+    return see(url_for("dashboard.account"))
+
+
+def _form(*, name: str = "", refusal: Refused | None = None) -> Response:
+    token = request.cookies.get(FORM_COOKIE) or new_form_token()
+    answer = page(
+        "sign_in.html",
+        200 if refusal is None else PROBLEMS[refusal.code].status,
+        name=name[:64],
+        refusal=None if refusal is None else refusal.detail,
+        token=token,
+        next=_next(),
+    )
+    set_cookie(answer, FORM_COOKIE, token)
+    return answer
+
+
+def _next() -> str:
+    """Return the page that was asked for, if it is one of the dashboard's."""
+    home = url_for("dashboard.surveys")
+    wanted = request.values.get("next", "")
+    plain = wanted.isascii() and wanted.isprintable() and not set(wanted) & set("\\ \"'<>")
+    return wanted if plain and wanted.startswith(home) and "//" not in wanted else home

@@ -1,0 +1,95 @@
+"""The list of surveys, and the page of one: its reports, its guarantee, its link, its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, request, url_for
+
+from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+
+
+@dashboard.get("")
+def start() -> Response:
+    """Lead to the list of surveys."""
+    return see(url_for("dashboard.surveys"))
+
+
+@dashboard.get("/")
+@private
+def surveys() -> Response:
+    """List the surveys in which the user has a role."""
+    parts, text = services(), request.args.get("search", "").strip()
+    rows = [row for row in parts.surveys.all() if member().role(row.name) is not None]
+    shown = [
+        row
+        for row in rows
+        if text.casefold() in row.name.casefold() or text.casefold() in row.title.casefold()
+    ]
+    listed = [parts.overviews.summary(row) for row in shown]
+    return page("surveys.html", surveys=listed, search=text, total=len(rows))
+
+
+@dashboard.get("/surveys/<name>/versions/<int:version>")
+@private
+def survey(name: str, version: int) -> Response:
+    """Show one survey version."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    overview = parts.overviews.overview(row)
+    parts.actions.looked(member().actor, "overview", row.name, row.version)
+    return page(
+        "survey.html",
+        **of_survey(row, "survey"),
+        overview=overview,
+        versions=[one.version for one in parts.surveys.all() if one.name == row.name],
+        link=f"{request.script_root}/s/{row.name}#sha256={row.digest}",
+    )
+
+
+@dashboard.post("/surveys/<name>/versions/<int:version>/close")
+@private
+def close(name: str, version: int) -> Response:
+    """Close a version, once the user has typed its name."""
+    row = reached(name, version, Role.EDITOR)
+    if request.form.get("confirm", "").strip() != row.name:
+        raise Refused(
+            "invalid-request",
+            f"the survey was not closed, because its name was not typed; type {row.name} to close",
+            field="confirm",
+        )
+    parts = services()
+    row = parts.surveys.close(row)
+    parts.sealing.after_closing(row)
+    parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
+    return see(url_for("dashboard.survey", name=name, version=version))
+
+
+@dashboard.get("/<path:rest>")
+@private
+def nothing(rest: str) -> Response:
+    """Say that there is no such page."""
+    del rest
+    raise Refused("not-found", "nothing is at this address; the link may be incomplete")
+
+
+def reached(name: str, version: int, role: Role) -> VersionRow:
+    """Return a version, if the user holds a role in its survey.
+
+    Raises
+    ------
+    Refused
+        ``unknown-survey`` or ``forbidden``.
+    """
+    member().require(name, role)
+    return services().surveys.version(name, version)
+
+
+def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
+    """Return what the frame of a survey's pages needs."""
+    may = {role.value: member().may(row.name, role) for role in Role}
+    return {"row": row, "tab": tab, "may": may, "state": services().surveys.state(row).value}

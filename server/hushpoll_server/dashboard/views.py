@@ -1,0 +1,12 @@
+"""All views of the dashboard together: importing this module puts them on the blueprint."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hushpoll_server.dashboard import jobs, people, results, signing, surveys
+from hushpoll_server.dashboard.frame import dashboard
+
+VIEWS: Final = (signing, surveys, results, jobs, people)
+
+__all__ = ["VIEWS", "dashboard"]

@@ -1,0 +1,98 @@
+"""One survey version at a glance: its terms, its guarantee, its counts and its warnings."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from hushpoll_protocols.odds import odds_factor
+from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
+from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
+from hushpoll_server.store.catalogue import TokenStore, VersionRow
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+
+KEPT_WARNINGS = 512
+
+
+class Overviews:
+    """Describes versions to those who may read their results."""
+
+    def __init__(self, *, surveys: SurveyService, releases: Releases, tokens: TokenStore) -> None:
+        self._surveys = surveys
+        self._releases = releases
+        self._tokens = tokens
+        # A published version never changes, and the planner behind the warnings takes a while.
+        self._warnings = lru_cache(maxsize=KEPT_WARNINGS)(self._warnings_of)
+
+    def overview(self, row: VersionRow) -> dict[str, Any]:
+        """Return a version's overview, as the API gives it."""
+        published = self._surveys.published(row)
+        budget = published.budget
+        total = total_epsilon(budget.values())
+        closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
+        tokens = None
+        if published.submission == "token":
+            tokens = self._tokens.unspent(row.survey_id)
+        return {
+            "survey": row.name,
+            "version": row.version,
+            "digest": row.digest,
+            "title": row.title,
+            "description": published.description,
+            "state": self._surveys.state(row).value,
+            "opens": None if row.opens is None else timestamp(row.opens),
+            "closes": None if closes is None else timestamp(closes),
+            "accepts_until": None if accepts_until is None else timestamp(accepts_until),
+            "submission": published.submission,
+            "unspent_tokens": tokens,
+            "minimum_batch": row.minimum_batch,
+            "epsilon": f"{total:f}",
+            "odds_factor": _odds(total),
+            "protection": total_level(total).name.lower(),
+            "attributes": [_attribute(attribute) for attribute in published.attributes],
+            "warnings": [vars(warning) for warning in self._warnings(row.id)],
+            **self._releases.account(row),
+        }
+
+    def summary(self, row: VersionRow) -> dict[str, Any]:
+        """Return what a list of many versions shows of one."""
+        published = self._surveys.published(row)
+        total = total_epsilon(published.budget.values())
+        return {
+            "survey": row.name,
+            "version": row.version,
+            "title": row.title,
+            "state": self._surveys.state(row).value,
+            "reports": self._releases.reports(row),
+            "minimum_batch": row.minimum_batch,
+            "epsilon": f"{total:f}",
+            "protection": total_level(total).name.lower(),
+            "warnings": [warning.code for warning in self._warnings(row.id)],
+            **self._releases.describe(row),
+        }
+
+    def _warnings_of(self, version_id: int) -> tuple[PublishingWarning, ...]:
+        return publishing_warnings(self._surveys.published_of(version_id))
+
+
+def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
+    oracle = attribute.oracle
+    return {
+        "name": attribute.name,
+        "question": attribute.question,
+        "role": attribute.role,
+        "categories": attribute.k,
+        "protocol": None if oracle is None else oracle.name,
+        "epsilon": None if oracle is None else f"{oracle.epsilon:f}",
+        "realized_epsilon": None if oracle is None else f"{oracle.realized_epsilon:.4f}",
+        "odds_factor": None if oracle is None else _odds(oracle.epsilon),
+        "protection": None if oracle is None else question_level(oracle.epsilon).name.lower(),
+    }
+
+
+def _odds(epsilon: Decimal) -> float:
+    """Return the factor by which odds can change at most, rounded up to a tenth."""
+    return odds_factor(epsilon, 10) / 10

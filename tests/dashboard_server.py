@@ -1,0 +1,140 @@
+"""A running server with surveys of every kind and two users, for browsers and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import requests
+
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_protocols import SecureBits
+from hushpoll_server.services.people.users import Users
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.users import UserStore
+from hushpoll_shared.spelling.clock import SystemClock
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import reports as wire
+
+PASSWORD = "correct horse battery"
+MARKUP = '<script>document.title = "broken"</script><b>bold</b>'
+HOSTILE = [MARKUP, "=HYPERLINK(1)", "+1", "@x", "שלום עולם", "شاهد الفيديو", "a\"b'c&d"]
+SENSITIVE = {"role": "sensitive", "protocol": "OUE"}
+WORK = {
+    "name": "work-and-health",
+    "title": "Work and health 2026",
+    "description": "How people work, and how they feel about it.",
+    "epsilon": "4",
+    "release": "immediate",
+    "attributes": [
+        {
+            "name": "health",
+            **SENSITIVE,
+            "question": "How is your health in general?",
+            "categories": ["Very good", "Good", "Fair", "Bad"],
+            "missing": "Prefer not to say",
+        },
+        {"name": "smoker", **SENSITIVE, "question": "Do you smoke?", "categories": ["No", "Yes"]},
+        {
+            "name": "income",
+            **SENSITIVE,
+            "question": "Monthly income of your household?",
+            "categories": [f"{low} to {low + 1000} euro" for low in range(0, 8000, 1000)],
+        },
+        {
+            "name": "region",
+            "role": "plain",
+            "question": "Where do you live?",
+            "categories": ["North", "East", "South", "West"],
+        },
+    ],
+}
+LARGE = {
+    "name": "large",
+    "title": "Five hundred categories",
+    "epsilon": "4",
+    "release": "immediate",
+    "attributes": [
+        {"name": "place", **SENSITIVE, "categories": [f"Place {n:03}" for n in range(500)]},
+        {"name": "kind", "role": "plain", "categories": [f"Kind {n}" for n in range(40)]},
+    ],
+}
+ODD = {
+    "name": "odd",
+    "title": MARKUP,
+    "description": MARKUP,
+    "epsilon": "2",
+    "release": "immediate",
+    "attributes": [
+        {"name": "odd", **SENSITIVE, "question": MARKUP, "categories": HOSTILE},
+        {"name": "other", "role": "plain", "categories": ["شاهد", "=1+1"]},
+    ],
+}
+SMALL = [{"name": "q", **SENSITIVE, "categories": ["no", "yes"]}]
+FEW = {"name": "few", "title": "Too few reports", "epsilon": "1", "attributes": SMALL}
+DAILY = {"name": "daily", "title": "Nothing released yet", "epsilon": "1", "attributes": SMALL}
+
+
+class DashboardServer:
+    """A running server; `publish` and `fill` give it surveys and reports."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.url = server.url
+        self._folder = folder
+        self._session = requests.Session()
+        self._session.headers["Authorization"] = f"Bearer {server.token}"
+
+    def publish(self, draft: dict[str, Any], **more: Any) -> Published:
+        answer = self._session.post(
+            f"{self.url}/api/v1/surveys?allow_weak=true",
+            json={"version": 1, **draft, **more},
+            timeout=60,
+        )
+        assert answer.status_code == 201, answer.text
+        return Published.from_json(answer.json()["manifest"])
+
+    def fill(self, published: Published, count: int) -> None:
+        rng = np.random.default_rng(1)
+        reports = []
+        for _ in range(count):
+            # Early categories are the likelier ones.
+            codes = {one.name: int(one.k * rng.beta(1.2, 2.5)) for one in published.attributes}
+            record = published.layout.encode(codes, SecureBits())
+            reports.append(wire.Report(wire.new_report_id(), record))
+        answer = self._session.post(
+            f"{self.url}/api/v1/surveys/{published.name}/reports",
+            data=wire.pack_reports(published.digest, reports),
+            headers={"Content-Type": wire.REPORTS_MEDIA_TYPE},
+            timeout=60,
+        )
+        assert answer.json()["accepted"] == count, answer.text
+
+    def add_user(self, name: str, **roles: str) -> None:
+        database = Database(f"sqlite:///{self._folder}/hushpoll.sqlite", pool_size=1)
+        held = {("*" if survey == "every" else survey): role for survey, role in roles.items()}
+        Users(UserStore(database), SystemClock()).add(name, PASSWORD, held)
+        database.close()
+
+    def close(self) -> None:
+        self._session.close()
+
+
+@contextmanager
+def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
+    """A server with the surveys above; `root` administers, `reader` reads two of them."""
+    with Server(folder, options=("--seal-idle-seconds", "0.5")) as running:
+        server = DashboardServer(running, folder)
+        try:
+            server.fill(server.publish(WORK), 3000)
+            server.fill(server.publish(LARGE), 2000)
+            server.fill(server.publish(ODD), 1000)
+            server.fill(server.publish(FEW, release="immediate"), 3)
+            server.publish(DAILY, release="daily")
+            server.add_user("root", every="admin")
+            server.add_user("reader", large="reader", **{"work-and-health": "reader"})
+            yield server
+        finally:
+            server.close()

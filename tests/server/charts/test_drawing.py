@@ -1,0 +1,147 @@
+"""Charts are drawn by a real process: what is in them, what is not, and what its death does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from xml.etree import ElementTree
+
+import pytest
+
+from hushpoll_server.charts.drawing import Drawing, NotDrawn
+from hushpoll_server.charts.specifications import (
+    MOST_CELLS_A_SIDE,
+    MOST_ROWS,
+    cross_table_chart,
+    days_chart,
+    estimates_chart,
+    with_light_colours,
+)
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "=1+1",
+    "\u202eright to left",
+    "شاهد",
+    'a"b&c',
+    "var(--ink)",
+]
+TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+@pytest.fixture(scope="module")
+def drawing():
+    running = Drawing()
+    yield running
+    running.stop()
+
+
+def rows(categories):
+    return [
+        {"category": name, "frequency": 0.5 - 0.01 * turn, "lower": 0.4, "upper": 0.6}
+        for turn, name in enumerate(categories)
+    ]
+
+
+def texts(svg):
+    return [element.text for element in ElementTree.fromstring(svg).iter(TEXT)]
+
+
+def test_svg_has_the_categories_as_text_and_nothing_that_a_strict_policy_refuses(drawing):
+    chart = estimates_chart("x", rows(HOSTILE), confidence=0.95, total=len(HOSTILE))
+    svg = drawing.draw(chart.specification, "svg").decode()
+    assert set(HOSTILE) <= set(texts(svg))
+    for refused in ("<script", "<style", "style=", "onload", "href=", "url("):
+        assert refused not in svg.lower()
+    assert 'fill="var(--accent)"' in svg
+
+
+def test_chart_that_stands_alone_has_colours_and_unchanged_data(drawing):
+    chart = estimates_chart("x", rows(HOSTILE), confidence=0.95, total=len(HOSTILE))
+    alone = with_light_colours(chart.specification)
+    assert alone["data"] == chart.specification["data"]
+    svg = drawing.draw(alone, "svg").decode()
+    assert "var(--" not in svg.replace(">var(--ink)<", "")
+    assert drawing.draw(alone, "png").startswith(b"\x89PNG\r\n")
+
+
+def test_picture_has_at_most_fifty_rows_and_says_so():
+    chart = estimates_chart("x", rows(map(str, range(500))), confidence=0.95, total=500)
+    assert len(chart.specification["data"]["values"]) == MOST_ROWS
+    assert (chart.shown, chart.total, chart.cut) == (50, 500, True)
+
+
+def test_heat_map_has_at_most_thirty_by_thirty_cells():
+    cells = [
+        {"a": str(i), "b": str(j), "frequency": 0.1, "lower": -0.1, "upper": 0.2}
+        for i in range(40)
+        for j in range(3)
+    ]
+    chart = cross_table_chart("one", "two", cells, confidence=0.9)
+    assert len(chart.specification["data"]["values"]) == 3 * MOST_CELLS_A_SIDE
+    assert (chart.shown, chart.total) == (30, 40)
+    assert "0 of 120 intervals lie above zero" in chart.sentence
+
+
+def test_sentences_give_the_figures():
+    chart = estimates_chart("smoker", rows(["yes", "no"]), confidence=0.95, total=2)
+    assert chart.sentence == (
+        "The largest share of smoker is yes: an estimated 50.0\u00a0%, with a 0.95 interval from "
+        "40.0\u00a0% to 60.0\u00a0%. No interval is wider than plus or minus 10.0 percentage "
+        "points."
+    )
+    days = [{"day": "2026-03-01", "reports": 2}, {"day": "2026-03-02", "reports": 1500}]
+    assert days_chart(days).sentence == (
+        "1,502 reports on 2 days; the most came on 2026-03-02: 1,500."
+    )
+
+
+def test_picture_is_drawn_once_for_the_same_data(drawing):
+    chart = estimates_chart("x", rows(["a", "b"]), confidence=0.95, total=2)
+    first = drawing.draw(chart.specification, "svg")
+    assert drawing.draw(json.loads(json.dumps(chart.specification)), "svg") is first
+    other = estimates_chart("x", rows(["a", "c"]), confidence=0.95, total=2)
+    assert drawing.draw(other.specification, "svg") != first
+
+
+def test_killed_process_is_started_again_with_the_next_chart():
+    drawing = Drawing()
+    try:
+        chart = days_chart([{"day": "2026-03-01", "reports": 2}])
+        drawing.draw(chart.specification, "svg")
+        process = drawing._process
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        other = days_chart([{"day": "2026-03-01", "reports": 3}])
+        assert b"<svg" in drawing.draw(other.specification, "svg")
+        assert drawing._process.pid != process.pid
+    finally:
+        drawing.stop()
+
+
+def test_chart_that_cannot_be_drawn_is_refused_and_the_next_one_is_drawn(drawing):
+    with pytest.raises(NotDrawn):
+        drawing.draw({"mark": "nonsense"}, "svg")
+    chart = days_chart([{"day": "2026-03-01", "reports": 4}])
+    assert b"<svg" in drawing.draw(chart.specification, "svg")
+
+
+def test_chart_that_takes_too_long_is_given_up():
+    drawing = Drawing(draw_seconds=0.0)
+    chart = days_chart([{"day": "2026-03-01", "reports": 5}])
+    try:
+        with pytest.raises(NotDrawn):
+            drawing.draw(chart.specification, "svg")
+        assert drawing._process is None
+    finally:
+        drawing.stop()
+
+
+def test_pictures_are_kept_in_bounded_memory(drawing):
+    small = Drawing(kept_bytes=1)
+    small._ask = drawing._ask
+    chart = days_chart([{"day": "2026-03-01", "reports": 6}])
+    small.draw(chart.specification, "svg")
+    assert small._pictures == {}
+    small.stop()

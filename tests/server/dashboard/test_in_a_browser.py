@@ -1,0 +1,242 @@
+"""The dashboard in Chromium: narrow and wide, light and dark, by keyboard, without scripts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, dashboard_server
+
+AXE = Path(__file__).parents[3] / "client/hushpoll_client_js/node_modules/axe-core/axe.min.js"
+WORK = "/surveys/work-and-health/versions/1"
+LARGE, ODD = "/surveys/large/versions/1", "/surveys/odd/versions/1"
+PAGES = [
+    "/",
+    WORK,
+    f"{WORK}/estimates",
+    f"{WORK}/cross-tables?a=health&b=income",
+    f"{WORK}/jobs",
+    f"{LARGE}/estimates?sort=share",
+    f"{LARGE}/cross-tables?a=kind&b=place",
+    ODD,
+    f"{ODD}/estimates",
+    f"{ODD}/cross-tables",
+    "/surveys/few/versions/1/estimates",
+    "/surveys/daily/versions/1",
+    "/surveys/daily/versions/1/cross-tables",
+    "/jobs",
+    "/people",
+    "/account",
+    "/nowhere",
+]
+# The rules of WCAG 2.2 A and AA, and the library's best practices, which are its default.
+RUN_AXE = """async (rules) => (await axe.run(rules ?? {})).violations.map(
+  (one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 400)}`)"""
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[DashboardServer]:
+    with dashboard_server(tmp_path_factory.mktemp("dashboard")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert program, "Chromium is missing; apt-get install chromium, or set CHROMIUM to its path"
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(server, browser):
+    """Open a page in a window of its own; at the end, nothing was wrong in any of them."""
+    contexts, wrong = [], []
+    own = urlsplit(server.url).netloc
+
+    def note(request) -> None:
+        if urlsplit(request.url).netloc != own:
+            wrong.append(f"asked {request.url}")
+
+    def said(message) -> None:
+        # Chromium itself says so of each page whose status is 401, 404 or the like.
+        if not message.text.startswith("Failed to load resource: the server responded"):
+            wrong.append(f"said {message.text}")
+
+    def open_page(path: str = "/", **options) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", note)
+        page.on("console", said)
+        page.on("pageerror", lambda error: wrong.append(f"raised {error}"))
+        page.goto(f"{server.url}/dashboard{path}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def sign_in(page: Page, name: str = "root") -> Page:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    return page
+
+
+def violations(page: Page, rules: dict[str, list[str]] | None = None) -> list[str]:
+    assert AXE.is_file(), f"{AXE} is missing; scripts/test-js installs it"
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    return page.evaluate(RUN_AXE, rules)
+
+
+def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, open_page):
+    page = open_page(f"{WORK}/estimates")
+    page.get_by_label("Name").fill("reader")
+    page.get_by_label("Password").fill("not the password")
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    assert "The name or the password is wrong" in page.get_by_role("alert").inner_text()
+    sign_in(page, "reader")
+    assert page.url == f"{server.url}/dashboard{WORK}/estimates"
+    assert page.get_by_role("heading", level=2).all_inner_texts() == [
+        "How is your health in general?",
+        "Do you smoke?",
+        "Monthly income of your household?",
+        "Where do you live?",
+    ]
+    assert page.locator("figure svg[role=img]").count() == 4
+    page.locator("#attribute").select_option(label="Do you smoke?")
+    page.locator("#sort").select_option("share")
+    page.get_by_role("button", name="Show").click()
+    assert "attribute=smoker&sort=share&confidence=0.95" in page.url
+    shared = page.url
+    assert page.locator("figure svg[role=img]").count() == 1
+    assert page.get_by_role("region", name="Table of smoker").locator("tbody tr").count() == 2
+    page.get_by_role("link", name="Cross-tables").click()
+    page.locator("#a").select_option("smoker")
+    page.locator("#b").select_option("region")
+    page.get_by_role("button", name="Show").click()
+    assert page.get_by_role("heading", name="smoker by region").is_visible()
+    assert page.get_by_role("region", name="Table of shares").locator("td").count() == 8
+    assert page.get_by_role("link", name="Users and tokens").count() == 0
+    page.get_by_role("link", name="Surveys").first.click()
+    assert page.locator("tbody tr").count() == 2
+    page.get_by_role("button", name="Sign out").click()
+    assert page.get_by_role("heading", name="Sign in").is_visible()
+    page.goto(shared)
+    assert page.get_by_role("heading", name="Sign in").is_visible()
+    sign_in(page, "reader")
+    assert page.url == shared
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_a_narrow_and_a_wide_window(open_page, theme):
+    """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
+    rules = None if theme == "light" else {"runOnly": ["color-contrast"]}
+    page = open_page(color_scheme=theme, viewport={"width": 360, "height": 800})
+    found = {"sign-in": violations(page, rules)}
+    sign_in(page)
+    origin = page.url.rstrip("/")
+    for path in PAGES:
+        page.goto(origin + path)
+        found[path] = violations(page, rules)
+        for width in (1440, 360) if theme == "light" else ():
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(WIDER) <= 0, (path, width)
+        assert page.evaluate("document.title").endswith("hushpoll"), path
+    assert {path: rules for path, rules in found.items() if rules} == {}
+
+
+def test_markup_formulas_and_right_to_left_texts_are_shown_as_they_are(open_page):
+    page = sign_in(open_page())
+    for path in (ODD, f"{ODD}/estimates", f"{ODD}/cross-tables"):
+        page.goto(page.url.partition("/dashboard")[0] + "/dashboard" + path)
+        assert page.get_by_role("heading", level=1).inner_text() == MARKUP
+        assert page.locator("main b, main script").count() == 0
+    page.get_by_role("link", name="Estimates").click()
+    shown = page.get_by_role("region", name="Table of odd").locator("tbody th").all_inner_texts()
+    assert shown == HOSTILE
+    drawn = page.locator("figure svg").first.locator("text").all_text_contents()
+    assert set(HOSTILE) - set(drawn) == {MARKUP}  # which is cut, with three dots
+
+
+def test_five_hundred_categories_have_a_cut_picture_and_a_whole_table(open_page):
+    page = sign_in(open_page(f"{LARGE}/estimates"))
+    assert page.get_by_text("The picture shows 50 of 500 categories").is_visible()
+    page.get_by_text("Table of 500 categories").click()
+    assert page.get_by_role("region", name="Table of place").locator("tbody tr").count() == 500
+    page.goto(page.url.replace("estimates", "cross-tables?a=place&b=kind"))
+    assert page.get_by_text("show the first 30 categories of each side").is_visible()
+    assert page.get_by_role("region", name="Table of shares").locator("td").count() == 30 * 30
+    with page.expect_download() as file:
+        page.get_by_role("link", name="the CSV file has all of them").click()
+    assert len(file.value.path().read_text().splitlines()) == 1 + 500 * 40
+
+
+def test_page_says_what_to_wait_for(open_page):
+    page = sign_in(open_page("/surveys/few/versions/1/estimates"))
+    assert page.get_by_role("heading", name="There are no estimates yet").is_visible()
+    assert "minimum batch of 100" in page.locator(".empty").inner_text()
+    page.goto(page.url.replace("few", "daily"))
+    assert "the next release is due at" in page.locator(".empty").inner_text()
+
+
+def test_missing_page_is_in_the_dashboard_s_style(open_page):
+    page = sign_in(open_page("/surveys/nothing/versions/1"))
+    assert page.get_by_role("heading", name="There is no such page").is_visible()
+    page.get_by_role("link", name="Back to the surveys").click()
+    assert page.get_by_role("heading", name="Surveys", exact=True).is_visible()
+
+
+def test_dashboard_works_by_keyboard_and_without_scripts(open_page):
+    page = open_page(java_script_enabled=False)
+    page.locator("body").press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    assert skip.evaluate("(one) => one === document.activeElement")
+    skip.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("reader")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Work and health 2026", exact=True).press("Enter")
+    page.get_by_role("link", name="Estimates").press("Enter")
+    page.locator("#confidence").focus()
+    page.keyboard.type("0.99")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**confidence=0.99**")
+    focusable = page.locator("figure .chart").first
+    focusable.focus()
+    assert focusable.evaluate("(one) => getComputedStyle(one).outlineStyle") == "solid"
+
+
+def test_two_hundred_surveys_are_listed_and_filtered(server, open_page):
+    """Last in this file: the surveys stay."""
+    for number in range(200):
+        title = f"Survey number {number:03}"
+        server.publish(
+            {"name": f"many-{number}", "title": title, "epsilon": "1", "attributes": SMALL}
+        )
+    page = sign_in(open_page())
+    assert page.locator("tbody tr").count() == 205
+    page.get_by_label("Name or title").fill("number 17")
+    page.get_by_role("button", name="Filter").click()
+    assert page.locator("tbody tr").count() == 10
+    page.get_by_label("Name or title").fill("nothing like it")
+    page.get_by_role("button", name="Filter").click()
+    assert page.get_by_role("link", name="Show all.").is_visible()

@@ -1,0 +1,346 @@
+"""The dashboard's pages over HTTP, without a browser: who gets what, and in which form."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sample_survey import encoded
+
+pytestmark = pytest.mark.sqlite
+WORK = "/surveys/work/versions/1"
+PAGES = ["", "/estimates", "/cross-tables", "/jobs"]
+
+
+@pytest.fixture
+def filled(site):
+    for name in ("work", "home"):
+        published = site.publish(name=name, title=f"Title of {name}")
+        site.fill(published, 60)
+        site.seal(name)
+    return site
+
+
+def test_every_page_leads_a_stranger_to_the_sign_in_and_back(filled, visit):
+    visitor = visit()
+    for path in ("/", *(WORK + page for page in PAGES), "/people", "/jobs", "/account", "/nowhere"):
+        answer = visitor.get(path)
+        assert answer.status_code == 303, path
+        assert answer.headers["Location"].startswith("/dashboard/sign-in?next=%2Fdashboard"), path
+    filled.services.users.add("ada", "correct horse battery", {"work": "reader"})
+    answer = visitor.sign_in("ada", next="/dashboard" + WORK)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard" + WORK)
+    assert visitor.get(WORK).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://evil.example",
+        "//evil.example",
+        "/dashboard//evil.example",
+        "/dashboard/\\x",
+        "/api",
+    ],
+)
+def test_sign_in_leads_to_no_other_host(filled, visit, target):
+    filled.services.users.add("ada", "correct horse battery", {})
+    answer = visit().sign_in("ada", next=target)
+    assert answer.headers["Location"] == "/dashboard/"
+
+
+def test_wrong_password_is_refused_without_saying_what_is_wrong(filled, visit):
+    filled.services.users.add("ada", "correct horse battery", {})
+    visitor = visit()
+    answers = [visitor.sign_in(name, "wrong password") for name in ("ada", "nobody")]
+    assert [answer.status_code for answer in answers] == [401, 401]
+    assert all("The name or the password is wrong" in answer.text for answer in answers)
+    assert visitor.get("/").status_code == 303
+
+
+def test_account_is_locked_and_so_is_an_address(filled, visit):
+    filled.services.users.add("ada", "correct horse battery", {})
+    visitor = visit()
+    statuses = [visitor.sign_in("ada", "wrong password").status_code for _ in range(11)]
+    assert statuses == [401] * 10 + [429]
+    assert visitor.sign_in("ada").status_code == 429
+    far = {"REMOTE_ADDR": "203.0.113.9"}
+    page = visitor.get("/sign-in")
+    token = page.text.partition('name="form_token" value="')[2].partition('"')[0]
+    for turn in range(51):
+        form = {"form_token": token, "name": f"user{turn}", "password": "wrong password"}
+        answer = visitor.client.post("/dashboard/sign-in", data=form, environ_overrides=far)
+    assert answer.status_code == 429
+    assert "Retry-After" not in visitor.get("/sign-in").headers
+
+
+def test_client_cannot_choose_the_hash_of_its_address(filled, visit):
+    visitor = visit()
+    page = visitor.get("/sign-in")
+    token = page.text.partition('name="form_token" value="')[2].partition('"')[0]
+    for turn in range(51):
+        answer = visitor.client.post(
+            "/dashboard/sign-in",
+            data={"form_token": token, "name": f"user{turn}", "password": "wrong password"},
+            headers={"X-Hushpoll-Client": f"made-up-{turn}"},
+            environ_overrides={"REMOTE_ADDR": "203.0.113.9"},
+        )
+    assert answer.status_code == 429
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"form_token": ""}, {"form_token": "x"}, {"Sec-Fetch-Site": "cross-site"}],
+)
+def test_form_of_another_site_does_nothing(filled, visit, change):
+    visitor = visit("ada", work="editor")
+    headers = {key: value for key, value in change.items() if key == "Sec-Fetch-Site"}
+    page = visitor.get(WORK).text
+    token = change.get(
+        "form_token", page.partition('name="form_token" value="')[2].partition('"')[0]
+    )
+    answer = visitor.client.post(
+        f"/dashboard{WORK}/close", data={"form_token": token, "confirm": "work"}, headers=headers
+    )
+    assert answer.status_code == 403
+    assert filled.services.surveys.state(filled.row()).value == "open"
+
+
+def test_cookie_is_kept_from_scripts_and_other_sites(make_site, visit):
+    filled = make_site(BEHIND_TLS=True)
+    filled.services.users.add("ada", "correct horse battery", {})
+    cookies = visit(at=filled).sign_in("ada").headers.getlist("Set-Cookie")
+    (session,) = [cookie for cookie in cookies if cookie.startswith("hushpoll_session=")]
+    for part in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/dashboard"):
+        assert part in session
+
+
+def test_two_users_and_two_surveys_and_no_way_across(filled, visit):
+    ada, eve = visit("ada", work="admin"), visit("eve", home="admin")
+    job = filled.add_job("export", name="home")
+    for own, other, visitor in (("work", "home", ada), ("home", "work", eve)):
+        listed = visitor.get("/").text
+        assert f"Title of {own}" in listed
+        assert f"Title of {other}" not in listed
+        for page in PAGES:
+            assert visitor.get(f"/surveys/{own}/versions/1{page}").status_code == 200
+            refused = visitor.get(f"/surveys/{other}/versions/1{page}")
+            assert refused.status_code == 404, page
+            assert f"Title of {other}" not in refused.text
+        for path in ("estimates/gender.csv", "cross-table.csv?a=gender&b=age"):
+            assert visitor.get(f"/surveys/{own}/versions/1/{path}").status_code == 200
+            assert visitor.get(f"/surveys/{other}/versions/1/{path}").status_code == 404
+        closed = visitor.send(
+            f"/surveys/{other}/versions/1/close", f"/surveys/{own}/versions/1", confirm=other
+        )
+        assert closed.status_code == 404
+        page = WORK if own == "work" else "/"
+        for path in ("/people", "/people/ada/role"):
+            assert visitor.send(path, page, name="x").status_code == 403
+    assert job not in ada.get("/jobs").text
+    assert job in eve.get("/jobs").text
+    assert ada.get(f"/jobs/{job}/result").status_code == 404
+    assert ada.send(f"/jobs/{job}/cancel", "/").status_code == 404
+    assert filled.job(job)["state"] == "queued"
+
+
+def test_reader_gets_nothing_that_an_editor_or_admin_may(filled, visit):
+    reader = visit("ada", work="reader")
+    assert reader.send(f"{WORK}/close", WORK, confirm="work").status_code == 403
+    assert reader.send(f"{WORK}/jobs", WORK, format="csv", content="records").status_code == 403
+    assert reader.get(f"{WORK}/jobs").status_code == 403
+    for path in (
+        "/people",
+        "/people/ada/role",
+        "/people/ada/remove",
+        "/tokens",
+        "/tokens/0/revoke",
+    ):
+        assert reader.send(path, WORK, survey="*", role="admin", scope="admin").status_code == 403
+    assert reader.get("/people").status_code == 403
+    assert filled.services.users.named("ada").roles == {"work": "reader"}
+
+
+def test_role_that_is_taken_away_is_gone_with_the_next_page(filled, visit):
+    reader = visit("ada", work="reader")
+    assert reader.get(WORK).status_code == 200
+    filled.services.users.set_role("ada", "work", None)
+    assert reader.get(WORK).status_code == 404
+
+
+def test_sign_out_ends_the_session_itself(filled, visit):
+    reader = visit("ada", work="reader")
+    stolen = reader.client.get_cookie("hushpoll_session", path="/dashboard").value
+    assert reader.send("/sign-out", WORK).status_code == 303
+    thief = visit()
+    thief.client.set_cookie("hushpoll_session", stolen, path="/dashboard")
+    assert thief.get(WORK).status_code == 303
+
+
+def test_other_session_is_listed_and_ended(filled, visit):
+    first, second = visit("ada", work="reader"), visit()
+    second.sign_in("ada")
+    (other,) = [
+        row.id
+        for row in filled.services.sign_in.sessions(filled.services.users.named("ada"))
+        if row.id in first.get("/account").text
+    ]
+    assert first.send(f"/account/sessions/{other}/end", "/account").status_code == 303
+    assert second.get(WORK).status_code == 303
+    assert first.get(WORK).status_code == 200
+
+
+def test_pages_have_a_strict_policy_and_are_not_kept(filled, visit):
+    visitor = visit("ada", every="admin")
+    for path in ("/", *(WORK + page for page in PAGES), "/people", "/jobs", "/account", "/nowhere"):
+        answer = visitor.get(path)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "unsafe" not in policy, path
+        assert "script-src" not in policy, path
+        assert policy.startswith("default-src 'none'"), path
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "<script" not in answer.text
+        assert " style=" not in answer.text
+        assert answer.status_code == (404 if path == "/nowhere" else 200)
+
+
+def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
+    visitor = visit("ada", work="reader")
+    shown = visitor.get(f"{WORK}/estimates?confidence=0.9").text
+    answer = filled.get("/api/v1/surveys/work/versions/1/estimates?confidence=0.9").json
+    for attribute in answer["attributes"]:
+        for row in attribute["categories"]:
+            low, high = (f"{100 * row[key] + 0.0:.1f}\u00a0%" for key in ("lower", "upper"))
+            text = f"{low} to {high}".replace("-0.0", "0.0").replace("\u00a0", "&nbsp;")
+            assert text in shown, row
+    assert shown.count("<svg role") == len(answer["attributes"])
+
+
+def test_state_of_a_view_is_in_its_address(filled, visit):
+    visitor = visit("ada", work="reader")
+    page = visitor.get(f"{WORK}/estimates?attribute=age&sort=share&confidence=0.99").text
+    for chosen in (
+        '<option value="age" selected>',
+        'value="share" selected',
+        "<option selected>0.99",
+    ):
+        assert chosen in page
+    assert page.count("<svg role") == 1
+    table = visitor.get(f"{WORK}/cross-tables?a=age&b=income").text
+    assert "<bdi>age</bdi> by <bdi>income</bdi>" in table
+
+
+def test_csv_has_no_cell_that_a_spreadsheet_runs(site, visit):
+    hostile = ["=cmd()", "+1", "-1", "@x", "<b>bold</b>"]
+    question = {"name": "q", "role": "sensitive", "categories": hostile}
+    published = site.publish(attributes=[question], protected=None, allow_weak=True)
+    reports = [encoded(published, {"q": "=cmd()"}) for _ in range(5)]
+    site.send_batch(published, reports)
+    visitor = visit("ada", work="reader")
+    lines = visitor.get(f"{WORK}/estimates/q.csv").text.splitlines()[1:]
+    assert [line.partition(",")[0] for line in lines] == [
+        '"\'=cmd()"',
+        '"\'+1"',
+        '"\'-1"',
+        '"\'@x"',
+        '"<b>bold</b>"',
+    ]
+    page = visitor.get(f"{WORK}/estimates").text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    assert "<b>bold" not in page
+
+
+def test_downloads_have_all_rows_in_each_form(filled, visit):
+    visitor = visit("ada", work="reader")
+    file = visitor.get(f"{WORK}/estimates/age.csv")
+    assert file.mimetype == "text/csv"
+    lines = file.text.splitlines()
+    assert lines[0] == '"category","frequency","standard_error","lower","upper"'
+    assert len(lines) == 1 + 8
+    for form, kind, start in (
+        ("svg", "image/svg+xml", b"<svg"),
+        ("png", "image/png", b"\x89PNG"),
+        ("json", "application/json", b"{"),
+    ):
+        file = visitor.get(f"{WORK}/estimates/age.{form}")
+        assert (file.mimetype, file.data.startswith(start)) == (kind, True)
+        assert "attachment" in file.headers["Content-Disposition"]
+    specification = json.loads(visitor.get(f"{WORK}/cross-table.json?a=gender&b=age").data)
+    assert len(specification["data"]["values"]) == 2 * 8
+    assert visitor.get(f"{WORK}/estimates/age.exe").status_code == 404
+    assert visitor.get(f"{WORK}/estimates/nothing.csv").status_code == 404
+
+
+def test_administrator_adds_a_user_gives_and_takes_a_role_and_removes(filled, visit):
+    admin = visit("root", every="admin")
+    form = {"name": "bob", "password": "another long password", "survey": "work", "role": "reader"}
+    assert admin.send("/people", "/people", **form).status_code == 303
+    users = filled.services.users
+    assert users.named("bob").roles == {"work": "reader"}
+    assert (
+        admin.send("/people/bob/role", "/people", survey="home", role="editor").status_code == 303
+    )
+    assert admin.send("/people/bob/role", "/people", survey="work", role="none").status_code == 303
+    assert users.named("bob").roles == {"home": "editor"}
+    assert admin.send("/people/bob/remove", "/people").status_code == 303
+    assert [user.name for user in users.all()] == ["root"]
+    assert admin.send("/people/root/remove", "/people").status_code == 422
+    assert admin.send("/people/root/role", "/people", survey="*", role="none").status_code == 422
+    assert "added-user" in admin.get("/people").text
+
+
+def test_issued_token_is_shown_once_and_bound(filled, visit):
+    admin = visit("root", every="admin")
+    page = admin.send("/tokens", "/people", label="script", scope="read", surveys="work")
+    token = page.text.partition("<code>hp_")[2].partition("</code>")[0]
+    headers = {"Authorization": f"Bearer hp_{token}"}
+    counts = "/api/v1/surveys/{}/versions/1/counts"
+    assert filled.get(counts.format("work"), headers=headers).status_code == 200
+    assert filled.get(counts.format("home"), headers=headers).status_code == 403
+    assert token not in admin.get("/people").text
+    assert admin.send(f"/tokens/{token[:16]}/revoke", "/people").status_code == 303
+    assert filled.get(counts.format("work"), headers=headers).status_code == 401
+
+
+def test_editor_closes_a_survey_whose_name_is_typed(filled, visit):
+    editor = visit("ada", work="editor")
+    assert editor.send(f"{WORK}/close", WORK, confirm="wrok").status_code == 422
+    assert editor.send(f"{WORK}/close", WORK, confirm="work").status_code == 303
+    assert filled.services.surveys.state(filled.row()).value == "closing"
+    line = filled.services.actions.newest(1)[0]
+    assert (line.actor, line.act, line.survey) == ("user:ada", "closed", "work")
+
+
+def test_analyst_asks_for_an_export_fetches_it_and_the_log_knows(filled, visit):
+    analyst = visit("ada", work="analyst")
+    asked = analyst.send(f"{WORK}/jobs", f"{WORK}/jobs", format="csv", content="records")
+    assert asked.status_code == 303
+    filled.run_jobs()
+    page = analyst.get(f"{WORK}/jobs").text
+    address = page.partition('href="/dashboard/jobs/')[2].partition('"')[0]
+    file = analyst.get(f"/jobs/{address}")
+    assert file.status_code == 200
+    assert file.data.count(b"\n") == 61
+    acts = [line.act for line in filled.services.actions.newest(2)]
+    assert acts == ["fetched-export", "asked-for-export"]
+
+
+def test_page_says_when_there_is_nothing_to_show_yet(site, visit):
+    site.publish(name="few")
+    site.publish(name="daily", release="daily")
+    visitor = visit("ada", every="reader")
+    for name, words in (
+        ("few", "fewer than its minimum batch"),
+        ("daily", "nothing is released yet"),
+    ):
+        for page in ("estimates", "cross-tables"):
+            answer = visitor.get(f"/surveys/{name}/versions/1/{page}")
+            assert answer.status_code == 200
+            assert words in answer.text
+            assert "<svg role" not in answer.text
+
+
+def test_first_page_leads_an_administrator_to_the_first_survey(site, visit):
+    assert "hushpoll survey publish" in visit("root", every="admin").get("/").text
+    assert "An administrator gives you a role" in visit("ada").get("/").text

@@ -1,0 +1,77 @@
+"""The overview of a version, and the list of jobs, as the API gives them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sample_survey import VERSION, bearer
+
+pytestmark = pytest.mark.sqlite
+
+
+def overview(site, name="work"):
+    answer = site.get(f"/api/v1/surveys/{name}/versions/1/overview")
+    assert answer.status_code == 200, answer.json
+    return answer.json
+
+
+def test_overview_has_the_guarantee_of_each_question_and_of_all(site):
+    site.publish()
+    document = overview(site)
+    assert document["epsilon"] == "3.999999999999"  # a third of four is rounded down
+    assert document["odds_factor"] == math.ceil(10 * math.exp(4)) / 10
+    assert document["protection"] == "limited"
+    sent = {one["name"]: one["protocol"] for one in document["attributes"]}
+    assert sent == {
+        "gender": "GRR",
+        "age": "OUE",
+        "country": "SS",
+        "education": None,
+        "income": None,
+    }
+    in_clear = [one for one in document["attributes"] if one["protocol"] is None]
+    assert all(one["odds_factor"] is one["epsilon"] is None for one in in_clear)
+    assert "clear-attribute" in {warning["code"] for warning in document["warnings"]}
+    assert (document["state"], document["accepted"], document["unspent_tokens"]) == (
+        "open",
+        0,
+        None,
+    )
+
+
+def test_overview_of_a_scheduled_release_counts_what_was_released(site):
+    published = site.publish(release="daily")
+    site.fill(published, 5)
+    site.seal()
+    document = overview(site)
+    assert (document["accepted"], document["inbox"]) == (0, None)
+    assert document["next_release"] == "2026-03-02T00:00:00Z"
+
+
+def test_overview_counts_tokens_that_are_not_spent(site):
+    published = site.publish(name="panel", submission="token")
+    first, *_ = site.tokens(3, name="panel")
+    assert overview(site, "panel")["unspent_tokens"] == 3
+    assert site.send(published, token=first).status_code == 201
+    assert overview(site, "panel")["unspent_tokens"] == 2
+
+
+def test_jobs_are_listed_for_the_surveys_of_a_token(site):
+    for name in ("work", "home"):
+        published = site.publish(name=name)
+        site.fill(published, 5)
+        site.seal(name)
+    jobs = {name: site.add_job("export", name=name) for name in ("work", "home")}
+    body = {"scopes": ["read"], "surveys": ["home"]}
+    bound = bearer(site.post("/api/v1/tokens", json=body).json["token"])
+
+    def listed(path, **options):
+        return {one["id"] for one in site.get(path, **options).json["jobs"]}
+
+    assert listed("/api/v1/jobs") == set(jobs.values())
+    assert listed("/api/v1/jobs?survey=work") == {jobs["work"]}
+    assert listed("/api/v1/jobs", headers=bound) == {jobs["home"]}
+    assert listed("/api/v1/jobs?survey=work", headers=bound) == set()
+    assert site.get(f"{VERSION}/overview", headers=bound).status_code == 403
