@@ -16,6 +16,7 @@ from benchmarks.harness import Figure
 
 VERSIONS = (
     "hushpoll", "numpy", "numba", "lightgbm", "multi-freq-ldpy", "pure-ldp", "psycopg",
+    "opacus", "torch",
 )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def show(figures: Sequence[Figure]) -> None:
     Console(width=150).print(table)
 
 
-def keep(path: Path, names: Sequence[str], results: dict[str, Result]) -> dict[str, Any]:
+def keep(path: Path, names: Sequence[str] | None, results: dict[str, Result]) -> dict[str, Any]:
     """Write the results to a file, and return all that it then holds.
 
     Parameters
@@ -82,14 +83,17 @@ def keep(path: Path, names: Sequence[str], results: dict[str, Result]) -> dict[s
     path : Path
         Benchmarks that did not run this time keep what it has of them.
     names : sequence of str
-        All benchmarks, in order; others are dropped.
+        All benchmarks, in order; others are dropped. None for those of the file, and then those of
+        `results`.
     results : dict of str to Result
         Those that ran.
     """
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     new = {name: result.document() for name, result in results.items()}
-    runs = {name: (old | new)[name] for name in names if name in old or name in new}
-    path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    kept = names or (old | new)
+    runs = {name: (old | new)[name] for name in kept if name in old or name in new}
+    path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "
+", encoding="utf-8")
     return runs
 
 
@@ -102,7 +106,9 @@ def page(runs: dict[str, Any]) -> str:
         "scripts/bench --json docs/benchmarks.json --page docs/benchmarks.md",
         "```",
         "",
-        "With `--only NAME` it measures one benchmark and leaves the rows of the others alone.",
+        "`scripts/bench-dpsgd`, with the same options, measures what needs PyTorch: `dpsgd` and",
+        "`learners`, for which one fit is timed once. With `--only NAME` either measures",
+        "one benchmark and leaves the rows of the others alone.",
         "Each row sets ours beside a peer, or a limit, measured in one run: medians of at least",
         "five. The ratio is how many times better than the peer we are; the goal is what is asked",
         "for. Absolute times are those of the machine; under its benchmark's name stands how busy",

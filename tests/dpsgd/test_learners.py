@@ -90,7 +90,7 @@ def test_fairdp_never_reads_the_protected_columns_when_it_scores():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"protected": None}, "declare one in the manifest, or use the learner dpsgd"),
+        ({"protected": None}, "declare one in the manifest, train on rows in clear"),
         ({"protected": slice(2, 4)}, "train it on rows in clear, or use the learner dpsgd"),
         ({"protected": slice(0, 1), "table": np.ones((2000, 4))}, "all rows are of one group"),
         ({"weight": np.ones(2000)}, "takes no weights of rows"),

@@ -95,7 +95,7 @@ def test_added_learner_and_encoding_are_trained_saved_loaded_and_shown(hushpoll,
     _, rows, records = files
     out = tmp_path / "model"
     text = hushpoll("train", "--records", records, "--panel", rows, *CHOSEN, "--out", out)
-    assert "in the central model" not in text
+    assert "central differential privacy" not in text
     run = json.loads((out / "run.json").read_text())
     assert (run["learner"], run["encoding"]) == ("logistic", "halves")
     assert run["parameters"] == {"C": 0.5}

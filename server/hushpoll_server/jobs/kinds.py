@@ -195,6 +195,7 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
 
         recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
         recipe.learner.require_extra()
+        recipe.refuse_clear_rows("a job of a server")
     except MissingExtra as error:
         detail = f"{error}, on the web server as well as on its workers"
         raise Refused("missing-extra", detail) from None

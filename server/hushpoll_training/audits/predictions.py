@@ -187,6 +187,7 @@ def cross_fit(
         itself.
     """
     recipe.refuse_repeated_fits("cross-fitting")
+    recipe.refuse_clear_rows("an audit")
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
     fold = deal(len(records), folds, options.seed)

@@ -196,6 +196,11 @@ class Learner(ABC):
         """What the learner promises about the rows that it is fitted to; nothing by default."""
         return PrivacyClaim()
 
+    @property
+    def calibration(self) -> PrivacyClaim | None:
+        """What it promises about further rows in clear that it reads; None if it reads none."""
+        return None
+
     def without_privacy(self) -> Learner:
         """Return the learner without noise of its own, which fits the NonDP baseline; often itself.
 
@@ -301,6 +306,7 @@ class Learner(ABC):
             "learner": self.name,
             "learner_is": self.description,
             "privacy": self.claim.to_json(),
+            "calibration": None if self.calibration is None else self.calibration.to_json(),
             "parameters": dict(self.parameters),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.learner import Design, FitOptions, Fitted, Learner, Table
 from hushpoll_training.models.recipe import Recipe
+from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
 Codes: TypeAlias = Mapping[str, npt.NDArray[np.int64]]
 """Clear rows: per attribute, codes in [0, k), int64[n]."""
@@ -66,16 +67,25 @@ class Model:
         return (self.scores(codes, threads=threads) > THRESHOLD).astype(np.int64)
 
 
-def design(features: Features, table: Table, label: npt.NDArray[np.int64]) -> Design:
-    """Return what a learner is fitted to: rows in the columns of `features`, and their labels."""
+def design(
+    features: Features, table: Table, label: npt.NDArray[np.int64], *, perturbed: bool = False
+) -> Design:
+    """Return what a learner is fitted to: rows in the columns of `features`, and their labels.
+
+    With `perturbed`, rows are records. Then they do not tell their groups where the protected
+    attribute was perturbed, not even if its records look like answers, as those of GRR do.
+    """
     groups = features.published.protected
     protected = None
     if groups is not None and groups.attribute in features.attributes:
-        protected = features.columns_of(groups.attribute)
+        hidden = perturbed and features.published.attribute(groups.attribute).oracle is not None
+        protected = None if hidden else features.columns_of(groups.attribute)
     return Design(table, label, features.names, protected)
 
 
-def fit_records(records: Records, recipe: Recipe, options: FitOptions) -> Model:
+def fit_records(
+    records: Records, recipe: Recipe, options: FitOptions, *, clear: Codes | None = None
+) -> Model:
     """Fit to collected records: D_z = (X, Z_s, Y).
 
     Parameters
@@ -87,17 +97,37 @@ def fit_records(records: Records, recipe: Recipe, options: FitOptions) -> Model:
         Learner and encoding; a prior is estimated from the records that are fitted to.
     options : FitOptions
         Seed, threads and progress.
+    clear : mapping of str to int64[m], optional
+        Rows in clear of other people. A learner with parity measures its rates on them, and needs
+        them; others do not read them.
 
     Raises
     ------
     InvalidParameter
-        If the target gives no labels, or the rows are of a single class.
+        If the target gives no labels, the rows are of a single class, or a learner with parity
+        gets no rows in clear or a perturbed target.
     """
     target = Target.of(records.published)
+    if isinstance(recipe.learner, ParityLearner):
+        if clear is None:
+            raise recipe.learner.without_clear_rows()
+        if target.perturbed:
+            raise InvalidParameter(
+                f"the learner {recipe.learner.name} flips predictions, but the target "
+                f"{target.name} was perturbed, so scores are corrected after that; collect the "
+                "target in clear, or use a learner without parity",
+                field="target",
+            )
+        behind = fit_records(records, replace(recipe, learner=recipe.learner.behind), options)
+        rates_rows = design(
+            behind.features, behind.features.from_codes(clear), target.labels(clear[target.name])[0]
+        )
+        fitted = recipe.learner.post_process(behind.fitted, rates_rows, options)
+        return replace(behind, fitted=fitted)
     label, answered = reported_labels(records)
     kept = records if answered.all() else records.take(answered)
     features = recipe.encoding.fit(kept)
-    rows = design(features, features.from_records(kept), label[answered])
+    rows = design(features, features.from_records(kept), label[answered], perturbed=True)
     return Model(features, target, recipe.learner.fit(rows, options), len(kept))
 
 

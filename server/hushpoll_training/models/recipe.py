@@ -77,6 +77,22 @@ class Recipe:
                 field="learner",
             )
 
+    def refuse_clear_rows(self, purpose: str) -> None:
+        """Refuse a learner that reads rows in clear, where there are records alone.
+
+        Raises
+        ------
+        InvalidParameter
+            If the learner measures rates on rows in clear.
+        """
+        if self.learner.calibration is not None:
+            raise InvalidParameter(
+                f"the learner {self.learner.name} measures rates on rows in clear, and {purpose} "
+                "has records alone; use a learner without parity, or export the records and train "
+                "with hushpoll train --panel",
+                field="learner",
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as records of runs hold it."""
         return {**self.learner.to_json(), "encoding": self.encoding.name}

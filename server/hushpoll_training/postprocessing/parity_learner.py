@@ -92,6 +92,28 @@ class ParityLearner(Learner):
             "mechanism of two rates; the sizes of the groups are public",
         )
 
+    @property
+    def calibration(self) -> PrivacyClaim:
+        """Of the two rates, for the rows in clear that they are measured on."""
+        spent = 2 * float(self.parameters["rate_epsilon"])
+        if spent == 0:
+            return PrivacyClaim()
+        return PrivacyClaim(
+            spent,
+            None,
+            "basic composition of the discrete Laplace mechanism for two rates",
+            "replace one row; the sizes of the groups are public",
+        )
+
+    def without_clear_rows(self) -> InvalidParameter:
+        """Return the refusal of records alone, which do not tell each row's group."""
+        return InvalidParameter(
+            f"the learner {self.name} measures two rates on rows in clear, and there are none; "
+            "give a panel, of which a part is used for that, or use the learner "
+            f"{self.base.name}",
+            field="panel",
+        )
+
     def without_privacy(self) -> Learner:
         """Return the learner behind without noise, and without post-processing."""
         return self.behind.without_privacy()
@@ -282,7 +304,8 @@ def two_groups(
     if protected is None:
         raise InvalidParameter(
             "post-processing for parity needs each row's group, but the columns hold no protected "
-            "attribute; declare one in the manifest, or use a learner without parity",
+            "attribute in clear; declare one in the manifest, train on rows in clear, or use a "
+            "learner without parity",
             field="protected",
         )
     columns = table[:, protected]

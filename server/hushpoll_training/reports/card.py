@@ -14,6 +14,7 @@ from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
+from hushpoll_training.reports.protection import protections
 
 FORMAT: Final = 1
 
@@ -61,6 +62,7 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
             "tested_on": record["tested_on"],
             "baseline_is": record["baseline_is"],
         },
+        "protections": [protection.to_json() for protection in protections(record)],
         "confidence": record.get("confidence"),
         "metrics": _metrics(record),
         "unmeasured": record["unmeasured"],

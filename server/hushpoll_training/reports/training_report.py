@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
-from hushpoll_training.central.claim import privacy_sentence
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
+from hushpoll_training.reports.protection import protections
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {
@@ -35,10 +36,13 @@ def training_report(record: Mapping[str, Any]) -> str:
         f"A model of {target['name']} ({target['positive']} is positive), fitted to "
         f"{rows['fitted']} of {rows['records']} records.",
     ]
-    if record["privacy"]["kind"] != "none":
-        lines.append(privacy_sentence(record["privacy"]))
+    trust = ["Protected, and from whom:"]
+    for item in protections(record):
+        said = f"- {item.what}: from {item.from_whom}; {item.how}."
+        trust += wrap(said, 98, subsequent_indent="  ", break_long_words=False)
     if record["ldp"] is None:
-        return "\n".join([*lines, f"Utility and fairness are not measured: {record['unmeasured']}"])
+        unmeasured = f"Utility and fairness are not measured: {record['unmeasured']}"
+        return "\n".join([*lines, unmeasured, *trust])
     lines.append(f"Tested on {record['tested_on']}; NonDP is {record['baseline_is']}.")
     if rows["unanswered"]:
         lines.append(f"{rows['unanswered']} of them have no target and are left out.")
@@ -50,7 +54,7 @@ def training_report(record: Mapping[str, Any]) -> str:
         # the manifest's own groups are in the table
         if report["reference_is"] != BY_MANIFEST:
             lines += ["", report_text(report)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *trust])
 
 
 def metrics_table(

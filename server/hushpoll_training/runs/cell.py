@@ -21,9 +21,10 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
-from hushpoll_training.learners.learner import FitOptions, check_seed
+from hushpoll_training.learners.learner import FitOptions, Learner, check_seed
 from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
+from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
 
 class Stopwatch:
@@ -94,7 +95,7 @@ def cell(
     codes : mapping of str to int64[n]
         Every attribute of the survey in clear, codes in [0, k).
     recipe : Recipe
-        Learner and encoding.
+        Learner and encoding. For a learner with parity, a part of the training rows stays in clear.
     options : FitOptions
         The seed is that of the split, the noise and the learner. The noise also depends on the
         survey's digest, so that cells of one seed are split alike and perturbed independently.
@@ -107,11 +108,13 @@ def cell(
         For a bad argument, or data too small to split.
     """
     train, test = split_rows(published, codes, options.seed, test_size)
+    held = held_in_clear(recipe.learner, train.size, options)
     clock = Stopwatch()
     noise = perturbation(published, options.seed)
-    records = Records.trusted(published, encode_many(published, take(codes, train), noise))
+    records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
     clock.lap("perturb")
-    model = fit_records(records, recipe, simulated(published, options))
+    clear = take(codes, train[held]) if held.any() else None
+    model = fit_records(records, recipe, simulated(published, options), clear=clear)
     clock.lap("fit")
     evaluation = evaluate(model, take(codes, test), threads=options.threads)
     clock.lap("score")
@@ -189,6 +192,13 @@ def simulated(published: Published, options: FitOptions) -> FitOptions:
     """
     seed = int(np.random.default_rng([options.seed, int(published.digest, 16), 1]).integers(2**62))
     return replace(options, noise_seed=seed)
+
+
+def held_in_clear(learner: Learner, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
+    """Return which rows stay in clear for a learner's rates, bool[n]; none but with parity."""
+    if isinstance(learner, ParityLearner):
+        return learner.held_out(rows, options)
+    return np.zeros(rows, np.bool_)
 
 
 def protocol_name(published: Published) -> str:

@@ -9,7 +9,7 @@ splits clear rows: one part is perturbed, the other tests in clear.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
@@ -17,9 +17,16 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import FOLDS, Evaluation, cross_validate, evaluate
 from hushpoll_training.learners.learner import FitOptions, Learner
-from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records
+from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.runs.cell import TEST_SIZE, Stopwatch, baseline_cell, cell
+from hushpoll_training.postprocessing.parity_learner import ParityLearner
+from hushpoll_training.runs.cell import (
+    TEST_SIZE,
+    Stopwatch,
+    baseline_cell,
+    cell,
+    held_in_clear,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ def train_collected(
     options : FitOptions
         Of each model; progress begins anew with each.
     panel : mapping of str to int64[m], optional
-        Clear rows of people who are not among the respondents.
+        Clear rows of people who are not among the respondents. A learner with parity measures its
+        rates on a part of them, and the others test.
     baseline : mapping of str to int64[m], optional
         Clear rows to fit the baseline to; needs a panel.
 
@@ -95,15 +103,22 @@ def train_collected(
     InvalidParameter
         For a bad argument, a target that gives no labels, or rows too few to measure on.
     """
-    return measure_collected(
+    learner, clear = recipe.learner, None
+    if isinstance(learner, ParityLearner):
+        if panel is None:
+            raise learner.without_clear_rows()
+        held = learner.held_out(count_rows(panel), options)
+        clear, panel = take(panel, held), take(panel, ~held)
+    run = measure_collected(
         records.published,
         len(records),
-        lambda: fit_records(records, recipe, options),
-        recipe.learner,
+        lambda: fit_records(records, recipe, options, clear=clear),
+        learner,
         options,
         panel=panel,
         baseline=baseline,
     )
+    return run if clear is None else replace(run, rows={**run.rows, "rates": count_rows(clear)})
 
 
 def measure_collected(
@@ -197,6 +212,8 @@ def train_simulated(
     against = baseline_cell(published, codes, recipe, options, test_size=test_size)
     ours = cell(published, codes, recipe, options, test_size=test_size)
     tested = sum(ours.evaluation.rows[name] for name in ("tested", "unanswered"))
+    trained = count_rows(codes) - tested
+    clear = int(held_in_clear(recipe.learner, trained, options).sum())
     return TrainingRun(
         mode="simulation",
         model=ours.model,
@@ -206,9 +223,10 @@ def train_simulated(
         baseline_is="fitted to the same rows in clear",
         unmeasured=None,
         rows={
-            "records": count_rows(codes) - tested,
+            "records": trained - clear,
             "fitted": ours.model.rows,
             "baseline": against.model.rows,
+            **({"rates": clear} if clear else {}),
             **ours.evaluation.rows,
         },
         timings={"baseline": against.timings["fit"], **ours.timings},

@@ -69,3 +69,11 @@ def test_private_learner_without_its_extra_is_refused_at_the_request(site, monke
     answer = site.ask_for_job("train", {"learner": "dpsgd"})
     assert site.problem(answer) == (501, "missing-extra", None)
     assert "hushpoll-server[dpsgd]" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("kind", ["train", "fairness"])
+def test_learner_that_reads_rows_in_clear_is_no_learner_of_a_job(site, kind):
+    site.fill(site.publish(), 5)
+    answer = site.ask_for_job(kind, {"learner": "lightgbm-parity"})
+    assert site.problem(answer) == (422, "invalid-request", "learner")
+    assert "hushpoll train --panel" in answer.json["detail"]

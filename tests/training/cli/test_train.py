@@ -130,7 +130,7 @@ def test_private_learner_says_its_claim_in_text_run_and_card_and_is_fitted_once(
     source = ("--records", "small.records")
     code, text, _ = run(train, *source, *private, "--out", "private")
     assert code == 0
-    assert "(2, 1e-05)-differentially private in the central model" in text
+    assert "epsilon 2 and delta 1e-05 of central differential privacy" in " ".join(text.split())
     claim = json.loads((files / "private" / "run.json").read_text())["privacy"]
     assert (claim["kind"], claim["epsilon"], claim["delta"]) == ("central", 2, 1e-5)
     card = json.loads((files / "private" / "card.json").read_text())["model"]

@@ -34,7 +34,8 @@ def record(outcome):
 def test_every_key_is_there_and_survives_json(record, outcome):
     assert list(record) == [
         *("format", "kind", "mode", "finished", "survey", "protocol", "split", "epsilon"),
-        *("inputs", "seed", "test_size", "learner", "learner_is", "privacy", "parameters"),
+        *("inputs", "seed", "test_size", "learner", "learner_is", "privacy"),
+        *("calibration", "parameters"),
         *("encoding", "target", "rows", "tested_on"),
         *("baseline_is", "unmeasured", "ldp", "baseline", "confidence", "intervals", "fairness"),
         *("timings", "versions", "manifest"),

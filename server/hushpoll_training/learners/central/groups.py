@@ -37,7 +37,8 @@ def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int6
     if design.protected is None:
         raise InvalidParameter(
             f"the learner {learner.name} treats each group apart, but the columns hold no "
-            "protected attribute; declare one in the manifest, or use the learner dpsgd",
+            "protected attribute in clear; declare one in the manifest, train on rows in clear, "
+            "or use the learner dpsgd",
             field="protected",
         )
     columns = design.table[:, design.protected]
