@@ -92,8 +92,7 @@ def keep(path: Path, names: Sequence[str] | None, results: dict[str, Result]) ->
     new = {name: result.document() for name, result in results.items()}
     kept = names or (old | new)
     runs = {name: (old | new)[name] for name in kept if name in old or name in new}
-    path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "
-", encoding="utf-8")
+    path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return runs
 
 
