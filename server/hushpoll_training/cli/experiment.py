@@ -15,6 +15,7 @@ from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
+from hushpoll_training.cli.experiment_table import REFERENCE, table_command
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
@@ -40,7 +41,6 @@ from hushpoll_training.experiments.results.comparison import (
 from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET, read_results
 from hushpoll_training.experiments.results.summaries import (
     Curves,
-    Summaries,
     read_summaries,
     summarise_results,
 )
@@ -50,7 +50,6 @@ from hushpoll_training.runs.cell import TEST_SIZE
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE_OR_FOLDER = click.Path(path_type=Path)
-_REFERENCE = "Table of means and deviations per cell, or another run's results."
 _SHOWN = 5
 
 
@@ -256,7 +255,7 @@ def plot(results: Path, out: Path, beside: Path | None, beside_name: str, as_jso
 
 @experiment.command("compare")
 @click.argument("results", type=_FILE_OR_FOLDER)
-@click.option("--reference", required=True, type=_FILE_OR_FOLDER, help=_REFERENCE)
+@click.option("--reference", required=True, type=_FILE_OR_FOLDER, help=REFERENCE)
 @click.option(
     "--within",
     type=click.FloatRange(min=0, min_open=True),
@@ -292,53 +291,6 @@ def compare_command(
         sys.exit(FAILED)
 
 
-@experiment.command("table")
-@click.argument("results", type=_FILE_OR_FOLDER)
-@click.option(
-    "--out",
-    required=True,
-    type=_FILE_OR_FOLDER,
-    help="FILE.md; CSV files are written beside it.",
-)
-@click.option("--title", required=True, help="Heading of the page.")
-@click.option("--reference", type=_FILE_OR_FOLDER, help=_REFERENCE)
-@click.option("--notes", type=_FILE_OR_FOLDER, help="Markdown to put into the page.")
-@click.option("--made-by", multiple=True, metavar="COMMAND", help="What gave the results.")
-@json_option
-@reports_errors
-def table_command(
-    results: Path,
-    out: Path,
-    title: str,
-    reference: Path | None,
-    notes: Path | None,
-    made_by: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Write RESULTS as a page and as CSV: means and deviations, and how a reference compares."""
-    ours: Summaries = summarise_results(read_results(results))
-    comparison = None if reference is None else compare(ours, read_summaries(reference))
-    folder = results if results.is_dir() else results.parent
-    files = {
-        out: tables.page(
-            title,
-            ours,
-            comparison=comparison,
-            description=(read_description(folder) if (folder / DESCRIPTION).is_file() else None),
-            made_by=made_by,
-            notes="" if notes is None else notes.read_text(encoding="utf-8"),
-        ),
-        out.with_suffix(".csv"): tables.summary_csv(ours),
-    }
-    if comparison is not None:
-        files[out.with_name(f"{out.stem}-comparison.csv")] = tables.comparison_csv(comparison)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        write_file(path, text.encode())
-    names = ", ".join(map(str, files))
-    emit({"files": [str(path) for path in files]}, f"Written: {names}.", as_json=as_json)
-
-
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     header = ("protocol", "split", "epsilon", "metric", "ours", "reference", "distance")
     return {
@@ -360,6 +312,9 @@ def _comparison_text(comparison: Comparison) -> str:
     if comparison.missing:
         lines += [f"Not run: {', '.join(map(str, comparison.missing))}"]
     return "\n".join(lines)
+
+
+experiment.add_command(table_command)
 
 
 @experiment.command()

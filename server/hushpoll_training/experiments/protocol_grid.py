@@ -43,6 +43,8 @@ class ProtocolGrid:
 
     def read(self) -> Codes:
         """Read the rows, and refuse columns that are not there."""
+        for learner in self.learners():
+            learner.require_extra()
         codes = read_data(self.experiment)
         check_columns(self.experiment, codes)
         if self.experiment.engine == REFERENCE:

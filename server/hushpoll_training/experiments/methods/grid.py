@@ -34,6 +34,8 @@ class MethodGrid:
 
     def read(self) -> ClearRows:
         """Read the rows, and refuse a sensitive column or an epsilon that a survey would refuse."""
+        for learner in self.learners():
+            learner.require_extra()
         rows = self.experiment.source.load()
         for method in self.experiment.methods:
             if method.perturbed:

@@ -30,9 +30,13 @@ from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.postprocessing.parity_learner import ParityLearner
 from hushpoll_training.runs.cell import Stopwatch, perturbation
 
-_FIRST: Final = ("accuracy", "balanced_acc", "positive_rate", "parity_gap")
+_FIRST: Final = ("accuracy", "over_constant", "balanced_acc", "positive_rate", "parity_gap")
 METRICS: Final = (*_FIRST, *(name for name in CLASSIFIER_METRICS if name not in _FIRST))
-"""Metrics of a cell, in the order of results.csv; ``parity_gap`` is the size of SPD."""
+"""Metrics of a cell, in the order of results.csv.
+
+``parity_gap`` is the size of SPD, and ``over_constant`` the accuracy less that of the more frequent
+class of the tested rows, which a constant prediction has with no gap at all.
+"""
 
 Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -165,8 +169,10 @@ def _perturbed(
 def _measured(rows: ClearRows, test: Rows, scores: Scores) -> Mapping[str, Any]:
     group = rows.codes[rows.protected][test]
     side = np.where(group > 1, NEITHER, group)
-    predicted = (scores > THRESHOLD).astype(np.int64)
-    measured = dict(measure(rows.codes[rows.target][test], predicted, scores, side))
+    predicted, label = (scores > THRESHOLD).astype(np.int64), rows.codes[rows.target][test]
+    measured = dict(measure(label, predicted, scores, side))
+    constant = max(label.mean(), 1 - label.mean())
+    measured["over_constant"] = Metric(measured["accuracy"].number() - float(constant))
     gap = measured["SPD"]
     measured["positive_rate"] = Metric(float(predicted.mean()))
     measured["parity_gap"] = Metric(abs(gap.number())) if gap.defined else gap

@@ -22,7 +22,13 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.journal import CELLS, read_cells, write_file
+from hushpoll_training.experiments.journal import (
+    CELLS,
+    DESCRIPTION,
+    read_cells,
+    read_description,
+    write_file,
+)
 from hushpoll_training.experiments.kinds import AnyCell
 from hushpoll_training.experiments.methods.run import METRICS as METHOD_METRICS
 from hushpoll_training.experiments.methods.trial import NONE, Trial
@@ -205,6 +211,22 @@ def read_results(path: Path, kind: type[AnyCell] = Task) -> pd.DataFrame:
             field="results",
         ) from None
     return table
+
+
+def kind_of(path: Path) -> type[AnyCell]:
+    """Return the kind of the cells of a run's folder, or of its results.csv or results.parquet.
+
+    Raises
+    ------
+    InvalidParameter
+        If the run's description is damaged.
+    OSError
+        If it cannot be read.
+    """
+    folder = path if path.is_dir() else path.parent
+    if not (folder / DESCRIPTION).is_file():
+        return Task
+    return Trial if read_description(folder).get("kind") == "methods" else Task
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -81,13 +81,13 @@ def page(
     if made_by:
         parts += ["Made by", "", "```sh", *made_by, "```", ""]
     if description is not None:
-        parts += [*_origin(description), ""]
+        parts += [*origin(description), ""]
     if comparison is not None:
         parts += [*_agreement(comparison), ""]
     if notes.strip():
         parts += [notes.strip(), ""]
     parts += ["## Means over seeds ± standard deviation", ""]
-    parts += _table(
+    parts += markdown_table(
         ["protocol", "split", "ε", "seeds", *SHOWN],
         (
             [
@@ -134,10 +134,11 @@ def _agreement(comparison: Comparison) -> list[str]:
     if not comparison.misses:
         return [*lines, "", "No mean is farther away."]
     header = ["protocol", "split", "ε", "metric", "ours", "reference", "distance"]
-    return [*lines, "", "Farther away:", "", *_table(header, misses(comparison))]
+    return [*lines, "", "Farther away:", "", *markdown_table(header, misses(comparison))]
 
 
-def _origin(description: Mapping[str, Any]) -> list[str]:
+def origin(description: Mapping[str, Any]) -> list[str]:
+    """Return a line on the data and the versions of a run."""
     data, used = description.get("data", {}), description.get("versions", {})
     versions = ", ".join(f"{name} {version}" for name, version in used.items())
     return [
@@ -164,7 +165,8 @@ def _plus_minus(summary: Summary) -> str:
     return f"{summary.mean:.4f}{spread}"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
     return [
         "| " + " | ".join(header) + " |",
         "|" + "---|" * len(header),
