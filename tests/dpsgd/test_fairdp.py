@@ -1,5 +1,6 @@
 """FairDP: what it learns, what it spends, and its certificates against the noise drawn again."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -162,12 +163,69 @@ def test_black_box_bound_is_below_the_claim_in_ten_thousand_runs() -> None:
     assert 0 < audited(AUDITED, 10_000) < claimed(AUDITED)
 
 
-def test_audit_catches_too_little_noise() -> None:
-    assert audited(replace(AUDITED, noise_multiplier=0.1), RUNS) > claimed(AUDITED)
+SIZES = [RUNS, pytest.param(10_000, marks=pytest.mark.slow)]
 
 
-def test_audit_catches_a_row_whose_gradient_is_not_clipped() -> None:
-    assert audited(AUDITED, RUNS, copies=40) > claimed(AUDITED)
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_too_little_noise(runs: int) -> None:
+    assert audited(replace(AUDITED, noise_multiplier=0.1), runs) > claimed(AUDITED)
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_a_row_whose_gradient_is_not_clipped(runs: int) -> None:
+    """A planted fault: forty clipped gradients, as if one row's had forty times the norm."""
+    assert audited(AUDITED, runs, copies=40) > claimed(AUDITED)
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_batches_that_are_no_poisson_samples(runs: int) -> None:
+    """A planted fault: every row is in every batch, while sampling is claimed."""
+    every = replace(AUDITED, sample_rate=1.0, steps=1, noise_multiplier=0.4)
+    assert audited(every, runs) > claimed(replace(every, sample_rate=0.01))
+
+
+@pytest.fixture
+def one_group_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plant a fault: of two groups, whose sums get noise in turn, the first gets none."""
+    torch = pytest.importorskip("torch")
+    normal, calls = torch.normal, itertools.count()
+    parameters = 3  # weights and bias of the hidden layer, weights of the last one
+
+    def planted(mean: float, deviation: float, shape: object, *, generator: object) -> object:
+        noise = normal(mean, deviation, shape, generator=generator)
+        return noise * (next(calls) // parameters % 2)
+
+    monkeypatch.setattr(torch, "normal", planted)
+
+
+def last_layer_deviation(runs: int) -> float:
+    """Return how widely the last layer is spread over runs, over what equation (2) says."""
+    rows, label, group = sample(60)
+    plan = replace(PLAN, steps=1, learning_rate=0.5, sample_rate=1.0, hidden=(3,))
+    draws = [
+        train_fairdp(rows, label, group, plan, seed=4, noise_seed=seed).networks[0].weights[-1][0]
+        for seed in range(runs)
+    ]
+    return float(np.std(draws, axis=0).mean()) / (0.5 * plan.noise_multiplier * plan.clip / 2**0.5)
+
+
+@pytest.mark.usefixtures("one_group_without_noise")
+@pytest.mark.parametrize("runs", SIZES)
+def test_spread_of_the_last_layer_catches_a_group_without_noise(runs: int) -> None:
+    """The published mean still has the other group's noise, so its law tells, not an audit."""
+    assert last_layer_deviation(runs) == pytest.approx(2**-0.5, rel=0.1)
+
+
+@pytest.mark.slow
+def test_spread_of_the_last_layer_is_that_of_equation_2_in_ten_thousand_runs() -> None:
+    assert last_layer_deviation(10_000) == pytest.approx(1, rel=0.015)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_group_without_noise")
+def test_audit_of_the_mean_cannot_see_that_one_of_two_groups_has_no_noise() -> None:
+    """The other group's noise protects the mean as well as the missing one would alone."""
+    assert audited(AUDITED, 10_000) < claimed(AUDITED)
 
 
 @pytest.mark.parametrize(

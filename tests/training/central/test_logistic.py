@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
+from black_box_audit import lower_bound
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.gaussian import gaussian_sigma
 from hushpoll_training.central.logistic import (
@@ -99,3 +100,45 @@ def test_penalty_too_small_for_the_minimiser_to_be_known_is_refused() -> None:
     label = (rows[:, 0] > 0).astype(np.int64)
     with pytest.raises(InvalidParameter, match="Use a larger penalty"):
         minimise(rows, label, 1e-300)
+
+
+EPSILON, DELTA, RUNS = 1.0, 1e-2, 1_000
+
+
+def audited(runs: int, *, rows_claimed: int = 10, quiet: int = 0) -> float:
+    """Tell a replaced row from another; noise can be for more rows, or leave weights out."""
+    few = np.tile([1.0, 0.0], (10, 1))
+    label = np.ones(10, np.int64)
+    other = label.copy()
+    other[0] = 0
+    minimisers = [minimise(few, chosen, 1.0) for chosen in (label, other)]
+
+    def run(neighbour: bool, number: int) -> np.ndarray:
+        weights = perturb_output(
+            minimisers[neighbour], count=rows_claimed, penalty=1.0, radius=1.0, epsilon=EPSILON,
+            delta=DELTA, rng=np.random.default_rng(number),
+        ).weights  # fmt: skip
+        weights[:quiet] = minimisers[neighbour].weights[:quiet]
+        return weights
+
+    return lower_bound(run, runs, DELTA)
+
+
+SIZES = [RUNS, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_black_box_bound_is_below_the_claim(runs: int) -> None:
+    assert audited(runs) < EPSILON
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_noise_for_a_smaller_sensitivity(runs: int) -> None:
+    """A planted fault: the noise of ten times as many rows."""
+    assert audited(runs, rows_claimed=100) > EPSILON
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_a_weight_without_noise(runs: int) -> None:
+    """A planted fault: the first weight is published as it is."""
+    assert audited(runs, quiet=1) > EPSILON
