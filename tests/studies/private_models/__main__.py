@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from studies.private_models import fairdp as fairdp_page
+from studies.private_models.page import page as certificates_page
 from studies.private_models.problem import PROBLEMS, Problem
 from studies.private_models.table import MODELS, PENALTIES, POINTS, bounds, curves, draw
 from studies.private_models.theorem import SETTINGS, study
@@ -78,6 +80,51 @@ def figure(places: tuple[Path, Path], names: tuple[str, ...], models: int, point
         path = out / f"private-{name.lower()}"
         path.with_suffix(".json").write_text(json.dumps(drawing) + "\n")
         path.with_suffix(".svg").write_bytes(draw(drawing))
+
+
+@main.command()
+@click.pass_obj
+def page(places: tuple[Path, Path]) -> None:
+    """Write the page fairness-certificates.md from what the other commands have written."""
+    _, out = places
+    theorem_rows, table_rows = (
+        json.loads((out / f"private-{name}.json").read_text()) for name in ("bounds", "table")
+    )
+    figures = {
+        name: json.loads(path.read_text())
+        for name in PROBLEMS
+        if (path := out / f"private-{name.lower()}.json").is_file()
+    }
+    text = certificates_page(theorem_rows, table_rows, figures)
+    (out / "fairness-certificates.md").write_text(text, encoding="utf-8")
+
+
+@main.command()
+@click.argument("runs", type=_FOLDER)
+@click.pass_obj
+def fairdp(places: tuple[Path, Path], runs: Path) -> None:
+    """Write the page fairdp.md, its figures and fairdp.json from the folders in RUNS."""
+    data, out = places
+    results: dict[str, Any] = {
+        name: fairdp_page.read(runs / name)
+        for name in ("two-groups", *fairdp_page.TITLES)
+        if (runs / name).is_dir()
+    }
+    present = [name for name in fairdp_page.TITLES if name in results]
+    results["sizes"] = {name: fairdp_page.sizes(name, data) for name in present}
+    lines = [
+        f"{json.dumps(name)}: "
+        + (
+            "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+            if name != "sizes"
+            else json.dumps(rows)
+        )
+        for name, rows in results.items()
+    ]
+    (out / "fairdp.json").write_text("{" + ",\n".join(lines) + "}\n")
+    for name in present:
+        (out / f"fairdp-{name}.svg").write_bytes(fairdp_page.draw(name, results[name]))
+    (out / "fairdp.md").write_text(fairdp_page.page(results) + "\n", encoding="utf-8")
 
 
 def _problem(name: str, data: Path) -> Problem:
