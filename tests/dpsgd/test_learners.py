@@ -21,10 +21,11 @@ QUICK = {
     "dpsgd": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
     "penalised-dpsgd": {"epochs": 10, "batch_size": 2000, "epsilon": 4},
     "dpsgd-f": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
+    "dp-fermi": {"epochs": 10, "batch_size": 200, "epsilon": 4},
     "fairdp": {"steps": 60, "hidden": 8, "sample_rate": 0.05, "epsilon": 4},
 }
 
-GROUPED = ("dpsgd-f", "fairdp")
+GROUPED = ("dpsgd-f", "dp-fermi", "fairdp")
 
 
 def design(rows: int = 2000, **changes: object) -> Design:
@@ -108,7 +109,7 @@ def test_designs_whose_groups_are_not_told_are_refused(
 @pytest.mark.parametrize("name", QUICK)
 def test_learner_without_privacy_has_no_noise_and_claims_nothing(name: str):
     rows = design()
-    plain = create_learner(name, QUICK[name] | {"epsilon": 0.01}).without_privacy()
+    plain = create_learner(name, QUICK[name] | {"epsilon": 0.1}).without_privacy()
     assert plain.claim.epsilon is None
     fitted = plain.fit(rows, FitOptions(noise_seed=1))
     assert np.mean((fitted.scores(rows.table) > 0.5) == rows.label) > 0.85

@@ -9,6 +9,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
 from hushpoll_training.learners.central.dpsgd_f import GroupClippingSgd
 from hushpoll_training.learners.central.fairdp import FairDP
+from hushpoll_training.learners.central.fermi import Fermi
 from hushpoll_training.learners.central.functional import FunctionalMechanism
 from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
 from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
@@ -24,6 +25,7 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "penalised-dpsgd": PenalisedSgd,
     "dpsgd-f": GroupClippingSgd,
     "fairdp": FairDP,
+    "dp-fermi": Fermi,
     "lightgbm-parity": with_parity(LightGBM),
     "output-perturbation-parity": with_parity(OutputPerturbation),
     "dpsgd-parity": with_parity(DPSGD),
