@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -38,9 +38,14 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep database, records, answers and model in this directory (new or empty).",
 )
+@click.option(
+    "--look",
+    is_flag=True,
+    help="Afterwards keep the server running until Ctrl-C, with a user for its dashboard.",
+)
 @json_option
 @reports_errors
-def demo(respondents: int, seed: int, keep: Path | None, as_json: bool) -> None:
+def demo(respondents: int, seed: int, keep: Path | None, look: bool, as_json: bool) -> None:
     """Play a whole survey on this machine, from publishing to a fairness table.
 
     Starts a server on a free port, lets simulated people answer through the real client, compares
@@ -54,10 +59,20 @@ def demo(respondents: int, seed: int, keep: Path | None, as_json: bool) -> None:
             respondents=respondents,
             seed=seed,
             say=lambda line: click.echo(line, err=as_json),
+            wait=_interrupted if look else None,
         )
     document["seconds"] = round(time.monotonic() - began, 1)
     kept = f" Everything is in {keep}." if keep is not None else ""
+    if not look:
+        kept += "\nSee such estimates in a browser:  scripts/demo --look  (or hushpoll demo --look)"
     emit(document, f"\nDone in {document['seconds']} s.{kept}", as_json=as_json)
+
+
+def _interrupted() -> None:
+    """Return once the person at the terminal presses Ctrl-C."""
+    with suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
 
 
 @contextmanager

@@ -170,6 +170,28 @@ def run_json(
     return document
 
 
+def run_command(arguments: Sequence[str], directory: Path) -> None:
+    """Run a ``hushpoll`` command for what it does, and drop what it prints.
+
+    Raises
+    ------
+    CommandFailed
+        If it ends with another code than 0.
+    """
+    done = subprocess.run(  # noqa: S603  # this program, no shell
+        [*_HUSHPOLL, *arguments],
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise CommandFailed(
+            f"hushpoll {arguments[0]} ended with code {done.returncode}; its message is above",
+            done.returncode,
+        )
+
+
 def _line_before(stream: IO[str], deadline: float) -> str | None:
     """Read one line, or None at the end of the stream or of the time."""
     while (left := deadline - time.monotonic()) > 0:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from hushpoll_fleet.demo.processes import Server, run_json
+from hushpoll_fleet.demo.processes import Server, run_command, run_json
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
@@ -28,7 +29,12 @@ def sample_manifest() -> str:
 
 
 def tell(
-    directory: Path, *, respondents: int, seed: int, say: Callable[[str], None]
+    directory: Path,
+    *,
+    respondents: int,
+    seed: int,
+    say: Callable[[str], None],
+    wait: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Play the whole survey.
 
@@ -42,6 +48,9 @@ def tell(
         Of the draw and of the training; the respondents' noise comes from the operating system.
     say : callable
         Called with each command before it runs, and with its result.
+    wait : callable or None
+        Called while the server still runs, after `say` was told how to reach its dashboard; None
+        ends the server at once.
 
     Returns
     -------
@@ -68,7 +77,26 @@ def tell(
             say(f"\n{meaning}\n{_shown(arguments)}")
             return run_json(arguments, environment, directory)
 
-        return _play(run, manifest, respondents, seed, say)
+        told = _play(run, manifest, respondents, seed, say)
+        if wait is not None:
+            say(dashboard_of(server, directory, manifest.name))
+            wait()
+        return told
+
+
+def dashboard_of(server: Server, directory: Path, survey: str) -> str:
+    """Add a user to a running server, and return how to reach a survey's estimates in a browser."""
+    password = secrets.token_urlsafe(12)
+    file = directory / "password"
+    file.touch(mode=0o600)
+    file.write_text(password + "\n", encoding="utf-8")
+    command = ("user", "add", "demo", "--role", "*=admin", "--password-file", file.name)
+    run_command([*command, "--database-url", "sqlite:///hushpoll.sqlite"], directory)
+    return (
+        f"\nThe estimates in a browser, until you press Ctrl-C:\n"
+        f"  {server.url}/dashboard/surveys/{survey}/versions/1/estimates\n"
+        f"  name demo, password {password}"
+    )
 
 
 def _play(

@@ -56,9 +56,9 @@ def add(
 ) -> None:
     """Add the user NAME, who can then sign in at /dashboard/.
 
-    A reader looks at results; an analyst also exports and asks for jobs; an editor also publishes
-    and closes; an admin also deletes records. An admin of every survey also manages users and API
-    tokens.
+    A reader looks at results; an analyst also exports and asks for jobs; an editor also closes the
+    survey; an admin also cancels jobs of others. An admin of every survey also manages users and
+    API tokens.
     """
     with _opened(configuration) as (users, actions):
         member = users.add(name, _password(password_file), _parsed(roles))

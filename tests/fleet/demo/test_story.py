@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+import requests
+import yaml
 
-from hushpoll_fleet.demo.story import SHOWN, sample_manifest
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_fleet.demo.story import SHOWN, dashboard_of, sample_manifest
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from waiting import wait_until
@@ -59,6 +63,34 @@ def test_the_whole_story(tmp_path):
     kept = {path.name for path in (tmp_path / "kept").iterdir()}
     assert {"hushpoll.sqlite", "survey.records", "answers.csv", "panel.csv", "model"} <= kept
     assert running_in(str(tmp_path)) == []
+
+
+def test_look_gives_a_link_and_a_password_that_open_the_estimates(tmp_path):
+    with Server(tmp_path) as server, requests.Session() as session:
+        published = session.post(
+            f"{server.url}/api/v1/surveys?allow_weak=true",
+            json=yaml.safe_load(sample_manifest()),
+            headers={"Authorization": f"Bearer {server.token}"},
+            timeout=60,
+        )
+        assert published.status_code == 201, published.text
+        text = dashboard_of(server, tmp_path, published.json()["survey"])
+        link = next(word for word in text.split() if word.startswith(server.url))
+        _, _, password = text.rpartition("password ")
+        form = session.get(link, timeout=60)
+        token = re.search(r'name="form_token" value="([^"]+)"', form.text)[1]
+        answer = session.post(
+            f"{server.url}/dashboard/sign-in",
+            data={
+                "form_token": token,
+                "name": "demo",
+                "password": password,
+                "next": link.removeprefix(server.url),
+            },
+            timeout=60,
+        )
+        assert (answer.status_code, answer.url) == (200, link)
+        assert "There are no estimates yet" in answer.text
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -76,6 +76,7 @@ def open_page(server, browser):
 
     def open_page(path: str = "/", **options) -> Page:
         context = browser.new_context(**options)
+        context.set_default_timeout(60_000)
         contexts.append(context)
         page = context.new_page()
         page.on("request", note)

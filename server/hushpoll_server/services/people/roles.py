@@ -17,8 +17,8 @@ class Role(StrEnum):
     """What a user may do with a survey.
 
     A reader looks at results; an analyst also exports records and asks for jobs; an editor also
-    publishes, closes and issues respondents' tokens; an admin also deletes records. An admin of
-    every survey also manages users and API tokens.
+    closes the survey; an admin also cancels jobs of others. An admin of every survey also manages
+    users and API tokens.
     """
 
     READER = "reader"

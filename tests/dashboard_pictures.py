@@ -1,0 +1,54 @@
+"""Pictures of the dashboard for the documentation; scripts/dashboard-pictures runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+from dashboard_server import PASSWORD, dashboard_server
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
+SURVEY = "/dashboard/surveys/work-and-health/versions/1"
+PICTURES = {
+    "surveys": ("/dashboard/", "light"),
+    "survey": (SURVEY, "dark"),
+    "estimates": (f"{SURVEY}/estimates", "light"),
+    "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
+}
+
+
+def main() -> None:
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        sys.exit("Chromium is missing; apt-get install chromium, or set CHROMIUM to its path")
+    with (
+        TemporaryDirectory() as folder,
+        dashboard_server(Path(folder)) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        for name, (path, theme) in PICTURES.items():
+            context = browser.new_context(
+                color_scheme=theme, viewport={"width": 1280, "height": 860}
+            )
+            page = context.new_page()
+            page.goto(server.url + path)
+            page.get_by_label("Name").fill("root")
+            page.get_by_label("Password").fill(PASSWORD)
+            page.locator("main").get_by_role("button", name="Sign in").click()
+            page.get_by_role("button", name="Sign out").wait_for()
+            page.goto(server.url + path)
+            page.screenshot(path=FOLDER / f"dashboard-{name}.png")
+            context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
