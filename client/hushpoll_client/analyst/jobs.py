@@ -132,6 +132,7 @@ class JobCalls(Calls):
         reference: str | None = None,
         confidence: float | None = None,
         expected: Mapping[str, float] | None = None,
+        together: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
     ) -> dict[str, Any]:
@@ -159,6 +160,8 @@ class JobCalls(Calls):
         expected : mapping, optional
             ``unprivileged``, ``positive`` and ``base``, shares in (0, 1) that were declared or
             found earlier: the report says for them what a survey of this size can find.
+        together : str, optional
+            Of several groups: ``each``, ``simultaneous`` or ``discoveries``.
         timeout : float
             Seconds to wait.
         on_look : callable, optional
@@ -191,6 +194,7 @@ class JobCalls(Calls):
             "reference": reference,
             "confidence": confidence,
             "expected": expected,
+            "together": together,
         }
         return self._document("fairness", name, version, body, "metrics", timeout, on_look)
 

@@ -30,7 +30,7 @@ from hushpoll_analysis.auditing.report import (
     compared,
     interval,
 )
-from hushpoll_analysis.auditing.sets import metric_set
+from hushpoll_analysis.auditing.sets import metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions, Outlook, outlooks
 from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
@@ -57,6 +57,7 @@ def audit(
     confidence: float = 0.95,
     expected: AuditAssumptions | None = None,
     outlook: bool = True,
+    p_values: bool = False,
 ) -> FairnessAudit:
     """Estimate the group metrics and the group rates behind them from records.
 
@@ -78,6 +79,8 @@ def audit(
     outlook : bool
         Whether to say what such a survey can find, which takes thousands of simulated audits, a
         second in all; without it, an audit is fast enough to be simulated itself.
+    p_values : bool
+        Whether to give a p-value with each metric, for the test that it has its fair value.
 
     Raises
     ------
@@ -113,6 +116,7 @@ def audit(
                 name,
                 outlook=prospects.get(name),
                 poisoning=without_fakes(moments.mean, rows, name),
+                p_value=p_value(moments, name) if p_values else None,
             )
     group_rates: dict[str, Interval | Withheld] = {}
     for name, rate in RATES.items():

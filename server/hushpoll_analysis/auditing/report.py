@@ -65,11 +65,15 @@ class Compared(Interval):
         What a survey of this size could say; None where the shares leave no room for a disparity.
     poisoning : Poisoned or None
         What the value may be without fake reports; None if the value is nan.
+    p_value : float or None
+        Smallest level at which the set leaves out the fair value, at least 0.001; None if it was
+        not asked for.
     """
 
     conclusion: Conclusion
     outlook: Outlook | None = None
     poisoning: Poisoned | None = None
+    p_value: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as JSON."""
@@ -81,6 +85,7 @@ class Compared(Interval):
             "chance_to_conclude": None if outlook is None else outlook.concludes,
             "seldom_concludes": None if outlook is None else outlook.concludes < SELDOM,
             "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
+            **({} if self.p_value is None else {"p_value": self.p_value}),
         }
 
 
@@ -123,6 +128,7 @@ def compared(
     *,
     outlook: Outlook | None = None,
     poisoning: Poisoned | None,
+    p_value: float | None = None,
 ) -> Compared:
     """Return a metric of one survey with its conclusion."""
     numbers = interval(estimated)
@@ -137,6 +143,7 @@ def compared(
         conclusion,
         outlook,
         None if math.isnan(numbers.value) else poisoning,
+        p_value,
     )
 
 

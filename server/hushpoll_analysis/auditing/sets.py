@@ -24,6 +24,8 @@ they hold at once (:mod:`hushpoll_analysis.metrics.intervals`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,13 +33,16 @@ from hushpoll_analysis.auditing.group_rate import ConfidenceSet, GroupRate, prod
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
 from hushpoll_analysis.metrics.intervals import largest_limits, level_of_each
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
 
 ANGLES = 12
 """Around the boundary, where an extreme is looked for."""
 
 NEAR = 7
 """Between the neighbours of the best of them; a parabola through the best of these ends it."""
+
+_HALVINGS = 10
+"""Of the logarithm of a p-value, which is then known to 1 %."""
 
 _ROUNDS = 3
 """Of the correlation, which depends on the pair."""
@@ -91,6 +96,29 @@ def found_disparate(moments: Moments, name: str, *, confidence: float) -> npt.ND
         bounded.append(region.bounded)
     # one difference that leaves out 0 is enough, but the set is bounded only if all of them are
     return np.asarray(np.any(decided, axis=0) & np.all(bounded, axis=0))
+
+
+def p_value(moments: Moments, name: str) -> float:
+    """Return the smallest level at which the set of a metric leaves out the fair value.
+
+    It is at least 1 - `LARGEST_CONFIDENCE`, since the corrections of sets do not hold further out;
+    as a p-value it errs on the large side there. Of several surveys, the first is meant.
+    """
+    least = 1 - LARGEST_CONFIDENCE
+
+    def found(alpha: float) -> bool:
+        return bool(found_disparate(moments, name, confidence=1 - alpha))
+
+    if found(least):
+        return least
+    low, high = math.log(least), 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if found(min(math.exp(middle), 1 - least)):
+            high = middle
+        else:
+            low = middle
+    return math.exp(high)
 
 
 def conclusive(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:

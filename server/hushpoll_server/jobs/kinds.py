@@ -211,12 +211,13 @@ def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) 
 def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
     _check_train(parts, row, parameters)
     from hushpoll_training.audits.predictions import AuditInputs
-    from hushpoll_training.audits.records_fairness import compared_survey
+    from hushpoll_training.audits.records_fairness import check_together, compared_survey
 
     recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
     recipe.refuse_repeated_fits("cross-fitting")
     published = parts.surveys.published(row)
     compared = compared_survey(published, parameters.groups, parameters.reference)
+    check_together(parameters.together, parameters.groups)
     AuditInputs.of(compared, parameters.protected_input)
     reports = parts.analysis.release(row).reports
     if parameters.folds > reports:

@@ -93,6 +93,11 @@ class FairnessParameters(TrainParameters):
         "two groups of the manifest are.",
     )
     reference: str | None = Field(None, description="A category of `groups`.")
+    together: Literal["each", "simultaneous", "discoveries"] = Field(
+        "each",
+        description="Of several groups: each interval by itself; those of all groups together, and "
+        "the largest disparity; or each by itself, with few false discoveries over the groups.",
+    )
     confidence: float = Field(
         CONFIDENCE, ge=0.01, le=LARGEST_CONFIDENCE, description="Of the intervals."
     )

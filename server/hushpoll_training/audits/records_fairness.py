@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.auditing.groups import GroupsAudit, audit_groups, regrouped
+from hushpoll_analysis.auditing.groups import GroupsAudit, Together, audit_groups, regrouped
 from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
@@ -61,6 +61,7 @@ def fairness_of_records(
     reference: str | None = None,
     confidence: float = CONFIDENCE,
     expected: Mapping[str, float] | None = None,
+    together: Together = "each",
 ) -> RecordsFairness:
     """Estimate a classifier's group fairness from records, the protected attribute unseen.
 
@@ -81,6 +82,9 @@ def fairness_of_records(
         ``unprivileged``, ``positive`` and ``base``, shares that were declared or found earlier:
         what a survey of this size can find is said for them. See
         :class:`hushpoll_analysis.planning.power.AuditAssumptions`.
+    together : {"each", "simultaneous", "discoveries"}
+        How several groups are taken together; see
+        :func:`hushpoll_analysis.auditing.groups.audit_groups`.
 
     Raises
     ------
@@ -89,6 +93,7 @@ def fairness_of_records(
         no target, a target that gives no labels, too few records for the folds.
     """
     declared = declared_shares(expected)
+    check_together(together, groups)
     compared = records.under(compared_survey(records.published, groups, reference))
     predictions = cross_fit(compared, recipe, options, folds=folds, protected_input=protected_input)
     estimates: FairnessAudit | GroupsAudit
@@ -102,6 +107,7 @@ def fairness_of_records(
             reference=reference,
             confidence=confidence,
             expected=declared,
+            together=together,
         )
     return RecordsFairness(
         estimates,
@@ -141,6 +147,22 @@ def compared_survey(published: Published, groups: str | None, reference: str | N
             field="reference",
         )
     return published
+
+
+def check_together(together: str, groups: str | None) -> None:
+    """Refuse to take groups together where there are two alone.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field.
+    """
+    if together != "each" and groups is None:
+        raise InvalidParameter(
+            f"together is {together!r}, and groups names no attribute; without it there are two "
+            "groups, which need nothing together: give groups, or leave together out",
+            field="together",
+        )
 
 
 def declared_shares(expected: Mapping[str, Any] | None) -> AuditAssumptions | None:

@@ -55,6 +55,14 @@ _GROUPS = click.option(
 _REFERENCE = click.option(
     "--reference", metavar="CATEGORY", help="A category of --groups.  [default: the privileged]"
 )
+_TOGETHER = click.option(
+    "--together",
+    type=click.Choice(["each", "simultaneous", "discoveries"]),
+    default="each",
+    show_default=True,
+    help="Of --groups: each interval by itself; those of all groups together, with the largest "
+    "disparity; or each by itself, with few false discoveries over the groups.",
+)
 
 
 def audit_options(command: _Command) -> _Command:
@@ -63,5 +71,5 @@ def audit_options(command: _Command) -> _Command:
 
 
 def cross_fitting_options(command: _Command) -> _Command:
-    """Add ``--params``, ``--folds``, ``--groups``, ``--reference`` and the `audit_options`."""
-    return params_option(_FOLDS(_GROUPS(_REFERENCE(audit_options(command)))))
+    """Add ``--params``, ``--folds``, those of several groups, and the `audit_options`."""
+    return params_option(_FOLDS(_GROUPS(_REFERENCE(_TOGETHER(audit_options(command))))))

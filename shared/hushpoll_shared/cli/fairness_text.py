@@ -47,7 +47,28 @@ def fairness_text(report: Mapping[str, Any]) -> str:
         )
         for group in report["groups"]
     ]
-    return "\n\n".join([*pairs, _reading(report)])
+    return "\n\n".join([*pairs, *_together(report), _reading(report)])
+
+
+def _together(report: Mapping[str, Any]) -> list[str]:
+    """Say what follows for all groups together, if it was asked for."""
+    lines = []
+    if "largest" in report:
+        parts = []
+        for name, number in report["largest"].items():
+            value, _, between, _ = _cells(number, {})
+            parts.append(f"{printable(name)} {value} ({between})")
+        lines.append("Largest disparity of any group: " + ", ".join(parts) + ".")
+    if "discoveries" in report:
+        found = [
+            f"{printable(one['group'])} {printable(one['metric'])} "
+            f"(adjusted p {float(one['adjusted_p_value']):.2g})"
+            for one in report["discoveries"]
+        ]
+        lines.append(
+            f"Discoveries at the rate {float(report['rate']):.2g}: {', '.join(found) or 'none'}."
+        )
+    return lines
 
 
 def _pair(report: Mapping[str, Any]) -> str:

@@ -178,3 +178,68 @@ def test_every_pairs_intervals_cover(protocol):
     for number in hits.values():
         # three standard errors of 95 % in 150 surveys
         assert number / surveys == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / surveys) ** 0.5)
+
+
+def test_sets_that_hold_together_are_those_of_a_higher_confidence(collected):
+    published, records, _, predictions = collected
+    found = audit_groups(
+        Records(published, records), predictions, outlook=False, together="simultaneous"
+    )
+    level = 1 - 0.05 / 3
+    ours = audit(Records(published, records), predictions, outlook=False, confidence=level)
+    assert found.audits["Black"].metrics == ours.metrics
+    document = found.to_dict()
+    assert (document["confidence"], document["together"]) == (0.95, "simultaneous")
+    assert document["intervals"].startswith("For each metric, rate and share")
+    sets = [pair.metrics["SPD"] for pair in found.audits.values()]
+    largest = found.largest["SPD"]
+    assert largest.value == max(abs(one.value) for one in sets)
+    assert largest.upper == max(max(abs(one.lower), abs(one.upper)) for one in sets)
+    assert 0 <= largest.lower <= largest.value
+    ratios = [pair.metrics["DI"] for pair in found.audits.values()]
+    assert found.largest["DI"].lower == min(one.lower for one in ratios)
+
+
+def test_discoveries_are_adjusted_over_the_groups(collected):
+    published, records, _, predictions = collected
+    found = audit_groups(
+        Records(published, records), predictions, outlook=False, together="discoveries"
+    )
+    values = {group: pair.metrics["SPD"].p_value for group, pair in found.audits.items()}
+    assert values["Black"] == pytest.approx(0.001)
+    # the harmonic sum of three tests
+    assert found.adjusted["Black", "SPD"] <= 3 * 0.001 * (1 + 1 / 2 + 1 / 3) + 1e-12
+    document = found.to_dict()
+    assert {"group": "Black", "metric": "SPD"}.items() <= document["discoveries"][0].items() or any(
+        one["group"] == "Black" and one["metric"] == "SPD" for one in document["discoveries"]
+    )
+    assert all(one["adjusted_p_value"] <= 0.05 for one in document["discoveries"])
+    assert found.largest == {}
+
+
+@pytest.mark.parametrize("name", ["SPD", "DI", "OAD", "EODDS"])
+def test_p_value_is_the_level_at_which_the_set_reaches_the_fair_value(collected, name):
+    published, records, _, predictions = collected
+    few = Records(published, records[:600])
+    some = AuditPredictions(predictions.predicted[:600], predictions.inputs, predictions.origin)
+    value = audit(few, some, outlook=False, p_values=True).metrics[name].p_value
+    assert 0.001 <= value <= 1
+    if 0.002 < value < 0.9:
+        for factor, disparate in ((0.95, False), (1.05, True)):
+            level = 1 - value * factor
+            found = audit(few, some, outlook=False, confidence=level).metrics[name]
+            assert (found.conclusion == "disparity") is disparate
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"together": "x"}, "together"),
+        ({"together": "simultaneous", "confidence": 0.999}, "confidence"),
+    ],
+)
+def test_groups_that_cannot_be_taken_together_are_refused(collected, options, field):
+    published, records, _, predictions = collected
+    with pytest.raises(InvalidParameter) as refused:
+        audit_groups(Records(published, records), predictions, outlook=False, **options)
+    assert refused.value.field == field

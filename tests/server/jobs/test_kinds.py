@@ -134,6 +134,7 @@ def test_table_job_without_likelihood_has_none(site, published):
         ("fairness", {"folds": 1}, "folds"),
         ("fairness", {"folds": 21}, "folds"),
         ("fairness", {"confidence": 1}, "confidence"),
+        ("fairness", {"together": "simultaneous"}, "together"),
         ("fairness", {"groups": "x"}, "groups"),
         ("fairness", {"groups": "age"}, "reference"),
         ("fairness", {"groups": "age", "reference": "x"}, "reference"),

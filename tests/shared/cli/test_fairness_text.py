@@ -87,6 +87,19 @@ def test_a_report_of_several_groups_has_a_table_each():
     assert text.count("are expected to miss") == 1
 
 
+def test_groups_taken_together_have_their_line():
+    about = {"attribute": "race", "protocol": None, "epsilon": None, "reference": ["A"]}
+    names = ("survey", "n", "confidence", "intervals", "setting", "origin")
+    report = {name: REPORT[name] for name in names}
+    report |= {"protected": about, "groups": [{"group": "B", **PARTS}]}
+    text = fairness_text({**report, "largest": {"SPD": FOUND, "DI": OPEN}})
+    assert "Largest disparity of any group: SPD 0.2500 (0.0500 to 0.4500), DI unknown" in text
+    found = {"group": "B", "metric": "SPD", "adjusted_p_value": 0.00213}
+    text = fairness_text({**report, "rate": 0.05, "discoveries": [found]})
+    assert "Discoveries at the rate 0.05: B SPD (adjusted p 0.0021)." in text
+    assert "0.05: none." in fairness_text({**report, "rate": 0.05, "discoveries": []})
+
+
 def test_servers_texts_move_no_cursor_and_are_no_markup():
     about = {**REPORT["protected"], "privileged": ["\x1b[2JMale"]}
     metrics = {"[red]SPD[/red]": FOUND, "DI\n\x07": WITHHELD}

@@ -93,6 +93,10 @@ def test_every_category_of_another_attribute_is_compared(files):
     assert found["encoding"] == "posterior"
     text = run(files["few"], *PARAMS, *options)
     assert text.output.count("1, privileged, is 6") == 5
+    assert "Largest disparity" not in text.output
+    together = run(files["few"], *PARAMS, *options, "--together", "simultaneous")
+    assert together.output.count("Largest disparity of any group: ") == 1
+    assert "intervals of all groups hold together" in " ".join(together.output.split())
     each = run(
         files["records"],
         *PARAMS,
@@ -137,6 +141,7 @@ def test_an_external_model_is_audited_once_it_is_declared(files):
         (["--unseen"], 2, "No such option"),
         (["--folds", "1"], 2, "folds"),
         (["--groups", "age"], 1, "give one as reference"),
+        (["--together", "simultaneous"], 1, "groups names no attribute"),
         (["--reference", "6"], 2, "--reference needs --groups"),
         (["--confidence", "0.9999"], 2, "confidence"),
         (["--protected-input", "record"], 2, "dropped"),
