@@ -16,6 +16,7 @@ nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +34,9 @@ GRID = 2**14
 
 MOST_ROWS = 2**24
 """Sums of products on the grid are exact in floating point up to this many rows."""
+
+LEAST_ROWS = 10.0
+"""A group counts if its noisy number of rows is above this many deviations of the noise."""
 
 NEGLIGIBLE = 1e-9
 """An eigenvalue below this share of the largest is taken for zero."""
@@ -236,6 +240,58 @@ def minimise_polynomial(objective: Objective, strength: float) -> Vector:
     """Return the minimiser of the repaired objective, f64[p], in the span of what is left."""
     values, vectors = repair(objective, strength)
     return np.asarray(-0.5 * vectors @ ((vectors.T @ objective.linear) / values))
+
+
+def descend_together(
+    objectives: Sequence[Objective], strength: float, *, steps: int, rate: float, start: Vector
+) -> Vector:
+    """Minimise the groups' objectives in turn and average, step by step (FairFM).
+
+    Tran et al., Algorithm 2: from the common weights each group takes a gradient step on its own
+    noisy mean loss, and the results are averaged. The paper does not say what keeps a polynomial
+    that noise has bent downwards from leading the descent away without end; here each group's
+    polynomial is repaired first (:func:`repair`), and the step is relative to the longest one that
+    cannot lead away. Groups whose number of rows could be noise alone are left out.
+
+    Parameters
+    ----------
+    objectives : sequence of Objective
+        Of the groups, each with its number of rows.
+    strength : float
+        See :func:`repair`.
+    steps : int
+        T, at least 0.
+    rate : float
+        In (0, 2): the learning rate times the largest curvature of the mean.
+    start : f64[p]
+        theta^(0).
+
+    Raises
+    ------
+    InvalidParameter
+        If no group is large enough.
+    """
+    slopes, curvatures = [], []
+    for objective in objectives:
+        rows = objective.rows or 0.0
+        if rows <= LEAST_ROWS * objective.deviation / math.log(2):
+            continue
+        values, vectors = repair(objective, strength)
+        curvatures.append((vectors * values) @ vectors.T * (2 / rows))
+        slopes.append(vectors @ (vectors.T @ objective.linear) / rows)
+    if not slopes:
+        raise InvalidParameter(
+            "no group has so many rows that noise alone could not make them; use a larger epsilon, "
+            "a smaller radius, or more rows",
+            field="epsilon",
+        )
+    # The mean of the groups' steps is a step along their mean, since the rate is common.
+    curvature, slope = np.mean(curvatures, axis=0), np.mean(slopes, axis=0)
+    largest = float(np.linalg.norm(curvature, 2))
+    weights = start
+    for _ in range(steps if largest > 0 else 0):
+        weights = weights - rate / largest * (curvature @ weights + slope)
+    return np.asarray(weights)
 
 
 def _grid_sensitivity(radius: float, *, counted: bool) -> Fraction:

@@ -9,6 +9,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
 from hushpoll_training.learners.central.dpsgd_f import GroupClippingSgd
 from hushpoll_training.learners.central.fairdp import FairDP
+from hushpoll_training.learners.central.fairfm import FairFM
 from hushpoll_training.learners.central.fermi import Fermi
 from hushpoll_training.learners.central.functional import FunctionalMechanism
 from hushpoll_training.learners.central.output_perturbation import OutputPerturbation
@@ -21,6 +22,7 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm": LightGBM,
     "output-perturbation": OutputPerturbation,
     "functional-mechanism": FunctionalMechanism,
+    "fairfm": FairFM,
     "dpsgd": DPSGD,
     "penalised-dpsgd": PenalisedSgd,
     "dpsgd-f": GroupClippingSgd,

@@ -14,6 +14,7 @@ from hushpoll_training.central.functional import (
     Coefficients,
     Objective,
     coefficients,
+    descend_together,
     minimise_polynomial,
     perturb,
     repair,
@@ -94,6 +95,19 @@ def test_repair_regularises_and_drops_what_has_no_minimum() -> None:
     assert vectors.shape == (4, 2)
     nothing = replace(objective, quadratic=-np.eye(4))
     assert (minimise_polynomial(nothing, 0.0) == 0).all()
+
+
+def test_descents_of_groups_end_at_the_minimiser_of_their_mean() -> None:
+    parts = [
+        Objective(np.diag([200.0, 100.0]), np.array([40.0, 10.0]), 100.0, 0.1),
+        Objective(np.diag([10.0, 30.0]), np.array([-5.0, 20.0]), 10.0, 0.1),
+        Objective(-np.eye(2), np.ones(2), 1.0, 0.1),  # a group of one row, which noise could be
+    ]
+    curvature, slope = np.array([3.0, 4.0]), np.array([-0.05, 1.05])
+    ends = descend_together(parts, 0.0, steps=200, rate=1.0, start=np.ones(2))
+    assert ends == pytest.approx(-slope / curvature, abs=1e-6)
+    with pytest.raises(InvalidParameter, match="no group has so many rows"):
+        descend_together(parts[2:], 0.0, steps=1, rate=1.0, start=np.ones(2))
 
 
 def test_bad_arguments_are_refused() -> None:

@@ -10,7 +10,7 @@ from hushpoll_training.learners.learner import Design, FitOptions, UnsoundModel
 from hushpoll_training.learners.registry import create_learner
 
 NAMES = ("women", "men", "a", "b")
-LEARNERS = ("functional-mechanism",)
+LEARNERS = ("functional-mechanism", "fairfm")
 pytestmark = pytest.mark.parametrize("name", LEARNERS)
 
 
@@ -34,7 +34,7 @@ def test_model_learns_and_is_read_as_it_was_saved(name: str):
 
 
 def test_noise_is_fresh_unless_a_simulation_seeds_it(name: str):
-    rows = design(200)
+    rows = design(2000)
     fits = [
         create_learner(name).fit(rows, FitOptions(seed=3, noise_seed=seed)).scores(rows.table)
         for seed in (None, None, 5, 5)
@@ -59,7 +59,7 @@ def test_learner_without_privacy_has_no_noise_and_claims_nothing(name: str):
 
 
 def test_long_rows_weigh_no_more_than_the_radius_allows(name: str):
-    near, far = design(200), design(200)
+    near, far = design(2000), design(2000)
     near.table[0, 2:] *= 30 / np.abs(near.table[0]).sum()
     far.table[0, 2:] = near.table[0, 2:] * 1e6
     models = [create_learner(name).fit(rows, FitOptions(noise_seed=1)) for rows in (near, far)]
