@@ -30,7 +30,7 @@ def surveys() -> Response:
         for row in rows
         if text.casefold() in row.name.casefold() or text.casefold() in row.title.casefold()
     ]
-    listed = [parts.overviews.summary(row) for row in shown]
+    listed = parts.overviews.summaries(shown)
     return page("surveys.html", surveys=listed, search=text, total=len(rows))
 
 

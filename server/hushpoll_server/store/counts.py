@@ -293,6 +293,12 @@ class ReleaseStore:
         self._database.vacuum()
         return new
 
+    def dates(self) -> dict[int, tuple[int, int]]:
+        """Return when each version was last released, and its reports, without their counts."""
+        statement = select(releases.c.version_id, releases.c.released_at, releases.c.reports)
+        with self._database.reading() as connection:
+            return {row[0]: (int(row[1]), int(row[2])) for row in connection.execute(statement)}
+
     def read(self, version_id: int) -> Released | None:
         """Return the last release of a version; None before the first."""
         with self._database.reading() as connection:

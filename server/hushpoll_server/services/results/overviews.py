@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -57,8 +58,12 @@ class Overviews:
             **self._releases.account(row),
         }
 
-    def summary(self, row: VersionRow) -> dict[str, Any]:
-        """Return what a list of many versions shows of one."""
+    def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
+        """Return what a list of many versions shows of each."""
+        released = self._releases.summaries(rows)
+        return [self._summary(row, more) for row, more in zip(rows, released, strict=True)]
+
+    def _summary(self, row: VersionRow, released: Mapping[str, Any]) -> dict[str, Any]:
         published = self._surveys.published(row)
         total = total_epsilon(published.budget.values())
         return {
@@ -66,12 +71,11 @@ class Overviews:
             "version": row.version,
             "title": row.title,
             "state": self._surveys.state(row).value,
-            "reports": self._releases.reports(row),
             "minimum_batch": row.minimum_batch,
             "epsilon": f"{total:f}",
             "protection": total_level(total).name.lower(),
             "warnings": [warning.code for warning in self._warnings(row.id)],
-            **self._releases.describe(row),
+            **released,
         }
 
     def _warnings_of(self, version_id: int) -> tuple[PublishingWarning, ...]:

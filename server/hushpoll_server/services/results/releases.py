@@ -7,7 +7,7 @@ version that releases immediately is the exception: its answers are about what i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,27 @@ class Releases:
             "released_at": None if released is None else timestamp(released.at),
             "next_release": None if following is None else timestamp(following),
         }
+
+    def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
+        """Return the number of released reports of many versions, and what `describe` returns.
+
+        Only numbers and dates are read, and not the counts behind estimates.
+        """
+        dates, summaries = self._store.dates(), []
+        for row in rows:
+            at, reports = dates.get(row.id, (None, 0))
+            if row.release == IMMEDIATE:
+                at, reports = None, sum(self._segments.counts(row.id))
+            following = self.following(row)
+            summaries.append(
+                {
+                    "reports": reports,
+                    "release": row.release,
+                    "released_at": None if at is None else timestamp(at),
+                    "next_release": None if following is None else timestamp(following),
+                }
+            )
+        return summaries
 
     def following(self, row: VersionRow) -> int | None:
         """Return the second of the next release; None where it is not known, or there is none."""

@@ -75,3 +75,23 @@ def test_jobs_are_listed_for_the_surveys_of_a_token(site):
     assert listed("/api/v1/jobs", headers=bound) == {jobs["home"]}
     assert listed("/api/v1/jobs?survey=work", headers=bound) == set()
     assert site.get(f"{VERSION}/overview", headers=bound).status_code == 403
+
+
+def test_summaries_of_many_versions_agree_with_each_version(site):
+    for name, release in (("work", "immediate"), ("daily", "daily"), ("silent", "weekly")):
+        published = site.publish(name=name, release=release)
+        if name != "silent":
+            site.fill(published, 5)
+            site.seal(name)
+    site.clock.advance(86_400)
+    site.services.sealing.sweep(site.services.surveys.now())
+    rows = site.services.surveys.all()
+    for row, summary in zip(rows, site.services.overviews.summaries(rows), strict=True):
+        assert summary["reports"] == site.services.releases.reports(row)
+        described = site.services.releases.describe(row)
+        assert described.items() <= summary.items()
+    assert {one["survey"]: one["reports"] for one in site.services.overviews.summaries(rows)} == {
+        "daily": 5,
+        "silent": 0,
+        "work": 5,
+    }
