@@ -16,6 +16,7 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_table import REFERENCE, table_command
+from hushpoll_training.cli.experiment_trust import trust_command
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
@@ -315,6 +316,7 @@ def _comparison_text(comparison: Comparison) -> str:
 
 
 experiment.add_command(table_command)
+experiment.add_command(trust_command)
 
 
 @experiment.command()

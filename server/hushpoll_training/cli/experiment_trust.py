@@ -1,0 +1,60 @@
+"""``hushpoll experiment trust``: methods by accuracy and unfairness, and whom each trusts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_training.experiments.journal import read_description, write_file
+from hushpoll_training.experiments.methods.trial import Trial
+from hushpoll_training.experiments.results.results import read_results
+
+
+@click.command("trust")
+@click.argument("results", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the figure and the page.",
+)
+@json_option
+@reports_errors
+def trust_command(results: Path, out: Path, as_json: bool) -> None:
+    """Draw methods in the plane of accuracy and unfairness, and say whom each of them trusts.
+
+    RESULTS is the --out of a run whose configuration lists methods; it may be under way. The figure
+    is SVG, the page Markdown. Intervals are 95 % intervals of the mean over seeds.
+    """
+    try:
+        from hushpoll_training.experiments.results.trust import draw_plane, page, placed_methods
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("hushpoll_"):
+            raise
+        raise MissingExtra("train", "drawing figures") from error
+
+    description = read_description(results)
+    if description.get("kind") != "methods":
+        raise InvalidParameter(
+            f"results {str(results)!r} are of no experiment on methods; give the --out of one, or "
+            "use hushpoll experiment plot",
+            field="results",
+        )
+    configuration = description["configuration"]
+    placed = placed_methods(read_results(results, Trial), configuration)
+    name = configuration["name"]
+    files = {
+        f"{name}.svg": draw_plane(placed, name),
+        f"{name}.md": page(placed, name).encode(),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        write_file(out / file, content)
+    emit(
+        {"files": [str(out / file) for file in files]},
+        f"{', '.join(files)} are in {out}.",
+        as_json=as_json,
+    )

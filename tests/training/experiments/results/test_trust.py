@@ -1,0 +1,88 @@
+"""Methods by accuracy and unfairness: means, intervals, and whom each method trusts."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import ttest_1samp
+
+from hushpoll_training.cli.experiment import experiment
+from hushpoll_training.experiments.engine import run_experiment
+from hushpoll_training.experiments.methods.configuration import MethodsExperiment
+from hushpoll_training.experiments.results.trust import Mean
+
+FEW = {"n_estimators": 5}
+METHODS = [
+    {"name": "plain", "learner": "lightgbm", "params": FEW},
+    {"name": "local", "learner": "lightgbm", "protocol": ["GRR", "OUE"], "epsilon": [3],
+     "params": FEW},
+    {"name": "local with parity", "learner": "lightgbm-parity", "protocol": "GRR", "epsilon": [3],
+     "params": FEW},
+    {"name": "central", "learner": "output-perturbation", "params": {"epsilon": 3}},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trust")
+    rng = np.random.default_rng(1)
+    sex, job, age = rng.integers(0, 2, 900), rng.integers(0, 6, 900), rng.integers(0, 40, 900)
+    hired = (rng.random(900) < 0.2 + 0.3 * sex + 0.06 * job).astype(int)
+    rows = np.column_stack([sex, job, age, hired])
+    np.savetxt(
+        folder / "people.csv", rows, fmt="%d", delimiter=",", header="sex,job,age,hired",
+        comments="",
+    )  # fmt: skip
+    settings = {
+        "name": "small", "data": str(folder / "people.csv"), "target": "hired", "protected": "sex",
+        "sensitive": ["sex"], "seeds": "0-1", "methods": METHODS,
+    }  # fmt: skip
+    run_experiment(MethodsExperiment.from_dict(settings), folder / "run", jobs=1)
+    return folder / "run"
+
+
+def test_table_names_epsilon_trust_and_neighbours_of_each_method(run, tmp_path):
+    found = CliRunner().invoke(experiment, ["trust", str(run), "--out", str(tmp_path), "--json"])
+    assert found.exit_code == 0, found.output
+    assert len(json.loads(found.output)["files"]) == 2
+    lines = (tmp_path / "small.md").read_text().splitlines()[8:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [row[0] for row in cells] == [
+        "plain", "local, GRR", "local, OUE", "local with parity, GRR", "central",
+    ]  # fmt: skip
+    assert all(row[1] == "2" and "±" in row[2] for row in cells)
+    plain, local, _, parity, central = (row[5:] for row in cells)
+    assert plain[0] == "nothing"
+    assert local[:2] == ["ε 3 of each person, locally", "nobody the perturbed ones; the server the others"]  # noqa: E501  # fmt: skip
+    assert "any two answers" in local[2]
+    assert "ε 0.1 for the people of the rates" in parity[0]
+    assert "a curator all of those 33% of the people" in parity[1]
+    assert "the person who predicts sees each group" in parity[1]
+    assert central[0] == "ε 3, δ 1e-05 of the model, centrally"
+    assert central[2] == "replace one row"
+
+
+def test_figure_marks_each_method_and_protocol_once_and_is_the_same_again(run, tmp_path):
+    for name in ("one", "two"):
+        found = CliRunner().invoke(experiment, ["trust", str(run), "--out", str(tmp_path / name)])
+        assert found.exit_code == 0, found.output
+    svg = (tmp_path / "one" / "small.svg").read_text()
+    assert (tmp_path / "two" / "small.svg").read_text() == svg
+    for mark in ("plain:none", "local:GRR", "local:OUE", "local with parity:GRR", "central:none"):
+        assert f'id="method:{mark}"' in svg
+
+
+def test_results_of_a_grid_are_refused(tmp_path):
+    (tmp_path / "experiment.json").write_text('{"kind": "experiment", "configuration": {}}')
+    found = CliRunner().invoke(experiment, ["trust", str(tmp_path), "--out", str(tmp_path)])
+    assert found.exit_code == 1
+    assert "of no experiment on methods" in found.output
+
+
+def test_interval_is_student_s():
+    values = [0.8, 0.82, 0.79, 0.83]
+    low, high = ttest_1samp(values, 0).confidence_interval(0.95)
+    mean = Mean.of(values)
+    assert (mean.value - mean.half, mean.value + mean.half) == pytest.approx((low, high))
+    assert Mean.of([0.5]).half is None
