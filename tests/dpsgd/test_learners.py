@@ -22,6 +22,13 @@ QUICK = {
     "penalised-dpsgd": {"epochs": 10, "batch_size": 2000, "epsilon": 4},
     "dpsgd-f": {"epochs": 10, "batch_size": 200, "learning_rate": 0.5, "epsilon": 4},
     "dp-fermi": {"epochs": 10, "batch_size": 200, "epsilon": 4},
+    "smoothed-dpsgd": {
+        "epochs": 10,
+        "batch_size": 200,
+        "learning_rate": 0.5,
+        "epsilon": 4,
+        "smoothing": 0.05,
+    },
     "fairdp": {"steps": 60, "hidden": 8, "sample_rate": 0.05, "epsilon": 4},
 }
 

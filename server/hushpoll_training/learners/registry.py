@@ -17,6 +17,7 @@ from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.postprocessing.parity_learner import with_parity
+from hushpoll_training.postprocessing.smoothed_learner import SmoothedDPSGD, SmoothedLogistic
 
 LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm": LightGBM,
@@ -28,6 +29,8 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "dpsgd-f": GroupClippingSgd,
     "fairdp": FairDP,
     "dp-fermi": Fermi,
+    "smoothed-logistic": SmoothedLogistic,
+    "smoothed-dpsgd": SmoothedDPSGD,
     "lightgbm-parity": with_parity(LightGBM),
     "output-perturbation-parity": with_parity(OutputPerturbation),
     "dpsgd-parity": with_parity(DPSGD),

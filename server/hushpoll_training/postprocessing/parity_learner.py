@@ -6,7 +6,6 @@ to the rest, and the rates of positive predictions are measured, with noise, on 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from hushpoll_training.learners.learner import (
     UnsoundModel,
 )
 from hushpoll_training.learners.parameters import Parameter, Range
+from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 from hushpoll_training.postprocessing.parity import (
     ParityRule,
     parity_rule,
@@ -39,7 +39,6 @@ from hushpoll_training.postprocessing.parity import (
 
 RULE = "parity.json"
 THRESHOLD = 0.5
-KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -259,17 +258,7 @@ class ParityModel(Fitted):
 
     def coins(self, table: Table) -> npt.NDArray[np.float64]:
         """Return the coin of each row, f64[n] in [0, 1)."""
-        rows = csr_matrix(table, dtype=np.float64)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        coins = np.empty(rows.shape[0])
-        for row in range(rows.shape[0]):
-            start, stop = rows.indptr[row], rows.indptr[row + 1]
-            digest = hashlib.blake2b(key=self.key, digest_size=8)
-            digest.update(rows.indices[start:stop].astype("<i8").tobytes())
-            digest.update(rows.data[start:stop].astype("<f8").tobytes())
-            coins[row] = int.from_bytes(digest.digest(), "little") >> 11
-        return coins / 2.0**53
+        return row_coins(table, self.key)
 
     def save(self) -> dict[str, bytes]:
         """Return the files of the model behind, and the rule as JSON."""
