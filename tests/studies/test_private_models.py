@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from studies.private_models import fairdp
 from studies.private_models.page import page, widest
 from studies.private_models.problem import drawn
 from studies.private_models.table import NOTIONS, bounds, curves, draw
@@ -53,3 +54,17 @@ def test_pages_are_those_of_the_committed_results():
         assert row["draws"] == 1_000
         assert min(row["held_from_best"], row["held_from_private"]) >= row["needed"]
         assert widest(row) is None or widest(row) < 10
+
+
+def test_page_of_fairdp_is_that_of_the_committed_results():
+    results = json.loads((RESULTS / "fairdp.json").read_text())
+    assert fairdp.page(results) + "\n" == (RESULTS / "fairdp.md").read_text(encoding="utf-8")
+    runs = [row for row in results["adult"] if row["method"] == fairdp.FAIRDP]
+    assert len(runs) == 3 * 20
+    near = [abs(row["parity_gap"] - row["train_tau_demographic_parity"]) for row in runs]
+    assert sum(gap <= fairdp.NEAR for gap in near) >= 59
+    excess = [
+        row["test_tau_demographic_parity"] - row["train_tau_demographic_parity"] for row in runs
+    ]
+    assert sum(excess) / len(excess) < 0.002
+    assert fairdp.draw("adult", results["adult"]) == fairdp.draw("adult", results["adult"])
