@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis import (
+    AuditPredictions,
+    Interval,
     Records,
+    audit_groups,
     change,
     conditional_shares,
     cross_table,
@@ -24,6 +27,8 @@ from hushpoll_analysis import (
 )
 from hushpoll_analysis.multiplicity.simultaneous import Method
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.batch import encode_many
 from relations_survey import draw, survey
 
 Array = npt.NDArray[np.float64]
@@ -260,12 +265,75 @@ def _looks(n: int) -> range:
     return range(n // LOOKS, n + 1, n // LOOKS)
 
 
+AUDITED = ((0.5, "A"), (0.2, "B"), (0.2, "C"), (0.1, "D"))
+"""Shares of the groups; the first is the reference."""
+
+
+def study_audits(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield how often the audits of several groups hold together, and find what is not there."""
+    draft = {
+        "name": "audited",
+        "version": 1,
+        "title": "Audited",
+        "epsilon": "3",
+        "attributes": [
+            {
+                "name": "group",
+                "role": "sensitive",
+                "protocol": "GRR",
+                "categories": [name for _, name in AUDITED],
+            },
+            {"name": "other", "role": "plain", "categories": ["no", "yes"]},
+        ],
+    }
+    published, n = Manifest.from_dict(draft).resolve(), 3000
+    rates = np.array([0.5, 0.5, 0.3, 0.5])
+    held = missed = false = 0
+    for each in range(surveys):
+        rng = np.random.default_rng([seed, 6, each])
+        group = rng.choice(4, n, p=[share for share, _ in AUDITED])
+        predicted = (rng.random(n) < rates[group]).astype(np.int64)
+        codes = {"group": group, "other": predicted}
+        records = Records(published, encode_many(published, codes, rng))
+        predictions = AuditPredictions(predicted, ("other",), "external")
+        together, listed = (
+            audit_groups(
+                records,
+                predictions,
+                attribute="group",
+                reference="A",
+                outlook=False,
+                together=how,
+            )
+            for how in ("simultaneous", "discoveries")
+        )
+        sets = [pair.metrics["SPD"] for pair in together.audits.values()]
+        truth = rates[0] - rates[1:]
+        held += all(
+            isinstance(one, Interval) and one.lower <= value <= one.upper
+            for one, value in zip(sets, truth, strict=True)
+        )
+        found = {
+            name for (name, metric), p in listed.adjusted.items() if metric == "SPD" and p <= 0.05
+        }
+        missed += "C" not in found
+        false += len(found - {"C"}) / max(len(found), 1)
+    title = f"GRR, k = 4, ε = 3; n = {n:,}; SPD of three groups, one of them apart by 0.2"
+    share = held / surveys
+    yield Row("audits of all groups together", title, share, share, "at least 95 %")
+    share = false / surveys
+    yield Row("false part of the discoveries", title, share, share, "at most 5 %")
+    share = 1 - missed / surveys
+    yield Row("the group that is apart is discovered", title, share, share, "as often as can be")
+
+
 STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
     study_shares,
     study_independence,
     study_tables,
     study_changes,
     study_together,
+    study_audits,
 )
 
 

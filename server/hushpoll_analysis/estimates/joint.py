@@ -127,6 +127,15 @@ def estimate_joint(
     )
 
 
+def joint_frequencies(counts: JointCounts, first: Side, second: Side) -> tuple[Array, Array, Array]:
+    """Return the cells f64[k1, k2] and the estimates of either attribute, without intervals."""
+    raw1 = debiased_means(counts.first, counts.n, first)
+    raw2 = debiased_means(counts.second, counts.n, second)
+    shares = first.law.excess_shares(raw1), second.law.excess_shares(raw2)
+    cells = _frequency(counts, first, second, (raw1, raw2), shares)
+    return cells, first.law.frequencies(raw1), second.law.frequencies(raw2)
+
+
 def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
     """Return the means of D, f64[k], from the support counts of n records."""
     return estimate_proportion(support, n, p=side.channel.p, q=side.channel.q).frequency

@@ -51,9 +51,13 @@ def quantile(alpha: float, df: int) -> float:
 
 def power(noncentrality: float, df: int, alpha: float) -> float:
     """Return the chance that a test of level `alpha` rejects at a noncentrality, at least 0."""
-    critical, mean = quantile(alpha, df), noncentrality / 2
-    if mean <= 0:
+    if noncentrality <= 0:
         return alpha
+    return _power(noncentrality, df, quantile(alpha, df))
+
+
+def _power(noncentrality: float, df: int, critical: float) -> float:
+    mean = noncentrality / 2
     half = critical / 2
     # the tails of df, df + 2, df + 4 ... differ by one term each
     tail, order = upper_tail(critical, df), df / 2
@@ -72,12 +76,12 @@ def power(noncentrality: float, df: int, alpha: float) -> float:
 
 def detectable(df: int, *, alpha: float, wanted: float) -> float:
     """Return the noncentrality at which a test of level `alpha` has the power `wanted`."""
-    low, high = 0.0, 10.0
-    while power(high, df, alpha) < wanted:
+    critical, low, high = quantile(alpha, df), 0.0, 10.0
+    while _power(high, df, critical) < wanted:
         low, high = high, 2 * high
     for _ in range(_BISECTIONS // 2):
         middle = (low + high) / 2
-        if power(middle, df, alpha) < wanted:
+        if _power(middle, df, critical) < wanted:
             low = middle
         else:
             high = middle

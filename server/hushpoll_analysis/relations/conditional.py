@@ -31,7 +31,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, estimate_joint
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -253,15 +253,15 @@ class _Shares:
         cls, outcome: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
     ) -> _Shares:
         first, second = Side.of(outcome.oracle), Side.of(group.oracle)
-        estimated = estimate_joint(counts, first, second, confidence=0.5)
+        cells, _, weight = joint_frequencies(counts, first, second)
         raw1 = debiased_means(counts.first, counts.n, first)
         raw2 = debiased_means(counts.second, counts.n, second)
         excess = second.law.excess_shares(raw2)
         every = slice(None)
         return cls(
             counts.n,
-            estimated.frequency.T,
-            estimated.second[:, None],
+            cells.T,
+            weight[:, None],
             RowMoments.of(first.law, raw1, first.law.excess_shares(raw1)),
             RowMoments.of(second.law, raw2, excess).rows(every),
             WeightCovariances.of(group.oracle),

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.estimates.joint import Side, joint_frequencies
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.relations import chi_square
@@ -155,11 +155,9 @@ def independence_from_counts(
                 f"at most {MOST_CATEGORIES}; choose another attribute",
                 field="b",
             )
-    joint = estimate_joint(
-        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=1 - alpha
-    )
-    rest = joint.frequency - np.outer(joint.first, joint.second)
-    left, right = _Whitened.of(first.oracle, joint.first), _Whitened.of(second.oracle, joint.second)
+    cells, shares, others = joint_frequencies(counts, Side.of(first.oracle), Side.of(second.oracle))
+    rest = cells - np.outer(shares, others)
+    left, right = _Whitened.of(first.oracle, shares), _Whitened.of(second.oracle, others)
     degrees = left.rank * right.rank
     statistic = counts.n * float(np.square(left.root @ rest @ right.root.T).sum())
     detectable = None
@@ -171,7 +169,7 @@ def independence_from_counts(
         )
         detectable = easy, hard
     in_clear = first.oracle is None and second.oracle is None
-    used = [f[f > 0] for f in (joint.first, joint.second)]
+    used = [f[f > 0] for f in (shares, others)]
     return IndependenceTest(
         a=a,
         b=b,
