@@ -4,9 +4,21 @@ A projection sets a category to exactly 0 where its estimate is low enough, alth
 have made it low. As a prior, such frequencies rule these categories out, whatever a record says.
 Here the categories' frequencies are draws from one unknown distribution G. It is estimated from all
 the counts together, and each category gets its posterior mean (Robbins, Berkeley Symposium 1956).
-G has no given form: it maximises the likelihood over a grid (Kiefer and Wolfowitz, Ann. Math. Stat.
-1956; Jiang and Zhang, Ann. Stat. 2009). So the noise of the data decides how much is shrunk: at a
-small epsilon nearly all the way to 1/k, at a large one hardly at all.
+So the noise of the data decides how much is shrunk: at a small epsilon nearly all the way to 1/k,
+at a large one hardly at all.
+
+Two kinds of G are weighed against each other. The first has no given form: it maximises the
+likelihood over a grid (Kiefer and Wolfowitz, Ann. Math. Stat. 1956; Jiang and Zhang, Ann. Stat.
+2009). It fits any population, and a little of the noise as well, which shows where the categories
+are all alike. The second is log-normal with mean 1/k and an unknown spread, from none to large; the
+spreads are averaged over by how likely they make the counts. The free one counts in proportion to
+its likelihood too, less the 2 ln k nats that Schwarz's criterion (Ann. Stat. 1978) charges for four
+parameters more: it puts its weight on about three points.
+
+Where the size of the support varies, the posterior means sum to 1 but for noise, which is spread
+where the posteriors are wide: each is tilted by e^(t f) with the one t that makes the sum 1. That
+is what conditioning independent posteriors on their sum comes to where none dominates the sum.
+Dividing by the sum would instead move the large frequencies most, which are known best.
 """
 
 from __future__ import annotations
@@ -31,6 +43,21 @@ ten times as many move none of Adult's 74 ages by more than 0.006 at epsilon 0.2
 
 _GAIN = 0.01
 """Nats of log-likelihood below which what is left to gain does not matter."""
+
+_SPREADS = np.concatenate([[0.0], np.geomspace(0.02, 3.0, 40)])
+"""Standard deviations of ln f under the log-normal distributions; 0 makes all categories alike."""
+
+_PARAMETERS = 4
+"""By how many the free distribution has more than the log-normal one."""
+
+_TILTS = 60
+"""Steps of Newton's method at most; about five are made."""
+
+_SUM = 1e-9
+"""Distance of the sum from 1 that is left to the last division."""
+
+_LEAST = 1e-300
+"""Likelihood below which a distribution of the frequencies is ruled out anyway."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,9 +97,15 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
     seen, place, categories = np.unique(counts, return_inverse=True, return_counts=True)
     grid = _grid((seen / n - base) / gap, n, len(counts))
     likelihood = _likelihood(seen, n, np.clip(base + gap * grid, 1e-300, 1 - 2.0**-53))
-    weights = _mixing(likelihood, categories)
-    mean = (likelihood @ (weights * grid)) / (likelihood @ weights)
-    # The mean of G is free above, so that the sum is near one only.
+    free = _mixing(likelihood, categories)
+    mixings = np.column_stack([_log_normal(grid, len(counts)), free])
+    evidence = np.maximum(likelihood @ mixings, _LEAST)
+    score = categories @ np.log(evidence)
+    score[:-1] -= np.log(len(_SPREADS))
+    score[-1] -= _PARAMETERS / 2 * np.log(len(counts))
+    chance = np.exp(score - score.max())
+    posterior = likelihood * ((chance / chance.sum() / evidence) @ mixings.T)
+    mean = _summing_to_one(posterior, grid, categories)
     frequency: Floats = mean[place] / mean[place].sum()
     return frequency
 
@@ -83,7 +116,21 @@ def _grid(estimated: Floats, n: int, k: int) -> Floats:
     lowest = min(0.01 / k, 0.1 / n)
     highest = min(max(float(estimated.max()), 1 / k), 1.0)
     own = np.clip(np.sort(estimated)[-_LARGEST:], lowest, 1)
-    return np.unique(np.concatenate([np.geomspace(lowest, highest, _STEPS), own]))
+    return np.unique(np.concatenate([np.geomspace(lowest, highest, _STEPS), own, [1 / k]]))
+
+
+def _log_normal(grid: Floats, k: int) -> Floats:
+    """Return the weights of the grid's points f64[points, spreads] under log-normal laws."""
+    logarithm = np.log(grid * k)
+    widths = np.gradient(logarithm)
+    weights = np.zeros((len(grid), len(_SPREADS)))
+    # A spread far below the grid's step has its whole weight at the point next to the mean.
+    weights[np.abs(logarithm).argmin(), 0] = 1.0
+    spread = _SPREADS[1:]
+    exponent = -np.square((logarithm[:, None] + spread**2 / 2) / spread) / 2
+    weights[:, 1:] = widths[:, None] * np.exp(exponent - exponent.max(axis=0))
+    shares: Floats = weights / weights.sum(axis=0)
+    return shares
 
 
 def _likelihood(seen: npt.NDArray[np.int64], n: int, chance: Floats) -> Floats:
@@ -93,6 +140,42 @@ def _likelihood(seen: npt.NDArray[np.int64], n: int, chance: Floats) -> Floats:
     logarithm -= logarithm.max(axis=1, keepdims=True)
     likelihood: Floats = np.exp(logarithm)
     return likelihood
+
+
+def _summing_to_one(posterior: Floats, grid: Floats, categories: npt.NDArray[np.int64]) -> Floats:
+    """Return the means f64[counts] of posteriors tilted so that those of all categories sum to 1.
+
+    Parameters
+    ----------
+    posterior : f64[counts, points]
+        Weights of the grid's points given each count, up to a factor per count.
+    grid : f64[points]
+        Ascending.
+    categories : int64[counts]
+        How many categories have each count.
+    """
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(posterior)
+
+    def means(tilt: float) -> tuple[Floats, float]:
+        exponent = logarithm + tilt * grid
+        weights = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        mean = weights @ grid
+        variance = weights @ np.square(grid) - np.square(mean)
+        return mean, float(categories @ np.maximum(variance, 0.0))
+
+    low, high, tilt = -np.inf, np.inf, 0.0
+    for _ in range(_TILTS):
+        mean, slope = means(tilt)
+        short = 1.0 - float(categories @ mean)
+        if abs(short) < _SUM or slope == 0.0:
+            break
+        low, high = (tilt, high) if short > 0 else (low, tilt)
+        step = tilt + short / slope
+        # Newton's step, unless it leaves what is known to hold the root.
+        tilt = step if low < step < high else (low + high) / 2
+    return mean
 
 
 def _mixing(likelihood: Floats, categories: npt.NDArray[np.int64]) -> Floats:
