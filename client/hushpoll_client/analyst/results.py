@@ -64,18 +64,42 @@ class ResultCalls(Calls):
             raise unexpected("objects in rejected")
         return BulkReceipt(accepted, duplicate, tuple(rejected))
 
-    def estimates(self, name: str, version: int) -> dict[str, Any]:
-        """Fetch estimates of every attribute's categories."""
-        return object_of(self._transport.get(*version_path(name, version), "estimates"))
+    def estimates(
+        self,
+        name: str,
+        version: int,
+        *,
+        confidence: float | None = None,
+        estimator: str | None = None,
+    ) -> dict[str, Any]:
+        """Fetch estimates of every attribute's categories.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        confidence : float, optional
+            Of the intervals; by default the server's, 0.95.
+        estimator : str, optional
+            Of :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS`; by default ``unbiased``, the only
+            one with an interval.
+        """
+        path = (*version_path(name, version), "estimates")
+        return object_of(
+            self._transport.get(*path, params=_given(confidence=confidence, estimator=estimator))
+        )
 
     def counts(self, name: str, version: int) -> dict[str, Any]:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
         return object_of(self._transport.get(*version_path(name, version), "counts"))
 
-    def cross_table(self, name: str, version: int, a: str, b: str) -> dict[str, Any]:
-        """Fetch the joint frequencies of two attributes."""
+    def cross_table(
+        self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
+    ) -> dict[str, Any]:
+        """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
         path = (*version_path(name, version), "cross-tables")
-        return object_of(self._transport.get(*path, params={"a": a, "b": b}))
+        params = {"a": a, "b": b} | _given(confidence=confidence)
+        return object_of(self._transport.get(*path, params=params))
 
     def export(
         self,
@@ -122,3 +146,8 @@ class ResultCalls(Calls):
             ``deleted``, how many, and ``deleted_at``.
         """
         return object_of(self._transport.delete(*version_path(name, version), "records"))
+
+
+def _given(**values: object) -> dict[str, str]:
+    """Return as query parameters the values that are not None."""
+    return {name: str(value) for name, value in values.items() if value is not None}

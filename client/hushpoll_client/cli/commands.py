@@ -55,6 +55,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "train",
         "Measure from outside what the SDKs on this machine spend.",
     ),
+    "cross-table": Row(
+        "hushpoll_client.cli.results:cross_table",
+        "cli",
+        "Show the joint shares of two attributes of a survey.",
+    ),
     "data": Row(
         "hushpoll_training.cli.data:data",
         "train",
@@ -133,6 +138,21 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     ),
     "predict": Row(
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
+    ),
+    "records": Group(
+        "Estimate from a file of records that export saved, on this machine.",
+        {
+            "estimate": Row(
+                "hushpoll_analysis.cli.records:estimate",
+                "server",
+                "Show estimates and intervals of every attribute.",
+            ),
+            "cross-table": Row(
+                "hushpoll_analysis.cli.records:cross_table_command",
+                "server",
+                "Show the joint shares of two attributes.",
+            ),
+        },
     ),
     "relate": Group(
         "Show how answers to several questions depend on each other, and how answers change.",

@@ -18,7 +18,14 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.terminal import emit, emit_answer, progress, rendered, waiting
+from hushpoll_shared.cli.estimates_text import (
+    attribute_entries,
+    cross_table_text,
+    estimates_text,
+    estimator_option,
+)
+from hushpoll_shared.cli.fairness_options import confidence_option
+from hushpoll_shared.cli.terminal import emit, emit_answer, progress, waiting
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.wire.records_file import read_records_header
 
@@ -27,6 +34,8 @@ from hushpoll_shared.wire.records_file import read_records_header
 @click.argument("name")
 @version_option
 @click.option("--attribute", "attributes", multiple=True, help="Only this one; may be repeated.")
+@estimator_option
+@confidence_option
 @click.option(
     "--check-shape",
     is_flag=True,
@@ -39,23 +48,26 @@ def estimate(
     name: str,
     version: int | None,
     attributes: tuple[str, ...],
+    estimator: str,
+    confidence: float,
     check_shape: bool,
     timeout: float,
     as_json: bool,
 ) -> None:
     """Show how often each answer of the survey NAME was given.
 
-    Estimates are not rounded up to 0, so a rare answer's can lie below it; each interval covers the
-    truth of the population in 95 of 100 surveys, if the results are looked at once.
+    Unbiased estimates are not rounded up to 0, so a rare answer's can lie below it; each interval
+    covers the truth of the population in 95 of 100 surveys, if the results are looked at once.
+    Other estimators are nearer to the whole distribution and have no interval.
     """
     number = version_of(client, name, version)
-    answer = client.estimates(name, number)
+    answer = client.estimates(name, number, confidence=confidence, estimator=estimator)
     if check_shape:
         with waiting(f"shape of the reports of {name}") as say:
             answer["shape"] = client.report_shape(
                 name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
             )
-    entries = _attributes(answer)
+    entries = attribute_entries(answer)
     names = [entry.get("name") for entry in entries]
     for attribute in attributes:
         if attribute not in names:
@@ -67,6 +79,31 @@ def estimate(
     if attributes:
         answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
     emit_answer(answer, _text, as_json=as_json)
+
+
+@click.command("cross-table")
+@click.argument("name")
+@click.argument("a")
+@click.argument("b")
+@version_option
+@confidence_option
+@analyst_command
+def cross_table(
+    client: AnalystClient,
+    name: str,
+    a: str,
+    b: str,
+    version: int | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Show the shares of the respondents of NAME who are in a category of A and in one of B.
+
+    Shares are unbiased and not rounded up to 0. Each has an interval.
+    """
+    number = version_of(client, name, version)
+    answer = client.cross_table(name, number, a, b, confidence=confidence)
+    emit_answer(answer, cross_table_text, as_json=as_json)
 
 
 @click.command()
@@ -144,53 +181,9 @@ def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
     return {"version": published.version, "digest": published.digest, "records": count}
 
 
-def _attributes(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries = answer.get("attributes")
-    if not isinstance(entries, list):
-        return []
-    return [entry for entry in entries if isinstance(entry, dict)]
-
-
 def _text(answer: Mapping[str, Any]) -> str:
-    from rich.table import Table
-
-    parts: list[str | Table] = [
-        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
-        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
-        + _released(answer)
-    ]
-    level = f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
-    for attribute in _attributes(answer):
-        how = "in clear"
-        if attribute.get("protocol"):
-            how = f"{attribute['protocol']}, epsilon {attribute.get('epsilon')}"
-        table = Table(title=f"{attribute.get('name')} ({how})", title_justify="left")
-        table.add_column("category", overflow="fold")
-        for heading in ("estimate", "std. error", level):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for row in attribute.get("categories", []):
-            table.add_row(
-                str(row["category"]),
-                f"{row['frequency']:.4f}",
-                f"{row['standard_error']:.4f}",
-                f"{row['lower']:.4f} to {row['upper']:.4f}",
-            )
-        parts += [table, _fakes(attribute)]
-    if answer.get("intervals"):
-        parts.append(str(answer["intervals"]))
-    if "shape" in answer:
-        parts.append("\n" + shape_text(answer["shape"]))
-    return rendered(*parts)
-
-
-def _released(answer: Mapping[str, Any]) -> str:
-    """Say which release it is, of a survey that releases on a schedule."""
-    if not answer.get("released_at"):
-        return ""
-    following = answer.get("next_release")
-    return f", released at {answer['released_at']}" + (
-        f"; the next {following}" if following else ""
-    )
+    shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
+    return estimates_text(answer) + shape
 
 
 def shape_text(tested: Mapping[str, Any]) -> str:
@@ -222,14 +215,3 @@ def shape_text(tested: Mapping[str, Any]) -> str:
             f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
         )
     return "\n".join(lines)
-
-
-def _fakes(attribute: Mapping[str, Any]) -> str:
-    """Say what fake reports could do, which no interval takes into account."""
-    effect = attribute.get("poisoning")
-    if not isinstance(effect, dict):
-        return ""
-    return (
-        f"If {effect['fake_share']:.0%} of the reports were fake, an estimate could be up to "
-        f"{effect['raised_by']:.3f} too high or {abs(effect['lowered_by']):.3f} too low.\n"
-    )

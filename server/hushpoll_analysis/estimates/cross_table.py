@@ -58,6 +58,21 @@ class CrossTable:
     upper: npt.NDArray[np.float64]
     poisoning: TableInfluence
 
+    def cells(self) -> list[dict[str, Any]]:
+        """Return one entry per cell, row by row, the categories keyed ``a`` and ``b``.
+
+        An attribute may have the name of a column, such as ``lower``.
+        """
+        columns = (self.frequency, self.standard_error, self.lower, self.upper)
+        pairs = [(a, b) for a in self.categories_a for b in self.categories_b]
+        names = ("a", "b", "frequency", "standard_error", "lower", "upper")
+        return [
+            dict(zip(names, (*pair, *values), strict=True))
+            for pair, values in zip(
+                pairs, np.stack(columns, axis=-1).reshape(-1, len(columns)).tolist(), strict=True
+            )
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the table as the API and ``--json`` give it: one entry per cell, row by row."""
         return {

@@ -1,8 +1,9 @@
-"""Frequencies of an attribute's categories: unbiased value, standard error, interval.
+"""Frequencies of an attribute's categories: value, standard error, interval.
 
-The truth is the population that respondents are drawn from. An attribute in clear has Wilson's
-interval for a proportion, a perturbed one that of
-:func:`hushpoll_protocols.estimation.frequencies.estimate`.
+The truth is the population that respondents are drawn from. By default values are unbiased; then an
+attribute in clear has Wilson's interval for a proportion, a perturbed one that of
+:func:`hushpoll_protocols.estimation.frequencies.estimate`. Other estimators are chosen by name
+(:mod:`hushpoll_analysis.estimates.estimators`) and have no interval.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.estimators import (
+    ESTIMATORS,
+    AttributeData,
+    needs_records,
+    terms_of,
+)
 from hushpoll_analysis.poisoning.influence import Influence, influence
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.survey.published import Published
 
 
@@ -39,10 +45,15 @@ class AttributeEstimate:
         Records behind it.
     confidence : float
         Of the intervals.
-    frequency, standard_error, lower, upper : f64[k]
-        Unbiased and not projected: a frequency may fall outside [0, 1]. They sum to 1.
-    poisoning : Influence
-        What one fake report can count as; no interval knows of fakes.
+    estimator : str
+        Of :data:`hushpoll_analysis.estimates.estimators.ESTIMATORS`.
+    frequency : f64[k]
+        They sum to 1. Unbiased ones are not projected, so one may fall outside [0, 1].
+    standard_error, lower, upper : f64[k] or None
+        None where the estimator has no interval.
+    poisoning : Influence or None
+        What one fake report can count as in the unbiased estimate; no interval knows of fakes.
+        None for another estimator, where it depends on the other reports.
     """
 
     name: str
@@ -52,20 +63,23 @@ class AttributeEstimate:
     categories: tuple[str, ...]
     n: int
     confidence: float
+    estimator: str
     frequency: npt.NDArray[np.float64]
-    standard_error: npt.NDArray[np.float64]
-    lower: npt.NDArray[np.float64]
-    upper: npt.NDArray[np.float64]
-    poisoning: Influence
+    standard_error: npt.NDArray[np.float64] | None
+    lower: npt.NDArray[np.float64] | None
+    upper: npt.NDArray[np.float64] | None
+    poisoning: Influence | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as the API and ``--json`` give it."""
+        """Return the estimate as the API and ``--json`` give it; an absent interval is null."""
+        none = [None] * len(self.categories)
         columns = (
             self.categories,
             self.frequency.tolist(),
-            self.standard_error.tolist(),
-            self.lower.tolist(),
-            self.upper.tolist(),
+            *(
+                none if column is None else column.tolist()
+                for column in (self.standard_error, self.lower, self.upper)
+            ),
         )
         names = ("category", "frequency", "standard_error", "lower", "upper")
         return {
@@ -76,37 +90,76 @@ class AttributeEstimate:
             "categories": [
                 dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
             ],
-            "poisoning": self.poisoning.to_dict(),
+            "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
         }
 
 
 def frequencies(
-    records: Records | RecordStream, *, confidence: float = 0.95
+    records: Records | RecordStream, *, confidence: float = 0.95, estimator: str = UNBIASED
 ) -> list[AttributeEstimate]:
     """Estimate every attribute of a survey from its records.
 
     Parameters
     ----------
     records : Records or RecordStream
-        Read in blocks.
+        Read in blocks; for the estimator ``likelihood`` they are all held at once.
     confidence : float
-        In (0, 1).
+        Of the intervals, in (0, 1).
+    estimator : {"unbiased", "projected", "likelihood", "shrunk"}
+        All but the first have no interval.
 
     Raises
     ------
     InvalidParameter
-        If there are no records.
+        If there are no records, or for another estimator.
+    hushpoll_protocols.estimation.likelihood.NotConverged
+        If the maximum of the likelihood is not found.
     """
-    return frequencies_from_counts(records.published, count(records), confidence=confidence)
+    held = None
+    if needs_records(estimator):
+        held = records.joined() if isinstance(records, RecordStream) else records
+    return frequencies_from_counts(
+        records.published,
+        count(records if held is None else held),
+        confidence=confidence,
+        estimator=estimator,
+        records=held,
+    )
 
 
 def frequencies_from_counts(
-    published: Published, counts: Counts, *, confidence: float = 0.95
+    published: Published,
+    counts: Counts,
+    *,
+    confidence: float = 0.95,
+    estimator: str = UNBIASED,
+    records: Records | None = None,
 ) -> list[AttributeEstimate]:
-    """Estimate every attribute from support counts; see :func:`frequencies`."""
+    """Estimate every attribute from support counts; see :func:`frequencies`.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    counts : Counts
+        Of its records.
+    confidence, estimator
+        See :func:`frequencies`.
+    records : Records, optional
+        The same records, which the estimator ``likelihood`` needs.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`frequencies`, and where the estimator needs records and there are none.
+    """
     require_rows(counts.n)
+    terms_of(estimator)
     return [
-        _estimate(attribute, counts.support[attribute.name], counts.n, confidence)
+        _estimate(
+            AttributeData(attribute, counts.support[attribute.name], counts.n, confidence, records),
+            estimator,
+        )
         for attribute in published.attributes
     ]
 
@@ -126,26 +179,23 @@ def require_rows(n: int) -> None:
         )
 
 
-def _estimate(
-    attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int, confidence: float
-) -> AttributeEstimate:
-    if attribute.oracle is None:
-        estimated = estimate_proportion(support, n, p=1, q=0, confidence=confidence)
-    else:
-        estimated = estimate(attribute.oracle, support, n, confidence=confidence)
+def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
+    estimated = ESTIMATORS[estimator](data)
+    attribute = data.attribute
     return AttributeEstimate(
         name=attribute.name,
         role=attribute.role,
         protocol=None if attribute.oracle is None else attribute.oracle.name,
         epsilon=None if attribute.oracle is None else format_epsilon(attribute.oracle.epsilon),
         categories=attribute.domain,
-        n=n,
-        confidence=confidence,
+        n=data.n,
+        confidence=data.confidence,
+        estimator=estimated.estimator,
         frequency=estimated.frequency,
         standard_error=estimated.standard_error,
         lower=estimated.lower,
         upper=estimated.upper,
-        poisoning=influence(attribute.oracle),
+        poisoning=influence(attribute.oracle) if estimator == UNBIASED else None,
     )
 
 

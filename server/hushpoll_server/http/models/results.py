@@ -43,6 +43,15 @@ class ConfidenceQuery(Strict):
     )
 
 
+class EstimatesQuery(ConfidenceQuery):
+    """Confidence of the intervals, and the estimator."""
+
+    estimator: Literal["unbiased", "projected", "likelihood", "shrunk"] = Field(
+        "unbiased",
+        description="All but unbiased have no interval. likelihood reads the records themselves.",
+    )
+
+
 class CrossTableQuery(ConfidenceQuery):
     """The two attributes of a cross-table."""
 
@@ -63,10 +72,10 @@ class CategoryEstimate(Answer):
     """The estimated share of one category."""
 
     category: str
-    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
-    standard_error: float
-    lower: float
-    upper: float
+    frequency: float = Field(description="May fall outside [0, 1] if unbiased.")
+    standard_error: float | None = Field(description="None: the estimator has no interval.")
+    lower: float | None
+    upper: float | None
 
 
 class PoisoningModel(Answer):
@@ -95,7 +104,9 @@ class AttributeEstimates(Answer):
     protocol: str | None = Field(description="None: sent in clear.")
     epsilon: str | None
     categories: list[CategoryEstimate]
-    poisoning: PoisoningModel
+    poisoning: PoisoningModel | None = Field(
+        description="Of the unbiased estimate; None for another estimator."
+    )
 
 
 class EstimatesAnswer(VersionResult):
@@ -104,9 +115,10 @@ class EstimatesAnswer(VersionResult):
     n: int = Field(description="Reports behind the estimates.")
     pending: int | None = Pending
     confidence: float
+    estimator: str
     intervals: str = Field(
         description="How many of the intervals are expected to miss, and what looking at results "
-        "again and again does to them."
+        "again and again does to them; or that the estimator has no interval, and why."
     )
     attributes: list[AttributeEstimates]
 

@@ -9,12 +9,12 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
-    ConfidenceQuery,
     CountsAnswer,
     CrossTableAnswer,
     CrossTableQuery,
     DeletionAnswer,
     EstimatesAnswer,
+    EstimatesQuery,
     OverviewAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, problems
@@ -31,17 +31,19 @@ api = APIBlueprint(
 )
 
 
-@api.get("/estimates", responses={200: EstimatesAnswer, **problems(401, 403, 404, 409, 422, 503)})
+@api.get(
+    "/estimates", responses={200: EstimatesAnswer, **problems(401, 403, 404, 409, 410, 422, 503)}
+)
 @endpoint("read")
-def estimates(path: VersionPath, query: ConfidenceQuery) -> Response:
+def estimates(path: VersionPath, query: EstimatesQuery) -> Response:
     """Estimate the frequencies of every attribute, with standard errors and intervals.
 
-    Unbiased values: one may fall outside [0, 1]. They are about the last release. Refused before
-    the first, and below the survey's minimum batch.
+    Unbiased values, unless another estimator is named: one may fall outside [0, 1]. They are about
+    the last release. Refused before the first, and below the survey's minimum batch.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    answer = parts.analysis.estimates(row, confidence=query.confidence)
+    answer = parts.analysis.estimates(row, confidence=query.confidence, estimator=query.estimator)
     parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
     return json_answer(EstimatesAnswer.model_validate(answer), nulls=True)
 

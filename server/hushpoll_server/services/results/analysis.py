@@ -15,15 +15,21 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import (
-    CrossTable,
     cross_table_from_counts,
     joint_counts,
     pair,
 )
-from hushpoll_analysis.estimates.frequencies import frequencies_from_counts, how_to_read
+from hushpoll_analysis.estimates.estimators import terms_of
+from hushpoll_analysis.estimates.frequencies import (
+    AttributeEstimate,
+    frequencies,
+    frequencies_from_counts,
+    how_to_read,
+)
 from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_protocols import SecureBits
+from hushpoll_protocols import InvalidParameter, SecureBits
+from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.releases import Release, Releases
@@ -32,12 +38,15 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
+from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 # Questions that may wait for the one being answered. Each holds a thread of the web process.
 WAITING_QUESTIONS: Final = 4
 RETRY_AFTER_SECONDS: Final = 5
+# Indicators, one byte each, that an estimator may hold and pass through some hundred times.
+LARGEST_LIKELIHOOD: Final = 1 << 25
 
 
 def counted(published_of: Callable[[int], Published]) -> Aggregator:
@@ -95,31 +104,65 @@ class Analysis:
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
 
-    def estimates(self, row: VersionRow, *, confidence: float = 0.95) -> dict[str, Any]:
-        """Estimate the frequencies of every attribute, with intervals of a confidence in (0, 1).
+    def estimates(
+        self, row: VersionRow, *, confidence: float = 0.95, estimator: str = UNBIASED
+    ) -> dict[str, Any]:
+        """Estimate the frequencies of every attribute, by an estimator of `ESTIMATOR_TERMS`.
 
         Raises
         ------
+        InvalidParameter
+            Another estimator; or one that needs the records, of which there are too many.
         Refused
-            ``not-released``, ``not-enough-reports``; where counts are not kept yet also
-            ``unavailable``.
+            ``not-released``, ``not-enough-reports``; where counts are not kept yet, or do not
+            suffice, also ``unavailable`` and ``records-deleted``.
         """
+        terms = terms_of(estimator)
         release = self.release(row)
         published = self._surveys.published(row)
-        counts = release.counts
-        if counts is None:
-            with self.scanning(row, release) as records:
-                counts = count_pairs(records)
-        estimates = frequencies_from_counts(published, counts.counts, confidence=confidence)
+        if terms.needs_records:
+            estimates = self._from_records(row, release, confidence=confidence, estimator=estimator)
+        else:
+            counts = release.counts
+            if counts is None:
+                with self.scanning(row, release) as records:
+                    counts = count_pairs(records)
+            estimates = frequencies_from_counts(
+                published, counts.counts, confidence=confidence, estimator=estimator
+            )
         return {
             **self.heading(row, release),
             "n": estimates[0].n,
             "confidence": confidence,
-            "intervals": how_to_read(
+            "estimator": estimator,
+            "intervals": terms.no_interval
+            or how_to_read(
                 sum(len(estimate.categories) for estimate in estimates), confidence, shape=True
             ),
             "attributes": [estimate.to_dict() for estimate in estimates],
         }
+
+    def _from_records(
+        self, row: VersionRow, release: Release, *, confidence: float, estimator: str
+    ) -> list[AttributeEstimate]:
+        published = self._surveys.published(row)
+        widest = max((attribute.k for attribute in published.perturbed), default=1)
+        if release.reports * widest > LARGEST_LIKELIHOOD:
+            raise InvalidParameter(
+                f"estimator is {estimator!r}, which works through {release.reports} records of up "
+                f"to {widest} categories many times; a server does so up to {LARGEST_LIKELIHOOD} "
+                "indicators: export the records and use hushpoll records estimate, or choose "
+                "another estimator",
+                field="estimator",
+            )
+        with self.scanning(row, release) as records:
+            try:
+                return frequencies(records, confidence=confidence, estimator=estimator)
+            except NotConverged as error:
+                raise InvalidParameter(
+                    f"estimator is {estimator!r}: {error}; choose another estimator",
+                    field="estimator",
+                ) from error
 
     def cross_table(
         self, row: VersionRow, a: str, b: str, *, confidence: float = 0.95
@@ -145,7 +188,7 @@ class Analysis:
             "n": table.n,
             "confidence": table.confidence,
             "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
-            "cells": list(_cells(table)),
+            "cells": table.cells(),
             "poisoning": table.poisoning.to_dict(),
         }
 
@@ -230,17 +273,3 @@ def _gone(row: VersionRow, when: str) -> Refused:
         f"the records of {row.name} version {row.version} were deleted at {when}; estimates, and "
         "cross-tables of attributes with few categories, are still given",
     )
-
-
-def _cells(table: CrossTable) -> Iterator[dict[str, Any]]:
-    # Keyed "a" and "b": an attribute may be called like a column of the table.
-    for i, category_a in enumerate(table.categories_a):
-        for j, category_b in enumerate(table.categories_b):
-            yield {
-                "a": category_a,
-                "b": category_b,
-                "frequency": float(table.frequency[i, j]),
-                "standard_error": float(table.standard_error[i, j]),
-                "lower": float(table.lower[i, j]),
-                "upper": float(table.upper[i, j]),
-            }

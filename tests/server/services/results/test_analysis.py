@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+from hushpoll_server.services.results import analysis
 from hushpoll_server.services.results.analysis import WAITING_QUESTIONS
 from hushpoll_server.store import segments
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
@@ -66,6 +67,28 @@ def test_a_higher_confidence_gives_wider_intervals(site, loud):
     (low, narrow), (high, wide) = width(0.5), width(0.99)
     assert (low, high) == (0.5, 0.99)
     assert narrow < wide
+
+
+@pytest.mark.parametrize("name", ["projected", "likelihood", "shrunk"])
+def test_an_estimator_without_an_interval_says_so(site, loud, name):
+    answer = site.get(f"{VERSION}/estimates", query_string={"estimator": name}).json
+    assert answer["estimator"] == name
+    assert "have no interval" in answer["intervals"]
+    gender, _ = answer["attributes"]
+    assert gender["poisoning"] is None
+    assert [row["lower"] for row in gender["categories"]] == [None, None]
+    assert gender["categories"][0]["frequency"] == pytest.approx(0.6, abs=0.1)
+
+
+def test_an_unknown_estimator_is_refused(site, loud):
+    answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "best"})
+    assert site.problem(answer) == (422, "invalid-request", "estimator")
+
+
+def test_records_too_many_for_the_likelihood_are_refused(site, loud, monkeypatch):
+    monkeypatch.setattr(analysis, "LARGEST_LIKELIHOOD", 10)
+    answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "likelihood"})
+    assert site.problem(answer) == (422, "invalid-request", "estimator")
 
 
 def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):

@@ -1,0 +1,141 @@
+"""Estimators of one attribute's distribution by name: unbiased, projected, likelihood and shrunk.
+
+`unbiased` is the one to draw conclusions from, and the only one with an interval. The others lower
+the error of the whole distribution at the price of a bias of each share, which no interval of
+theirs is known to cover; :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS` says so in words. Which
+of them has the smaller error is measured in tests/studies/estimators.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.records import Channel, Records
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
+from hushpoll_protocols.estimation.likelihood import maximum_likelihood
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_protocols.estimation.shrinkage import shrunk
+from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED, EstimatorTerms
+from hushpoll_shared.survey.attributes import PublishedAttribute
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """The shares of an attribute's categories by one estimator.
+
+    Attributes
+    ----------
+    estimator : str
+        Its name.
+    frequency : f64[k]
+        In code order. Unbiased ones may lie outside [0, 1]; all sum to 1.
+    standard_error, lower, upper : f64[k] or None
+        None where the estimator has no interval.
+    """
+
+    estimator: str
+    frequency: Array
+    standard_error: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeData:
+    """What an estimator works on.
+
+    Attributes
+    ----------
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    support : int64[k]
+        Records that support each category.
+    n : int
+        Records, at least 1.
+    confidence : float
+        Of the intervals, in (0, 1).
+    records : Records or None
+        The records themselves, for an estimator that needs them.
+    """
+
+    attribute: PublishedAttribute
+    support: npt.NDArray[np.int64]
+    n: int
+    confidence: float
+    records: Records | None = None
+
+
+def unbiased(data: AttributeData) -> Estimate:
+    """Return the weighted unbiased estimate with its score interval."""
+    oracle = data.attribute.oracle
+    if oracle is None:
+        found = estimate_proportion(data.support, data.n, p=1, q=0, confidence=data.confidence)
+    else:
+        found = estimate(oracle, data.support, data.n, confidence=data.confidence)
+    return Estimate(UNBIASED, found.frequency, found.standard_error, found.lower, found.upper)
+
+
+def projected(data: AttributeData) -> Estimate:
+    """Return the nearest distribution to the unbiased estimate in Euclidean distance."""
+    return Estimate("projected", project_simplex(unbiased(data).frequency))
+
+
+def likelihood(data: AttributeData) -> Estimate:
+    """Return the maximum likelihood estimate; of an attribute in clear the shares counted."""
+    oracle = data.attribute.oracle
+    if oracle is None:
+        return Estimate("likelihood", data.support / data.n)
+    if data.records is None:
+        raise InvalidParameter(
+            "estimator is 'likelihood', which needs the records themselves; give them, or choose "
+            f"one of {', '.join(name for name in ESTIMATORS if not needs_records(name))}",
+            field="estimator",
+        )
+    column = np.ascontiguousarray(data.records.column(data.attribute.name))
+    return Estimate("likelihood", maximum_likelihood(oracle, column))
+
+
+def empirical_bayes(data: AttributeData) -> Estimate:
+    """Return the shrunk estimate, whose strength the counts alone choose."""
+    channel = Channel.of(data.attribute.oracle)
+    return Estimate("shrunk", shrunk(data.support, data.n, p=channel.p, q=channel.q))
+
+
+ESTIMATORS: Final[Mapping[str, Callable[[AttributeData], Estimate]]] = MappingProxyType(
+    {
+        UNBIASED: unbiased,
+        "projected": projected,
+        "likelihood": likelihood,
+        "shrunk": empirical_bayes,
+    }
+)
+"""By name; what is said of each is in `ESTIMATOR_TERMS`."""
+
+
+def terms_of(name: str) -> EstimatorTerms:
+    """Return what is said of an estimator.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is none of this name.
+    """
+    if name not in ESTIMATORS:
+        raise InvalidParameter(
+            f"estimator is {name!r}; it must be one of {', '.join(ESTIMATORS)}", field="estimator"
+        )
+    return ESTIMATOR_TERMS[name]
+
+
+def needs_records(name: str) -> bool:
+    """Return whether an estimator needs more than the kept counts."""
+    return terms_of(name).needs_records

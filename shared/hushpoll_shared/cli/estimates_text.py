@@ -1,0 +1,132 @@
+"""Estimates and cross-tables as text, and the options that ask for them (extra ``cli``).
+
+The text is made from the JSON of the machine that estimates from a file, or of the client that
+asked a server. A server's answer is made printable before it comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich.table import Table
+
+from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+
+estimator_option = click.option(
+    "--estimator",
+    type=click.Choice(list(ESTIMATOR_TERMS)),
+    default=UNBIASED,
+    show_default=True,
+    help="unbiased has an interval; shrunk is usually nearest to the whole distribution.",
+)
+
+
+def estimates_text(answer: Mapping[str, Any]) -> str:
+    """Return the estimates of every attribute as tables.
+
+    Parameters
+    ----------
+    answer : mapping
+        As a server gives it: ``survey``, ``version``, ``n``, ``attributes`` and so on.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such answer.
+    """
+    parts: list[str | Table] = [_heading(answer)]
+    with_interval = not _without_interval(answer)
+    for attribute in attribute_entries(answer):
+        how = "in clear"
+        if attribute.get("protocol"):
+            how = f"{attribute['protocol']}, epsilon {attribute.get('epsilon')}"
+        table = Table(title=f"{attribute.get('name')} ({how})", title_justify="left")
+        table.add_column("category", overflow="fold")
+        headings = ("estimate", "std. error", _level(answer)) if with_interval else ("estimate",)
+        for heading in headings:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in attribute.get("categories", []):
+            table.add_row(str(row["category"]), *_numbers(row, with_interval=with_interval))
+        parts += [table, _fakes(attribute)]
+    if answer.get("intervals"):
+        parts.append(str(answer["intervals"]))
+    return rendered(*parts)
+
+
+def cross_table_text(answer: Mapping[str, Any]) -> str:
+    """Return a cross-table as a table with a line per cell, row by row.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such answer.
+    """
+    table = Table()
+    for attribute in (answer["a"], answer["b"]):
+        table.add_column(str(attribute), overflow="fold")
+    for heading in ("estimate", "std. error", _level(answer)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cell in answer["cells"]:
+        table.add_row(str(cell["a"]), str(cell["b"]), *_numbers(cell, with_interval=True))
+    parts: list[str | Table] = [_heading(answer), table, _fakes(answer)]
+    if answer.get("intervals"):
+        parts.append(str(answer["intervals"]))
+    return rendered(*parts)
+
+
+def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the attributes of an answer, leaving out what is none."""
+    entries = answer.get("attributes")
+    if not isinstance(entries, list):
+        return []
+    return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def _numbers(row: Mapping[str, Any], *, with_interval: bool) -> tuple[str, ...]:
+    value = f"{row['frequency']:.4f}"
+    if not with_interval:
+        return (value,)
+    return value, f"{row['standard_error']:.4f}", f"{row['lower']:.4f} to {row['upper']:.4f}"
+
+
+def _without_interval(answer: Mapping[str, Any]) -> bool:
+    terms = ESTIMATOR_TERMS.get(str(answer.get("estimator", UNBIASED)))
+    return terms is not None and terms.no_interval is not None
+
+
+def _level(answer: Mapping[str, Any]) -> str:
+    return f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
+
+
+def _heading(answer: Mapping[str, Any]) -> str:
+    estimator = answer.get("estimator", UNBIASED)
+    return (
+        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
+        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
+        + _released(answer)
+        + (f", estimator {estimator}" if estimator != UNBIASED else "")
+    )
+
+
+def _released(answer: Mapping[str, Any]) -> str:
+    """Say which release it is, of a survey that releases on a schedule."""
+    if not answer.get("released_at"):
+        return ""
+    following = answer.get("next_release")
+    return f", released at {answer['released_at']}" + (
+        f"; the next {following}" if following else ""
+    )
+
+
+def _fakes(attribute: Mapping[str, Any]) -> str:
+    """Say what fake reports could do, which no interval takes into account."""
+    effect = attribute.get("poisoning")
+    if not isinstance(effect, dict):
+        return ""
+    return (
+        f"If {effect['fake_share']:.0%} of the reports were fake, an estimate could be up to "
+        f"{effect['raised_by']:.3f} too high or {abs(effect['lowered_by']):.3f} too low.\n"
+    )
