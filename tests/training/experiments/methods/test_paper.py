@@ -58,7 +58,7 @@ def test_page_has_each_table_with_ours_or_not_run(run):
     assert (
         "| 0.7763 | 0.7750 ± 0.0050 | -0.0013 | 0.0074 | 0.0200 ± 0.0000 | +0.0126 | no |" in page
     )
-    assert "| DP-FERMI, lambda=1.8 | 3 |  | not run | 0.7770 | not run |  |" in page
+    assert "| DP-FERMI, fairness=1.8 | 3 |  | not run | 0.7770 | not run |  |" in page
     beside = list(csv.DictReader(StringIO((out.parent / "adult-beside.csv").read_text())))
     assert len(beside) == 72
     assert (beside[0]["ours"], beside[0]["standard_error"]) == ("0.77500", "0.00500")
@@ -70,7 +70,7 @@ def test_page_has_each_table_with_ours_or_not_run(run):
 
 def test_runs_of_other_methods_join_the_table_and_other_data_is_refused(run, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
-    trial = Trial("DP-FERMI, lambda=1.8", "none", "none", "inf", "3", "1e-05", "stated", 0)
+    trial = Trial("DP-FERMI, fairness=1.8", "none", "none", "inf", "3", "1e-05", "stated", 0)
     cell = {"metrics": dict.fromkeys(METRICS, 0.75), "timings": dict.fromkeys(TIMINGS, 0.0)}
     write_results(other, {trial: cell}, Trial)
     description = (run / "experiment.json").read_text()
@@ -78,7 +78,7 @@ def test_runs_of_other_methods_join_the_table_and_other_data_is_refused(run, tmp
     out = ("--paper", PAPER, "--title", "Adult", "--out", run / "page.md")
     assert table(run, other, *out).exit_code == 0
     page = (run / "page.md").read_text()
-    assert "| DP-FERMI, lambda=1.8 | 3 |  | 1 | 0.7770 | 0.7500 | -0.0270 |" in page
+    assert "| DP-FERMI, fairness=1.8 | 3 |  | 1 | 0.7770 | 0.7500 | -0.0270 |" in page
     (other / "experiment.json").write_text(description.replace('"ab"', '"cd"'))
     assert "is of other data than" in table(run, other, *out).output
 
