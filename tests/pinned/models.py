@@ -125,7 +125,10 @@ def _predictions_in_clear() -> dict[str, Any]:
             columns = (codes["income"], predicted, codes["gender"], codes["job"])
             writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
         options = ("--groups", "gender", "--groups", "gender,job", "--seed", 5, "--resamples", 500)
-        return facts(json.loads(hushpoll("fairness", "predictions", path, *options, "--json")))
+        report = json.loads(hushpoll("fairness", "predictions", path, *options, "--json"))
+    # the interpreter and the libraries that made it, which the file of values names by itself
+    del report["versions"]
+    return facts(report)
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -54,12 +54,13 @@ class ChangeQuery(ConfidenceQuery):
     )
     mapping: str | None = Field(
         None,
-        max_length=65536,
+        # Two of them fit into a request's head, where a character can take twelve bytes.
+        max_length=2000,
         description="JSON object from categories of this version to labels; a category that is not "
         "named is its own label. Both sides must have the same labels.",
     )
     since_mapping: str | None = Field(
-        None, max_length=65536, description="The same for the version to compare with."
+        None, max_length=2000, description="The same for the version to compare with."
     )
     simultaneous: bool = Field(
         False, description="Whether all differences hold together (Bonferroni)."
