@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,12 @@ import pandas as pd
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.experiments.journal import DESCRIPTION, read_description, write_file
+from hushpoll_training.experiments.journal import (
+    DESCRIPTION,
+    read_description,
+    refuse_other_data,
+    write_file,
+)
 from hushpoll_training.experiments.methods.trial import Trial
 from hushpoll_training.experiments.results import paper, paper_page, tables
 from hushpoll_training.experiments.results.comparison import compare
@@ -73,7 +77,7 @@ def table_command(
                 "leave it out",
                 field="reference",
             )
-        _refuse_other_data(results, descriptions)
+        refuse_other_data(results, descriptions)
         files = _methods(results, out, title, papers, page)
     else:
         if papers or len(results) > 1:
@@ -93,19 +97,6 @@ def table_command(
 def _description(results: Path) -> dict[str, Any] | None:
     folder = results if results.is_dir() else results.parent
     return read_description(folder) if (folder / DESCRIPTION).is_file() else None
-
-
-def _refuse_other_data(
-    results: Sequence[Path], descriptions: Sequence[dict[str, Any] | None]
-) -> None:
-    digests = [(one or {}).get("data", {}).get("sha256") for one in descriptions]
-    for path, digest in zip(results, digests, strict=True):
-        if digest != digests[0]:
-            raise InvalidParameter(
-                f"results {str(path)!r} is of other data than {str(results[0])!r}; give runs on "
-                "the same data",
-                field="results",
-            )
 
 
 def _protocols(

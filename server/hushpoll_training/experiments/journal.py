@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -120,6 +120,33 @@ def read_description(out: Path) -> dict[str, Any]:
     if not isinstance(description, dict):
         raise _damaged(path, "it holds no object")
     return description
+
+
+def refuse_other_data(
+    results: Sequence[Path], descriptions: Sequence[Mapping[str, Any] | None]
+) -> None:
+    """Raise unless all runs are on the same data.
+
+    Parameters
+    ----------
+    results : sequence of Path
+        The runs' folders, or files in them.
+    descriptions : sequence of mapping or None
+        What each folder says about its experiment; None if it says nothing.
+
+    Raises
+    ------
+    InvalidParameter
+        If the data of one run have another SHA-256 than those of the first.
+    """
+    digests = [(description or {}).get("data", {}).get("sha256") for description in descriptions]
+    for path, digest in zip(results, digests, strict=True):
+        if digest != digests[0]:
+            raise InvalidParameter(
+                f"results {str(path)!r} is of other data than {str(results[0])!r}; give runs on "
+                "the same data",
+                field="results",
+            )
 
 
 def _claim(out: Path, lock: BinaryIO) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import cycle
 from typing import Any, Final
 
 import matplotlib
@@ -22,7 +23,8 @@ _COLOURS: Final = (
     *("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#999999"),
     *("#6A3D9A", "#8C564B"),
 )
-_MARKERS: Final = "*osD^vPXd<"
+_MARKERS: Final = "*osD^vPXd<>"
+"""One more than the colours: a method has a mark of its own until both have run out together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def draw_plane(placed: Sequence[Placed], title: str) -> bytes:
         SVG, the same for the same means. A method's mark is the group ``method:NAME:PROTOCOL``.
     """
     names = list(dict.fromkeys(item.method for item in placed))
-    style = dict(zip(names, zip(_COLOURS, _MARKERS, strict=True), strict=False))
+    style = dict(zip(names, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
     with matplotlib.rc_context(
         {"font.size": 8, "svg.fonttype": "none", "svg.hashsalt": "hushpoll"}
     ):

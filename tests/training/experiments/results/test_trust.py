@@ -1,6 +1,8 @@
 """Methods by accuracy and unfairness: means, intervals, and whom each method trusts."""
 
 import json
+import re
+import shutil
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from scipy.stats import ttest_1samp
 from hushpoll_training.cli.experiment import experiment
 from hushpoll_training.experiments.engine import run_experiment
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
-from hushpoll_training.experiments.results.trust import Mean
+from hushpoll_training.experiments.results.trust import METRICS as SHOWN
+from hushpoll_training.experiments.results.trust import Mean, Placed, draw_plane
 
 FEW = {"n_estimators": 5}
 METHODS = [
@@ -71,6 +74,41 @@ def test_figure_marks_each_method_and_protocol_once_and_is_the_same_again(run, t
     assert (tmp_path / "two" / "small.svg").read_text() == svg
     for mark in ("plain:none", "local:GRR", "local:OUE", "local with parity:GRR", "central:none"):
         assert f'id="method:{mark}"' in svg
+
+
+def test_runs_of_other_methods_join_the_page_and_other_data_are_refused(run, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(run, other)
+    description = json.loads((other / "experiment.json").read_text())
+    for method in description["configuration"]["methods"]:
+        method["name"] += " again"
+    (other / "experiment.json").write_text(json.dumps(description))
+    results = other / "results.csv"
+    header, *rows = results.read_text().splitlines()
+    named = [row.replace(",", " again,", 1) for row in rows]
+    results.write_text("\n".join([header, *named, ""]))
+    arguments = ["trust", str(run), str(other), "--out", str(tmp_path)]
+    done = CliRunner().invoke(experiment, arguments)
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "small.md").read_text().splitlines()[8:]
+    assert len(lines) == 10
+    assert lines[9] == lines[4].replace("central |", "central again |")
+    description["data"]["sha256"] = "00"
+    (other / "experiment.json").write_text(json.dumps(description))
+    assert "is of other data than" in CliRunner().invoke(experiment, arguments).output
+
+
+def test_figure_has_a_mark_of_its_own_for_each_of_twenty_methods():
+    means = dict.fromkeys(SHOWN, Mean(0.5, 0.1))
+    placed = [Placed(f"m{count}", "none", means, 2, "", "", "") for count in range(20)]
+    svg = draw_plane(placed, "many").decode()
+    groups = re.split(r'<g id="method:(m\d+):none">', svg)
+    marks = {
+        name: re.search(r'xlink:href="(#\w+)".* style="([^"]*)"', group).groups()
+        for name, group in zip(groups[1::2], groups[2::2], strict=True)
+        if "<use" in group.split("</g>")[0]
+    }
+    assert len(marks) == len(set(marks.values())) == 20
 
 
 def test_results_of_a_grid_are_refused(tmp_path):
