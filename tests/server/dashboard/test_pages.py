@@ -344,3 +344,9 @@ def test_page_says_when_there_is_nothing_to_show_yet(site, visit):
 def test_first_page_leads_an_administrator_to_the_first_survey(site, visit):
     assert "hushpoll survey publish" in visit("root", every="admin").get("/").text
     assert "An administrator gives you a role" in visit("ada").get("/").text
+
+
+def test_page_of_a_token_survey_counts_no_tokens_before_it_is_over(site, visit):
+    site.publish(submission="token", release="daily")
+    site.tokens(3)
+    assert "not shown before the survey is over" in visit("ada", work="reader").get(WORK).text

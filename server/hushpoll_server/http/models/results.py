@@ -194,7 +194,8 @@ class OverviewAnswer(CountsAnswer):
     accepts_until: str | None = Field(description="UTC; from then on reports are refused.")
     submission: Literal["open", "token"]
     unspent_tokens: int | None = Field(
-        description="Respondents' tokens that are not spent; None of a survey without tokens."
+        description="Respondents' tokens that are not spent; null of a survey without tokens, and "
+        "of one that releases on a schedule until every version is over: each report spends one."
     )
     minimum_batch: int
     epsilon: str = Field(description="Of all perturbed answers together.")

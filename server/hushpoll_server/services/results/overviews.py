@@ -14,6 +14,7 @@ from hushpoll_server.services.surveys.warnings import PublishingWarning, publish
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+from hushpoll_shared.survey.terms import IMMEDIATE
 
 KEPT_WARNINGS = 512
 
@@ -36,7 +37,7 @@ class Overviews:
         closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
         tokens = None
         if published.submission == "token":
-            tokens = self._tokens.unspent(row.survey_id)
+            tokens = self._unspent(row)
         return {
             "survey": row.name,
             "version": row.version,
@@ -77,6 +78,17 @@ class Overviews:
             "warnings": [warning.code for warning in self._warnings(row.id)],
             **released,
         }
+
+    def _unspent(self, row: VersionRow) -> int | None:
+        """Return the number of unspent tokens; None where it would tell who answers when.
+
+        Each report spends one, so the number is as fresh as the reports that may be seen: of a
+        version that releases on a schedule none are, before it is over.
+        """
+        versions = (one for one in self._surveys.all() if one.survey_id == row.survey_id)
+        if any(one.release != IMMEDIATE and not one.ended for one in versions):
+            return None
+        return self._tokens.unspent(row.survey_id)
 
     def _warnings_of(self, version_id: int) -> tuple[PublishingWarning, ...]:
         return publishing_warnings(self._surveys.published_of(version_id))

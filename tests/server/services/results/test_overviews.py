@@ -58,6 +58,20 @@ def test_overview_counts_tokens_that_are_not_spent(site):
     assert overview(site, "panel")["unspent_tokens"] == 2
 
 
+def test_unspent_tokens_tell_nothing_before_a_scheduled_release(site):
+    published = site.publish(name="panel", submission="token", release="daily")
+    tokens = site.tokens(6, name="panel")
+    assert overview(site, "panel")["unspent_tokens"] is None
+    for token in tokens[:5]:
+        assert site.send(published, token=token).status_code == 201
+    assert overview(site, "panel")["unspent_tokens"] is None
+    close = site.post("/api/v1/surveys/panel/versions/1/close", json={"grace_seconds": 0})
+    assert close.status_code == 200
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    assert overview(site, "panel")["unspent_tokens"] == 1
+
+
 def test_jobs_are_listed_for_the_surveys_of_a_token(site):
     for name in ("work", "home"):
         published = site.publish(name=name)
