@@ -41,7 +41,7 @@ def begin_session() -> Response:
     try:
         _, secret = services().sign_in.begin(name, password, address=address)
     except Refused as refusal:
-        if refusal.code not in ("unauthorized", "rate-limited"):
+        if refusal.code not in ("unauthorized", "rate-limited", "unavailable"):
             raise
         return _form(name=name, refusal=refusal)
     answer = see(_next())
@@ -95,6 +95,8 @@ def _form(*, name: str = "", refusal: Refused | None = None) -> Response:
         next=_next(),
     )
     set_cookie(answer, FORM_COOKIE, token)
+    if refusal is not None and refusal.retry_after is not None:
+        answer.headers["Retry-After"] = str(refusal.retry_after)
     return answer
 
 

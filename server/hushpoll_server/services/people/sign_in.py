@@ -1,7 +1,8 @@
 """Signing in and out: passwords under a limit of failures, and sessions in the database.
 
-Failures are counted in memory, for each account and each address, by hashes that are keyed with
-random bytes of this process. So no name that was tried and no address is ever stored.
+Failures are counted in memory, for each address, for each account and for each account at one
+address, by hashes that are keyed with random bytes of this process. So no name that was tried and
+no address is ever stored. One address locks nobody out at another.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -23,8 +26,12 @@ from hushpoll_shared.spelling.clock import Clock
 
 log = get_logger(__name__)
 
+# With one name from one address.
 ACCOUNT_FAILURES: Final = 10
+# From one address with any names: fewer than lock an account at all addresses.
 ADDRESS_FAILURES: Final = 50
+# With one name from all addresses.
+EVERYWHERE_FAILURES: Final = 100
 LOCK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
 # A session's last use is written so seldom, so that a page costs no write.
@@ -32,6 +39,9 @@ USED_SECONDS: Final = 300
 MOST_COUNTED: Final = 100_000
 # A password is hashed with 64 MiB of memory, so only so many are checked at a time.
 CHECKED_AT_ONCE: Final = 2
+# Each that waits holds a thread of the web process, which those who are signed in need.
+WAITING_CHECKS: Final = 4
+RETRY_AFTER_SECONDS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,7 @@ class SignIn:
         self._clock = clock
         self._failures = Failures()
         self._checking = threading.BoundedSemaphore(CHECKED_AT_ONCE)
+        self._places = threading.BoundedSemaphore(CHECKED_AT_ONCE + WAITING_CHECKS)
 
     def begin(self, name: str, password: str, *, address: str | None) -> tuple[Member, str]:
         """Begin a session; return its user and the secret that the cookie carries.
@@ -115,9 +126,11 @@ class SignIn:
         ------
         Refused
             ``unauthorized``: a wrong name or password, and the answer does not say which;
-            ``rate-limited``: too many failures with this name or from this address.
+            ``rate-limited``: too many failures with this name or from this address;
+            ``unavailable``: too many passwords are being checked.
         """
-        counted = [("account", name, ACCOUNT_FAILURES)]
+        at_address = ("account", f"{address or ''}\0{name}")
+        counted = [(*at_address, ACCOUNT_FAILURES), ("everywhere", name, EVERYWHERE_FAILURES)]
         if address is not None:
             counted.append(("address", address, ADDRESS_FAILURES))
         now = self._now()
@@ -129,17 +142,19 @@ class SignIn:
                 f"again in {-(-seconds // 60)} minutes",
                 retry_after=seconds,
             )
-        # Counted before the check, so that many requests at once get no more tries.
-        for kind, value, _ in counted:
-            self._failures.add(kind, value, now)
-        with self._checking:
-            member = self._users.verified(name, password)
+        with self._place():
+            # Counted before the check, so that many requests at once get no more tries.
+            for kind, value, _ in counted:
+                self._failures.add(kind, value, now)
+            with self._checking:
+                member = self._users.verified(name, password)
         if member is None:
             log.warning("sign-in-refused")
             raise Refused("unauthorized", "the name or the password is wrong; try again")
-        self._failures.clear("account", name)
-        if address is not None:  # a right password must not give its address new tries elsewhere
-            self._failures.take_back("address", address)
+        # A right password gives neither its address nor another one new tries elsewhere.
+        for kind, value, _ in counted:
+            self._failures.take_back(kind, value)
+        self._failures.clear(*at_address)
         secret = secrets.token_urlsafe(32)
         session = SessionRow(
             id=secrets.token_hex(8),
@@ -151,6 +166,20 @@ class SignIn:
         self._store.begin_session(session, secret_hash=hash_token(secret))
         self._actions.record(member.actor, "signed-in")
         return member, secret
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Hold one of few places; raises `Refused` as ``unavailable`` where there is none."""
+        if not self._places.acquire(blocking=False):
+            raise Refused(
+                "unavailable",
+                f"many people sign in at this moment; try again in {RETRY_AFTER_SECONDS} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def recognise(self, secret: str | None) -> SignedIn | None:
         """Return the session of a cookie's secret, unless it is unknown, ended or over."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
 import pytest
 
 from hushpoll_server.errors import Refused
@@ -9,8 +12,11 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.people.sign_in import (
     ACCOUNT_FAILURES,
     ADDRESS_FAILURES,
+    CHECKED_AT_ONCE,
+    EVERYWHERE_FAILURES,
     LOCK_SECONDS,
     SESSION_SECONDS,
+    WAITING_CHECKS,
 )
 
 pytestmark = pytest.mark.sqlite
@@ -103,6 +109,49 @@ def test_address_is_locked_over_all_accounts_and_no_other_address_is(people):
     assert refused(begin, people, address="one") == "rate-limited"
     begin(people, address="other")
     begin(people)
+
+
+def test_one_address_locks_nobody_out_at_another(people):
+    people.users.add("ada", PASSWORD, {})
+    for _ in range(ACCOUNT_FAILURES):
+        assert refused(begin, people, "ada", "wrong", "hostile") == "unauthorized"
+    assert refused(begin, people, "ada", PASSWORD, "hostile") == "rate-limited"
+    begin(people, address="at work")
+
+
+def test_many_addresses_together_lock_an_account(people):
+    people.users.add("ada", PASSWORD, {})
+    for turn in range(EVERYWHERE_FAILURES):
+        address = f"address {turn % 20}"
+        assert refused(begin, people, "ada", "wrong", address) == "unauthorized"
+        if turn == EVERYWHERE_FAILURES // 2:
+            begin(people, address="at work")
+    assert refused(begin, people, address="at work") == "rate-limited"
+
+
+def test_people_who_sign_in_hold_few_threads(people, monkeypatch):
+    people.users.add("ada", PASSWORD, {})
+    go_on, verified = threading.Event(), people.users.verified
+
+    def held(name, password):
+        assert go_on.wait(60)
+        return verified(name, password)
+
+    monkeypatch.setattr(people.users, "verified", held)
+    places = CHECKED_AT_ONCE + WAITING_CHECKS
+    with ThreadPoolExecutor(places + 1) as pool:
+        together = [pool.submit(begin, people, address=f"{n}") for n in range(places + 1)]
+        try:
+            (done, others) = wait(together, timeout=60, return_when=FIRST_COMPLETED)
+            codes = [refused(begin, people, address="busy") for _ in range(ACCOUNT_FAILURES + 1)]
+        finally:
+            go_on.set()
+        (one,) = done
+        assert refused(one.result) == "unavailable"
+        assert len([other.result() for other in others]) == places
+    assert set(codes) == {"unavailable"}
+    # What was not checked is no failure.
+    begin(people, address="busy")
 
 
 def test_neither_address_nor_tried_name_nor_password_is_stored(site, people, tmp_path, debug_log):
