@@ -25,12 +25,15 @@ DRAW_SECONDS: Final = 30.0
 WAIT_SECONDS: Final = 10.0
 
 
+_ANY_CHART: Final = {"data": {"values": [{"x": 1}]}, "mark": "bar", "encoding": {}}
+
+
 class NotDrawn(HushpollError):
     """There is no picture; the table has the same figures."""
 
 
 class Drawing:
-    """One drawing process, started when it is first needed, and the pictures that were drawn.
+    """One drawing process, started when it will soon be needed, and the pictures that were drawn.
 
     The key of a picture is the SHA-256 of its specification, which carries the data: a picture is
     drawn again once the data has changed.
@@ -41,9 +44,22 @@ class Drawing:
         self._draw_seconds = draw_seconds
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopped = False
+        self._stopped = threading.Event()
         self._pictures: dict[str, bytes] = {}
         self._bytes = 0
+        self._expected = False
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a process."""
+        return self._process is not None
+
+    def expect(self) -> None:
+        """Start the process meanwhile: somebody signs in, and may soon look at charts."""
+        if self._expected:
+            return
+        self._expected = True
+        threading.Thread(target=self._prepare, name="hushpoll-drawing", daemon=True).start()
 
     def draw(self, specification: Mapping[str, Any], media: Media) -> bytes:
         """Return the picture of a Vega-Lite specification.
@@ -70,10 +86,19 @@ class Drawing:
         return picture
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, and whatever it draws at the moment."""
+        self._stopped.set()
+        process = self._process
+        if process is not None:
+            process.kill()
         with self._turn:
-            self._stopped = True
             self._end()
+
+    def _prepare(self) -> None:
+        try:
+            self.draw(_ANY_CHART, "svg")
+        except NotDrawn:  # the log has it, and the next chart starts the process again
+            self._expected = False
 
     def _ask(self, line: bytes) -> bytes:
         try:
@@ -90,11 +115,12 @@ class Drawing:
         except (OSError, ValueError) as error:  # it has died, or did not answer in time
             self._end()
             reason = type(error).__name__
-        log.error("chart-not-drawn", error=reason)
+        if not self._stopped.is_set():
+            log.error("chart-not-drawn", error=reason)
         raise NotDrawn("the chart could not be drawn; the server's log says why")
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._stopped:
+        if self._stopped.is_set():
             raise OSError("the server is stopping")
         if self._process is not None and self._process.poll() is not None:
             self._end()
@@ -105,6 +131,8 @@ class Drawing:
                 stdout=subprocess.PIPE,
                 bufsize=0,
             )
+            if self._stopped.is_set():  # meanwhile, by another thread that saw no process
+                self._process.kill()
         return self._process
 
     def _end(self) -> None:

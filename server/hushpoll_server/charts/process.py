@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from typing import Any
 
@@ -25,6 +26,8 @@ def draw(specification: dict[str, Any], media: str) -> bytes:
 
 def main() -> None:
     """Answer requests until the end of the input."""
+    # Ctrl-C reaches every process of a terminal; this one ends when its server closes the input.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What the library prints must not get between the answers.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

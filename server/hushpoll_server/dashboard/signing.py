@@ -29,6 +29,7 @@ def sign_in() -> Response:
     """Show the sign-in form, or the surveys to a user who is signed in already."""
     if services().sign_in.recognise(request.cookies.get(COOKIE)) is not None:
         return see(_next())
+    services().drawing.expect()
     return _form()
 
 

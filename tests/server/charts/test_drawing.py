@@ -18,6 +18,7 @@ from hushpoll_server.charts.specifications import (
     estimates_chart,
     with_light_colours,
 )
+from waiting import wait_until
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -120,6 +121,14 @@ def test_killed_process_is_started_again_with_the_next_chart():
         drawing.stop()
 
 
+def test_interrupt_of_the_terminal_is_its_server_s_to_handle(drawing):
+    drawing.draw(days_chart([{"day": "2026-03-01", "reports": 6}]).specification, "svg")
+    process = drawing._process
+    process.send_signal(signal.SIGINT)
+    drawing.draw(days_chart([{"day": "2026-03-01", "reports": 7}]).specification, "svg")
+    assert drawing._process is process
+
+
 def test_chart_that_cannot_be_drawn_is_refused_and_the_next_one_is_drawn(drawing):
     with pytest.raises(NotDrawn):
         drawing.draw({"mark": "nonsense"}, "svg")
@@ -145,3 +154,21 @@ def test_pictures_are_kept_in_bounded_memory(drawing):
     small.draw(chart.specification, "svg")
     assert small._pictures == {}
     small.stop()
+
+
+def test_process_that_is_expected_starts_before_the_first_chart():
+    drawing = Drawing()
+    assert not drawing.running
+    drawing.expect()
+    wait_until(lambda: drawing.running)
+    drawing.stop()
+    assert not drawing.running
+
+
+def test_stopping_does_not_wait_for_a_picture():
+    drawing = Drawing()
+    drawing.expect()
+    wait_until(lambda: drawing.running)
+    drawing.stop()
+    with pytest.raises(NotDrawn):
+        drawing.draw(estimates_chart("x", rows("ab"), confidence=0.9, total=2).specification, "svg")

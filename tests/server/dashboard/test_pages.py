@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sample_survey import encoded
+from waiting import wait_until
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
@@ -350,3 +351,8 @@ def test_page_of_a_token_survey_counts_no_tokens_before_it_is_over(site, visit):
     site.publish(submission="token", release="daily")
     site.tokens(3)
     assert "not shown before the survey is over" in visit("ada", work="reader").get(WORK).text
+
+
+def test_drawing_starts_while_somebody_types_a_password(site, visit):
+    assert visit().get("/sign-in").status_code == 200
+    wait_until(lambda: site.services.drawing.running)
