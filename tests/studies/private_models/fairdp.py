@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ TABLE_2 = (
     ("third", 0.72, 0.14, 0.014, 0.019, 0.41),
     ("highest ε", 0.74, 0.18, 0.032, 0.025, 0.46),
 )
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"),
+    *("#000000", "#999999"),
+)
+BASELINES = "-baselines"
+"""A run's folder has this after its name if it holds other methods on the same data and seeds."""
 NEAR = 0.02
 """How far tau_emp on the training rows may be from the difference on the test rows."""
 
@@ -60,9 +67,13 @@ Cell = Mapping[str, Any]
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
-    """Return what the pages need of each finished cell of an experiment."""
+    """Return what the pages need of each finished cell of an experiment and of its baselines."""
+    lines = (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines()
+    baselines = folder.with_name(folder.name + BASELINES) / "cells.jsonl"
+    if baselines.is_file():
+        lines += baselines.read_text(encoding="utf-8").splitlines()
     cells = []
-    for line in (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in lines:
         cell = json.loads(line)
         if "metrics" not in cell:
             continue
@@ -126,7 +137,7 @@ def draw(name: str, cells: Sequence[Cell]) -> bytes:
     ):
         figure = Figure(figsize=(5.2, 3.4), layout="constrained")
         panel = figure.subplots()
-        colours = iter(("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"))
+        colours = cycle(COLOURS)
         for method in dict.fromkeys(cell["method"] for cell in cells):
             groups = [group for key, group in _grouped(cells) if key[0] == method]
             across = [_mean(group, "accuracy") for group in groups]
