@@ -89,9 +89,7 @@ def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> l
     """
     placed = []
     for method in configuration["methods"]:
-        rows = results[
-            (results["method"] == method["name"]) & (results["protocol"] == method["protocol"])
-        ]
+        rows = results[_chosen(results, method)]
         if rows.empty:
             continue
         means = {name: Mean.of(rows[name].tolist()) for name in METRICS}
@@ -158,6 +156,18 @@ def draw_plane(placed: Sequence[Placed], title: str) -> bytes:
         svg = BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None})
     return svg.getvalue()
+
+
+def _chosen(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]:
+    """Tell which rows are of a method, and not of its name with another protocol or epsilon."""
+    chosen: pd.Series[bool] = (
+        (results["method"] == method["name"])
+        & (results["protocol"] == method["protocol"])
+        & (results["local_epsilon"] == float(method["epsilon"]))
+    )
+    if method["privacy"]["kind"] != "none":
+        chosen &= results["epsilon"] == method["privacy"]["epsilon"]
+    return chosen
 
 
 def _first(placed: Sequence[Placed], method: str) -> Placed:

@@ -1,10 +1,12 @@
 """Methods by accuracy and unfairness: means, intervals, and whom each method trusts."""
 
 import json
+import math
 import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.stats import ttest_1samp
@@ -13,7 +15,7 @@ from hushpoll_training.cli.experiment import experiment
 from hushpoll_training.experiments.engine import run_experiment
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
 from hushpoll_training.experiments.results.trust import METRICS as SHOWN
-from hushpoll_training.experiments.results.trust import Mean, Placed, draw_plane
+from hushpoll_training.experiments.results.trust import Mean, Placed, draw_plane, placed_methods
 
 FEW = {"n_estimators": 5}
 METHODS = [
@@ -96,6 +98,35 @@ def test_runs_of_other_methods_join_the_page_and_other_data_are_refused(run, tmp
     description["data"]["sha256"] = "00"
     (other / "experiment.json").write_text(json.dumps(description))
     assert "is of other data than" in CliRunner().invoke(experiment, arguments).output
+
+
+def test_methods_of_one_name_are_told_apart_by_epsilon():
+    columns = {"delta": 0.0, "accuracy": 0.5, "SPD": 0.1, "EOD": 0.1}
+    local = {"method": "local", "protocol": "GRR", "epsilon": math.inf}
+    central = {"method": "central", "protocol": "none", "local_epsilon": math.inf}
+    results = pd.DataFrame(
+        [
+            {**columns, **local, "local_epsilon": 1.0},
+            {**columns, **local, "local_epsilon": 3.0, "accuracy": 0.6},
+            {**columns, **central, "epsilon": 1.0, "accuracy": 0.7},
+            {**columns, **central, "epsilon": 3.0, "accuracy": 0.8},
+        ]
+    )
+    methods = [
+        {"name": "local", "learner": "lightgbm", "protocol": "GRR", "epsilon": epsilon,
+         "privacy": {"kind": "none"}}
+        for epsilon in ("1", "3")
+    ] + [
+        {"name": "central", "learner": "fairfm", "protocol": "none", "epsilon": "inf",
+         "privacy": {"kind": "central", "epsilon": epsilon, "neighbours": "one row"}}
+        for epsilon in (1.0, 3.0)
+    ]  # fmt: skip
+    placed = placed_methods(results, {"methods": methods})
+    assert [item.means["accuracy"].value for item in placed] == [0.5, 0.6, 0.7, 0.8]
+    assert [item.spent for item in placed] == [
+        "ε 1 of each person, locally", "ε 3 of each person, locally",
+        "ε 1 of the model, centrally", "ε 3 of the model, centrally",
+    ]  # fmt: skip
 
 
 def test_figure_has_a_mark_of_its_own_for_each_of_twenty_methods():
