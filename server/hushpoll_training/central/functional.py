@@ -16,7 +16,7 @@ nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -177,19 +177,21 @@ def perturb(
     columns = exact.linear.size
     weight = _linear_weight(exact.radius)
 
-    def noise(size: int) -> Vector:
-        return np.array([float(discrete_laplace(scale, bits)) for _ in range(size)])
+    def noisy(values: Iterable[float], factor: int) -> Vector:
+        # Whole numbers of Python: a float holds 53 bits, and what it drops would depend on the sum.
+        sums = [factor * int(value) + discrete_laplace(scale, bits) for value in values]
+        return np.array(sums, np.float64)
 
-    linear = weight * exact.linear + noise(columns)
+    linear = noisy(exact.linear, weight)
     above = np.triu_indices(columns, 1)
     quadratic = np.zeros((columns, columns))
-    quadratic[above] = (2 * exact.quadratic[above] + noise(above[0].size)) / 2
+    quadratic[above] = noisy(exact.quadratic[above], 2) / 2
     quadratic = quadratic + quadratic.T
-    quadratic[np.diag_indices(columns)] = np.diag(exact.quadratic) + noise(columns)
+    quadratic[np.diag_indices(columns)] = noisy(np.diag(exact.quadratic), 1)
     rows = None
     if counted:
         heavy = _count_weight(exact.radius)
-        rows = (heavy * exact.rows + float(noise(1)[0])) / heavy
+        rows = float(noisy([exact.rows], heavy)[0]) / heavy
     step = exact.radius / GRID
     unit = step**2 / 8
     return Objective(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from scipy.sparse import csr_matrix
 from black_box_audit import lower_bound
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels.words import GeneratorBits
+from hushpoll_training.central.discrete_laplace import discrete_laplace
 from hushpoll_training.central.functional import (
+    GRID,
     Coefficients,
     Objective,
     coefficients,
@@ -83,6 +86,26 @@ def test_noise_of_each_coefficient_has_the_deviation_that_is_said() -> None:
     assert np.abs(draws).mean() == pytest.approx(objective.deviation / math.sqrt(2), rel=0.1)
     assert objective.rows is not None
     assert 0 < abs(objective.rows) < 30 * objective.deviation
+
+
+def test_exact_sums_with_noise_are_rounded_once() -> None:
+    """Guards: noise and sum were rounded apart, and the low bits of large ones told the sum."""
+    radius, columns = 1.01, 40
+    rng = np.random.default_rng(8)
+    exact = Coefficients(
+        rng.integers(2**37, 2**38, columns).astype(float), np.zeros((columns, columns)), 2**24,
+        radius,
+    )  # fmt: skip
+    objective = perturb(exact, 1e-6, GeneratorBits(np.random.default_rng(9)))
+    step, weight = radius / GRID, round(4 * GRID / radius)
+    scale = (weight * GRID + GRID**2) / Fraction(1, 10**6)
+    bits = GeneratorBits(np.random.default_rng(9))
+    sums = [weight * int(value) + discrete_laplace(scale, bits) for value in exact.linear]
+    assert any(
+        float(weight * int(value)) + float(total - weight * int(value)) != float(total)
+        for value, total in zip(exact.linear, sums, strict=True)
+    )
+    assert objective.linear.tolist() == (np.array(sums, float) * (step / (2 * weight))).tolist()
 
 
 def test_repair_regularises_and_drops_what_has_no_minimum() -> None:
