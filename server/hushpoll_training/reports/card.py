@@ -90,7 +90,8 @@ def limits(record: Mapping[str, Any]) -> list[str]:
         sentences.append(
             "This is a simulation: rows in clear were split, one part was randomised as devices "
             f"would have done, and the metrics are of {record['tested_on']}. No respondent's real "
-            "report was involved."
+            "report was involved. Nothing that is said here protects the rows in clear, since all "
+            "noise of this simulation was drawn from its seed and can be drawn again."
         )
     else:
         sentences.append(

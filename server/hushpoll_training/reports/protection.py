@@ -49,6 +49,16 @@ def protections(record: Mapping[str, Any]) -> list[Protection]:
     perturbed = [item["name"] for item in attributes if item.get("protocol") is not None]
     clear = [item["name"] for item in attributes if item.get("protocol") is None]
     found = []
+    if record["mode"] == "simulation":
+        found.append(
+            Protection(
+                "the rows in clear that the simulation read",
+                NOBODY,
+                f"all noise was drawn from the seed {record['seed']}, so that the run can be "
+                "repeated, and can be drawn again by whoever has this record. What follows holds "
+                "for a training on collected records",
+            )
+        )
     if perturbed:
         found.append(
             Protection(

@@ -105,6 +105,20 @@ def test_card_shows_a_parameter_that_is_a_word(with_rates):
     assert "<td>prv</td>" in card_page(model_card(named))
 
 
+def test_simulation_protects_nobody_since_its_noise_has_a_seed(survey, people):
+    """Guards: the card of a simulation claimed differential privacy for the rows in clear."""
+    recipe = Recipe.of({"epsilon": 2}, learner="output-perturbation")
+    run = train_simulated(survey(epsilon="4"), people(800), recipe, FitOptions(7))
+    record = run_record(run, {})
+    first, *others = protections(record)
+    assert first.what == "the rows in clear that the simulation read"
+    assert first.from_whom == NOBODY
+    assert "drawn from the seed 7" in first.how
+    assert [item.from_whom for item in others] == [EVERYBODY, READERS, NOBODY]
+    limits = " ".join(model_card(record)["limits"])
+    assert "all noise of this simulation was drawn from its seed" in limits
+
+
 def test_simulation_with_parity_keeps_the_rows_of_the_rates_in_clear(survey, groups):
     codes = groups(3000)
     recipe = Recipe.of(PARITY, learner="lightgbm-parity")
