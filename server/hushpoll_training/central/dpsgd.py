@@ -7,7 +7,6 @@ own loader collects them row by row.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import Schedule
+from hushpoll_training.central.draws import Draws, import_torch
 from hushpoll_training.central.logistic import Matrix
 from hushpoll_training.central.network import Network, layer_sizes
 
@@ -120,8 +120,7 @@ def train_dpsgd(
         Of the first weights.
     noise_seed : int, optional
         Of batches and noise, for simulations alone: noise that can be drawn again protects nobody.
-        By default it comes from the operating system's generator. Noise is a floating-point number
-        in either case; the attacks of Mironov (2012) on its low bits are not defended against.
+        By default they come from the operating system; see :class:`draws.Draws`.
     on_step : callable, optional
         Called with (steps done, steps in all).
 
@@ -137,20 +136,31 @@ def train_dpsgd(
     known = rows.shape[0] if public_rows is None else public_rows
     schedule = plan.schedule(known)
     table, target = tensors(rows, label)
-    noise = torch.Generator().manual_seed(fresh_seed() if noise_seed is None else noise_seed)
+    draws = Draws(noise_seed)
     network = torch_network(rows.shape[1], plan.hidden, seed)
     module = GradSampleModule(network)
     kind = torch.optim.SGD if plan.optimizer == "sgd" else torch.optim.Adam
-    optimizer = DPOptimizer(
+
+    class Descent(DPOptimizer):  # type: ignore[misc]
+        """Opacus' optimizer with the noise of `draws`: PyTorch's generator has too small a seed."""
+
+        def add_noise(self) -> None:
+            for parameter in self.params:
+                total = parameter.summed_grad
+                if self.noise_multiplier:
+                    deviation = self.noise_multiplier * self.max_grad_norm
+                    total = total + draws.normal(deviation, total.shape)
+                parameter.grad = total.view_as(parameter)
+
+    optimizer = Descent(
         kind(module.parameters(), lr=plan.learning_rate, weight_decay=plan.penalty),
         noise_multiplier=plan.noise_multiplier,
         max_grad_norm=plan.clip,
         expected_batch_size=max(1, round(schedule.sample_rate * known)),
-        generator=noise,
     )
     loss = torch.nn.BCEWithLogitsLoss(reduction="mean")
     for step in range(schedule.steps):
-        batch = poisson_sample(len(table), schedule.sample_rate, noise)
+        batch = draws.sample(len(table), schedule.sample_rate)
         optimizer.zero_grad()
         if len(batch) == 0:
             # An empty batch has no gradient, but its step gets noise like any other.
@@ -164,28 +174,6 @@ def train_dpsgd(
     return to_network(network)
 
 
-def import_torch() -> Any:
-    """Return PyTorch, if the extra ``dpsgd`` is installed.
-
-    Raises
-    ------
-    MissingExtra
-        If PyTorch or Opacus is missing.
-    """
-    try:
-        import opacus
-        import torch
-    except ImportError as error:
-        raise MissingExtra("dpsgd", "training by DP-SGD") from error
-    del opacus
-    return torch
-
-
-def fresh_seed() -> int:
-    """Return 63 random bits of the operating system's generator."""
-    return secrets.randbits(63)
-
-
 def tensors(rows: Matrix, label: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return features and labels as float32 tensors."""
     torch = import_torch()
@@ -194,13 +182,6 @@ def tensors(rows: Matrix, label: npt.NDArray[np.int64]) -> tuple[torch.Tensor, t
         torch.from_numpy(np.ascontiguousarray(dense, np.float32)),
         torch.from_numpy(label.astype(np.float32)),
     )
-
-
-def poisson_sample(rows: int, rate: float, generator: torch.Generator) -> torch.Tensor:
-    """Return the indices of a batch that each row is in with this chance, independently."""
-    torch = import_torch()
-    chosen = torch.rand(rows, generator=generator) < rate
-    return torch.nonzero(chosen).squeeze(1)
 
 
 def inputs(table: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:

@@ -20,14 +20,12 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import share_noise
 from hushpoll_training.central.dpsgd import (
     SgdPlan,
-    fresh_seed,
-    import_torch,
     inputs,
-    poisson_sample,
     tensors,
     to_network,
     torch_network,
 )
+from hushpoll_training.central.draws import Draws, import_torch
 from hushpoll_training.central.logistic import Matrix, Vector
 from hushpoll_training.central.network import Network
 
@@ -120,13 +118,13 @@ def train_dpsgd_f(
     gradient_noise, count_noise = share_noise(plan.noise_multiplier, count_ratio)
     table, target = tensors(rows, label)
     member = torch.from_numpy(group)
-    noise = torch.Generator().manual_seed(fresh_seed() if noise_seed is None else noise_seed)
+    draws = Draws(noise_seed)
     network = torch_network(rows.shape[1], plan.hidden, seed)
     module = GradSampleModule(network, loss_reduction="sum")
     loss = torch.nn.BCEWithLogitsLoss(reduction="sum")
     parameters = list(network.parameters())
     for step in range(schedule.steps):
-        batch = poisson_sample(len(table), schedule.sample_rate, noise)
+        batch = draws.sample(len(table), schedule.sample_rate)
         gradients = [torch.zeros((0, *value.shape)) for value in parameters]
         if len(batch):  # an empty batch has no gradient, but its step gets noise like any other
             module.zero_grad()
@@ -135,7 +133,7 @@ def train_dpsgd_f(
         norms = torch.stack([part.flatten(1).norm(dim=1) for part in gradients]).norm(dim=0)
         cell = member[batch] + groups * (norms <= plan.clip)
         counts = torch.bincount(cell, minlength=2 * groups).double()
-        counts += count_noise * torch.randn(2 * groups, generator=noise, dtype=torch.float64)
+        counts += draws.normal(count_noise, (2 * groups,), double=True)
         long, short = np.split(counts.numpy(), 2)
         clips = group_clips(long, short, plan.clip)
         wanted = torch.from_numpy(clips.astype(np.float32))[member[batch]]
@@ -144,7 +142,7 @@ def train_dpsgd_f(
         with torch.no_grad():
             for value, part in zip(parameters, gradients, strict=True):
                 total = torch.tensordot(factors, part, dims=1)
-                total += torch.normal(0.0, deviation, total.shape, generator=noise)
+                total += draws.normal(deviation, total.shape)
                 value -= plan.learning_rate / expected * total
         if on_step is not None:
             on_step(step + 1, schedule.steps)

@@ -20,14 +20,12 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import Schedule
 from hushpoll_training.central.dpsgd import (
-    fresh_seed,
-    import_torch,
     inputs,
-    poisson_sample,
     tensors,
     to_network,
     torch_network,
 )
+from hushpoll_training.central.draws import Draws, import_torch
 from hushpoll_training.central.logistic import Matrix, Vector
 from hushpoll_training.central.network import Network
 
@@ -191,12 +189,13 @@ def train_fairdp(
         Network, steps and noise.
     models : int
         N of Algorithm 3: how many last layers the last step draws, each from a part of the batch.
-        1 is Algorithm 1.
+        A row's part is drawn, independent of the other rows: parts by the place in the batch would
+        all change with one row. 1 is Algorithm 1.
     seed : int
         Of the first weights.
     noise_seed : int, optional
         Of batches and noise, for simulations alone: noise that can be drawn again protects nobody.
-        By default it comes from the operating system's generator.
+        By default they come from the operating system; see :class:`draws.Draws`.
     on_step : callable, optional
         Called with (steps done, steps in all).
 
@@ -221,7 +220,7 @@ def train_fairdp(
         raise InvalidParameter(f"models is {models}; it must be at least 1", field="models")
     table, target = tensors(rows, label)
     members = [torch.from_numpy(np.flatnonzero(group == number)) for number in range(sizes.size)]
-    noise = torch.Generator().manual_seed(fresh_seed() if noise_seed is None else noise_seed)
+    drawn = Draws(noise_seed)
     network = torch_network(rows.shape[1], plan.hidden, seed, output_bias=False)
     scratch = torch_network(rows.shape[1], plan.hidden, seed, output_bias=False)
     per_row = GradSampleModule(scratch, loss_reduction="sum")
@@ -232,11 +231,11 @@ def train_fairdp(
     deviation = plan.noise_multiplier * plan.clip
 
     def noisy(total: Any) -> Any:
-        return total + torch.normal(0.0, deviation, total.shape, generator=noise)
+        return total + drawn.normal(deviation, total.shape)
 
     def clipped_gradients(number: int, rate: float) -> list[Any]:
         """Return the clipped gradients of the rows of a batch of one group, by parameter."""
-        batch = members[number][poisson_sample(len(members[number]), rate, noise)]
+        batch = members[number][drawn.sample(len(members[number]), rate)]
         if len(batch) == 0:
             return [torch.zeros((0, *value.shape)) for value in shared]
         per_row.zero_grad()
@@ -266,7 +265,7 @@ def train_fairdp(
             sums.append(totals[-1])
             noisy_totals = [noisy(total) for total in totals]
             if final and models > 1:
-                parts = torch.arange(len(gradients[-1])) % models
+                parts = drawn.parts(len(gradients[-1]), models)
                 draws.append(
                     [
                         before - rate * noisy(gradients[-1][parts == part].sum(dim=0))
