@@ -67,16 +67,16 @@ def estimates_chart(
     attribute : str
         Its name.
     rows : sequence of mapping
-        ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show.
+        ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show;
+        the limits are None for an estimator without an interval.
     confidence : float
         Of the intervals, in (0, 1).
     total : int
         The number of categories that there are.
     """
     drawn = rows[:MOST_ROWS]
-    values = [
-        {key: row[key] for key in ("category", "frequency", "lower", "upper")} for row in drawn
-    ]
+    limits = () if drawn[0]["lower"] is None else ("lower", "upper")
+    values = [{key: row[key] for key in ("category", "frequency", *limits)} for row in drawn]
     y = {
         "field": "category",
         "type": "nominal",
@@ -91,7 +91,17 @@ def estimates_chart(
         },
     }
     x = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 6}}
-    x |= {"scale": {"domain": _domain(drawn), "nice": False}}
+    x |= {"scale": {"domain": _domain(values), "nice": False}}
+    interval = {
+        "mark": {
+            "type": "bar",
+            "height": 10,
+            "cornerRadius": 5,
+            "color": "var(--accent)",
+            "opacity": 0.32,
+        },
+        "encoding": {"x": {"field": "lower", **x}, "x2": {"field": "upper"}},
+    }
     specification = _base(values) | {
         "width": 400,
         "height": {"step": 28},
@@ -102,16 +112,7 @@ def estimates_chart(
                 "mark": {"type": "rule", "color": "var(--line)", "strokeWidth": 1},
                 "encoding": {"x": {"datum": 0, **x}, "y": None},
             },
-            {
-                "mark": {
-                    "type": "bar",
-                    "height": 10,
-                    "cornerRadius": 5,
-                    "color": "var(--accent)",
-                    "opacity": 0.32,
-                },
-                "encoding": {"x": {"field": "lower", **x}, "x2": {"field": "upper"}},
-            },
+            *([interval] if limits else []),
             {
                 "mark": {
                     "type": "point",
@@ -128,18 +129,26 @@ def estimates_chart(
 
 
 def cross_table_chart(
-    a: str, b: str, cells: Sequence[Mapping[str, Any]], *, confidence: float
+    a: str,
+    b: str,
+    cells: Sequence[Mapping[str, Any]],
+    *,
+    confidence: float,
+    within: str | None = None,
 ) -> Chart:
-    """Return the heat map of the joint shares of two attributes.
+    """Return the heat map of the shares of pairs of categories.
 
     Parameters
     ----------
     a, b : str
         Attribute of the rows, and of the columns.
     cells : sequence of mapping
-        ``a``, ``b``, ``frequency``, ``lower`` and ``upper`` of each pair of categories.
+        ``a``, ``b``, ``frequency``, ``lower`` and ``upper`` of each pair of categories; None where
+        the reports cannot tell.
     confidence : float
         Of the intervals, in (0, 1).
+    within : str or None
+        The attribute in each of whose categories the shares sum to 1; None: all of them do.
     """
     rows = list(dict.fromkeys(cell["a"] for cell in cells))
     columns = list(dict.fromkeys(cell["b"] for cell in cells))
@@ -148,7 +157,7 @@ def cross_table_chart(
     values = [
         {"a": cell["a"], "b": cell["b"], "share": max(0.0, cell["frequency"])}
         for cell in cells
-        if cell["a"] in kept[0] and cell["b"] in kept[1]
+        if cell["a"] in kept[0] and cell["b"] in kept[1] and cell["frequency"] is not None
     ]
     largest = max((value["share"] for value in values), default=0.0) or 1.0
     axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
@@ -162,6 +171,8 @@ def cross_table_chart(
                 "field": "a",
                 "type": "nominal",
                 "sort": None,
+                # Of all categories, so that one of which nothing is known keeps its place.
+                "scale": {"domain": drawn_rows},
                 "title": a,
                 "axis": axis | {"labelLimit": LABEL_PIXELS},
             },
@@ -169,6 +180,7 @@ def cross_table_chart(
                 "field": "b",
                 "type": "nominal",
                 "sort": None,
+                "scale": {"domain": drawn_columns},
                 "title": b,
                 "axis": axis | {"orient": "top", "labelAngle": -40, "labelLimit": 140},
             },
@@ -183,7 +195,7 @@ def cross_table_chart(
     total = max(len(rows), len(columns))
     return Chart(
         specification,
-        _of_cells(a, b, cells, confidence),
+        _of_cells((a, b), cells, confidence, within),
         total if total <= MOST_CELLS_A_SIDE else MOST_CELLS_A_SIDE,
         total,
     )
@@ -277,30 +289,44 @@ def _base(values: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _domain(rows: Iterable[Mapping[str, Any]]) -> list[float]:
-    """Return the shares between which all intervals lie, zero among them, in steps of 5 points."""
-    ends = [0.0, *(row[key] for row in rows for key in ("lower", "upper"))]
+    """Return the shares between which all values lie, zero among them, in steps of 5 points."""
+    keys = ("frequency", "lower", "upper")
+    ends = [0.0, *(row[key] for row in rows for key in keys if key in row)]
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
     return [low, max(high, low + 0.05)]
 
 
 def _of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> str:
     top = max(rows, key=lambda row: row["frequency"])
+    largest = f"The largest share of {attribute} is {top['category']}: an estimated "
+    if top["lower"] is None:
+        return f"{largest}{percent(top['frequency'])}. This estimate has no interval."
     widest = max((row["upper"] - row["lower"]) / 2 for row in rows)
     return (
-        f"The largest share of {attribute} is {top['category']}: an estimated "
-        f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
-        f"to {percent(top['upper'])}. No interval is wider than plus or minus "
-        f"{100 * widest:.1f} percentage points."
+        f"{largest}{percent(top['frequency'])}, with a {confidence:g} interval from "
+        f"{percent(top['lower'])} to {percent(top['upper'])}. No interval is wider than plus or "
+        f"minus {100 * widest:.1f} percentage points."
     )
 
 
-def _of_cells(a: str, b: str, cells: Sequence[Mapping[str, Any]], confidence: float) -> str:
-    top = max(cells, key=lambda cell: cell["frequency"])
-    above = sum(cell["lower"] > 0 for cell in cells)
+def _of_cells(
+    names: tuple[str, str],
+    cells: Sequence[Mapping[str, Any]],
+    confidence: float,
+    within: str | None,
+) -> str:
+    known = [cell for cell in cells if cell["frequency"] is not None]
+    if not known:
+        return f"These reports cannot tell any share within a category of {within}."
+    top = max(known, key=lambda cell: cell["frequency"])
+    above = sum(cell["lower"] > 0 for cell in known)
+    shares = "share" if within is None else f"share within a category of {within}"
+    unknown = len(cells) - len(known)
+    rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
     return (
-        f"The largest share has {a} {top['a']} and {b} {top['b']}: an estimated "
+        f"The largest {shares} has {names[0]} {top['a']} and {names[1]} {top['b']}: an estimated "
         f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
-        f"to {percent(top['upper'])}. {above} of {len(cells)} intervals lie above zero."
+        f"to {percent(top['upper'])}. {above} of {len(cells)} intervals lie above zero.{rest}"
     )
 
 

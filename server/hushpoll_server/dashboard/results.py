@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from flask import Response, request
@@ -20,15 +20,28 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.spelling.text import show
 
 CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
+# Those that the kept counts suffice for.
+ESTIMATORS: Final = tuple(
+    name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records
+)
+SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of each column"}
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
 # Refusals that say that there is nothing to show yet, or any more.
 NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 
 COLUMNS: Final = ("category", "frequency", "standard_error", "lower", "upper")
+_CHOICES: Final[dict[str, Any]] = {
+    "confidences": CONFIDENCES,
+    "sorts": SORTS,
+    "estimators": ESTIMATORS,
+    "shares": SHARES,
+}
 CELL_COLUMNS: Final = ("a", "b", "frequency", "standard_error", "lower", "upper")
 
 
@@ -38,14 +51,21 @@ def estimates(name: str, version: int) -> Response:
     """Show the shares of every question, or of one."""
     row = reached(name, version, Role.READER)
     parts = services()
-    chosen = {"sort": _sort(), "confidence": _confidence(), "attribute": _one("attribute")}
     published = parts.surveys.published(row)
     questions = {
         attribute.name: attribute.question or attribute.name for attribute in published.attributes
     }
+    chosen = {
+        "attribute": _choice("attribute", ("", *questions)),
+        "sort": _choice("sort", SORTS),
+        "estimator": _choice("estimator", ESTIMATORS),
+        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
+    }
     frame = of_survey(row, "estimates") | {"chosen": chosen, "questions": questions}
     try:
-        answer = parts.analysis.estimates(row, confidence=float(chosen["confidence"]))
+        answer = parts.analysis.estimates(
+            row, confidence=float(chosen["confidence"]), estimator=chosen["estimator"]
+        )
     except Refused as refusal:
         return _nothing_yet("estimates.html", frame, refusal)
     parts.actions.looked(member().actor, "estimates", row.name, row.version)
@@ -64,8 +84,8 @@ def estimates(name: str, version: int) -> Response:
         answer=answer,
         figures=figures,
         most_charts=MOST_CHARTS,
-        confidences=CONFIDENCES,
-        sorts=SORTS,
+        terms=ESTIMATOR_TERMS[chosen["estimator"]],
+        **_CHOICES,
     )
 
 
@@ -75,13 +95,19 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
     """Return the chart of one question, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
     parts = services()
-    answer = parts.analysis.estimates(row, confidence=float(_confidence()))
+    estimator = _choice("estimator", ESTIMATORS)
+    answer = parts.analysis.estimates(
+        row,
+        confidence=float(_choice("confidence", CONFIDENCES, "0.95")),
+        estimator=estimator,
+    )
     parts.actions.looked(member().actor, "estimates", row.name, row.version)
+    columns = COLUMNS if ESTIMATOR_TERMS[estimator].no_interval is None else COLUMNS[:2]
     for entry in answer["attributes"]:
         if entry["name"] == attribute:
-            figure = _figure(entry, answer, _sort())
+            figure = _figure(entry, answer, _choice("sort", SORTS))
             name = f"{row.name}-{row.version}-{attribute}"
-            return download(form, name, figure["chart"], figure["rows"], COLUMNS)
+            return download(form, name, figure["chart"], figure["rows"], columns)
     raise Refused("not-found", "this survey has no such question")
 
 
@@ -93,21 +119,22 @@ def cross_tables(name: str, version: int) -> Response:
     parts = services()
     published = parts.surveys.published(row)
     names = [attribute.name for attribute in published.attributes]
-    a = _one("a") or names[0]
-    b = _one("b") or next((name for name in names if name != a), "")
-    chosen = {"a": a, "b": b, "confidence": _confidence()}
-    frame = of_survey(row, "cross-tables") | {
-        "chosen": chosen,
-        "names": names,
-        "confidences": CONFIDENCES,
+    a = _choice("a", names)
+    b = _choice("b", names, next((name for name in names if name != a), a))
+    chosen = {
+        "a": a,
+        "b": b,
+        "share": _choice("share", SHARES),
+        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
     }
-    if a == b or not {a, b} <= set(names):
+    frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
+    if a == b:
         return page("cross_tables.html", **frame, refusal=None, table=None)
     try:
         table = _table(row, chosen)
     except Refused as refusal:
         return _nothing_yet("cross_tables.html", frame, refusal)
-    chart = cross_table_chart(a, b, table["cells"], confidence=table["confidence"])
+    chart = _heat_map(chosen, table)
     return page(
         "cross_tables.html",
         **frame,
@@ -125,20 +152,51 @@ def cross_tables(name: str, version: int) -> Response:
 def cross_table_file(name: str, version: int, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    a, b = _one("a"), _one("b")
-    table = _table(row, {"a": a, "b": b, "confidence": _confidence()})
-    chart = cross_table_chart(a, b, table["cells"], confidence=table["confidence"])
-    file_name = f"{row.name}-{row.version}-{a}-{b}"
-    return download(form, file_name, chart, table["cells"], CELL_COLUMNS)
+    names = [attribute.name for attribute in services().surveys.published(row).attributes]
+    chosen = {
+        "a": _choice("a", names),
+        "b": _choice("b", names),
+        "share": _choice("share", SHARES),
+        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
+    }
+    table = _table(row, chosen)
+    share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
+    file_name = f"{row.name}-{row.version}-{chosen['a']}-{chosen['b']}{share}"
+    return download(form, file_name, _heat_map(chosen, table), table["cells"], CELL_COLUMNS)
 
 
 def _table(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
-    parts = services()
-    table = parts.analysis.cross_table(
-        row, chosen["a"], chosen["b"], confidence=float(chosen["confidence"])
+    """Return a cross-table; its cells are shares of all people, of each row or of each column."""
+    parts, a, b = services(), chosen["a"], chosen["b"]
+    confidence = float(chosen["confidence"])
+    if chosen["share"] == "all":
+        table = parts.analysis.cross_table(row, a, b, confidence=confidence)
+        parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
+        return table
+    by_row = chosen["share"] == "row"
+    of, given = (b, a) if by_row else (a, b)
+    table = parts.relations.conditional_shares(row, of, given, confidence=confidence)
+    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    names = ("group", "category") if by_row else ("category", "group")
+    cells = [
+        {
+            **dict(zip(("a", "b"), (share[name] for name in names), strict=True)),
+            "frequency": share["value"],
+            **{key: share[key] for key in ("standard_error", "lower", "upper")},
+        }
+        for share in table["shares"]
+    ]
+    if not by_row:
+        places = {name: place for place, name in enumerate(dict.fromkeys(c["a"] for c in cells))}
+        cells.sort(key=lambda cell: places[cell["a"]])
+    return {**table, "cells": cells}
+
+
+def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
+    within = {"row": chosen["a"], "column": chosen["b"]}.get(chosen["share"])
+    return cross_table_chart(
+        chosen["a"], chosen["b"], table["cells"], confidence=table["confidence"], within=within
     )
-    parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
-    return table
 
 
 def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) -> dict[str, Any]:
@@ -165,19 +223,26 @@ def _grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[st
 def _nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Response:
     if refusal.code not in NOTHING_YET:
         raise refusal
-    more = {"confidences": CONFIDENCES, "sorts": SORTS} | frame
-    return page(template, **more, refusal=refusal, table=None, answer=None)
+    return page(template, **_CHOICES | frame, refusal=refusal, table=None, answer=None)
 
 
-def _one(name: str) -> str:
-    return request.args.get(name, "")[:64]
+def _choice(name: str, allowed: Iterable[str], default: str | None = None) -> str:
+    """Return what the address chooses; the first that is allowed by default.
 
-
-def _confidence() -> str:
-    given = request.args.get("confidence", "0.95")
-    return given if given in CONFIDENCES else "0.95"
-
-
-def _sort() -> str:
-    given = request.args.get("sort", "order")
-    return given if given in SORTS else "order"
+    Raises
+    ------
+    Refused
+        ``invalid-request``.
+    """
+    words = list(allowed)
+    given = request.args.get(name)
+    if given is None or (given == "" and given not in words):
+        return words[0] if default is None else default
+    if given not in words:
+        raise Refused(
+            "invalid-request",
+            f"{name} is {show(given)} in this address; choose one of "
+            f"{', '.join(word for word in words[:40] if word)}",
+            field=name,
+        )
+    return given

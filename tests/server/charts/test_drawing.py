@@ -85,6 +85,21 @@ def test_heat_map_has_at_most_thirty_by_thirty_cells():
     assert "0 of 120 intervals lie above zero" in chart.sentence
 
 
+def test_category_of_which_nothing_is_known_keeps_its_place(drawing):
+    known = {"frequency": 0.2, "lower": 0.1, "upper": 0.3}
+    unknown = dict.fromkeys(known)
+    cells = [
+        {"a": a, "b": b, **(unknown if a == "empty" else known)}
+        for a in ("first", "empty")
+        for b in ("one", "two")
+    ]
+    chart = cross_table_chart("row", "column", cells, confidence=0.9, within="row")
+    assert {"first", "empty"} <= set(texts(drawing.draw(chart.specification, "svg").decode()))
+    assert chart.sentence.endswith(
+        "2 of 4 intervals lie above zero. Of 2 the reports cannot tell the share."
+    )
+
+
 def test_sentences_give_the_figures():
     chart = estimates_chart("smoker", rows(["yes", "no"]), confidence=0.95, total=2)
     assert chart.sentence == (

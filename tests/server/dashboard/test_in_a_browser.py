@@ -123,7 +123,7 @@ def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, o
     page.locator("#attribute").select_option(label="Do you smoke?")
     page.locator("#sort").select_option("share")
     page.get_by_role("button", name="Show").click()
-    assert "attribute=smoker&sort=share&confidence=0.95" in page.url
+    assert "attribute=smoker&sort=share&estimator=unbiased&confidence=0.95" in page.url
     shared = page.url
     assert page.locator("figure svg[role=img]").count() == 1
     assert page.get_by_role("region", name="Table of smoker").locator("tbody tr").count() == 2

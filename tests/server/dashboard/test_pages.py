@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from sample_survey import encoded
 from waiting import wait_until
 
@@ -356,3 +357,78 @@ def test_page_of_a_token_survey_counts_no_tokens_before_it_is_over(site, visit):
 def test_drawing_starts_while_somebody_types_a_password(site, visit):
     assert visit().get("/sign-in").status_code == 200
     wait_until(lambda: site.services.drawing.running)
+
+
+@pytest.mark.parametrize("name", ["projected", "shrunk"])
+def test_estimator_without_an_interval_shows_none_and_says_why(filled, visit, name):
+    visitor = visit("ada", work="reader")
+    page = visitor.get(f"{WORK}/estimates?attribute=age&estimator={name}").text
+    assert ESTIMATOR_TERMS[name].no_interval in page
+    assert "0.95 interval" not in page
+    assert page.count("<svg role") == 1
+    answer = filled.get(f"/api/v1{WORK}/estimates?estimator={name}").json
+    (age,) = [one for one in answer["attributes"] if one["name"] == "age"]
+    lines = visitor.get(f"{WORK}/estimates/age.csv?estimator={name}").text.splitlines()
+    assert lines[0] == '"category","frequency"'
+    shares = [float(line.rpartition(",")[2]) for line in lines[1:]]
+    assert shares == [row["frequency"] for row in age["categories"]]
+
+
+@pytest.mark.parametrize(
+    ("share", "query", "names"),
+    [
+        ("row", "of=place&given=level", ("group", "category")),
+        ("column", "of=level&given=place", ("category", "group")),
+    ],
+)
+def test_cross_table_has_shares_of_rows_and_of_columns(site, visit, share, query, names):
+    domains = {"level": ["low", "high"], "place": ["north", "south", "west"]}
+    plain = [
+        {"name": name, "role": "plain", "categories": words} for name, words in domains.items()
+    ]
+    question = {"name": "q", "role": "sensitive", "categories": ["no", "yes"]}
+    published = site.publish(attributes=[question, *plain], protected=None, allow_weak=True)
+    pairs = [(a, b) for a in domains["level"] for b in domains["place"]] + [("low", "west")] * 3
+    site.send_batch(
+        published, [encoded(published, {"q": "no", "level": a, "place": b}) for a, b in pairs]
+    )
+    visitor, view = visit("ada", work="reader"), f"a=level&b=place&share={share}"
+    page = visitor.get(f"{WORK}/cross-tables?{view}").text
+    assert page.count("<svg role") == 1
+    answer = site.get(f"/api/v1{WORK}/conditional-shares?{query}").json["shares"]
+    assert all(f"{100 * one['value']:.1f}&nbsp;%" in page for one in answer)
+    lines = visitor.get(f"{WORK}/cross-table.csv?{view}").text.splitlines()[1:]
+    rows = [[json.loads(cell) for cell in line.split(",")] for line in lines]
+    expected = {tuple(one[name] for name in names): one["value"] for one in answer}
+    assert {(a, b): value for a, b, value, *_ in rows} == expected
+    assert [a for a, *_ in rows] == ["low"] * 3 + ["high"] * 3
+
+
+def test_cross_table_says_of_which_shares_the_reports_cannot_tell(filled, visit):
+    visitor = visit("ada", work="reader")
+    answer = filled.get(f"/api/v1{WORK}/conditional-shares?of=gender&given=age").json["shares"]
+    unknown = sum(one["value"] is None for one in answer)
+    assert unknown
+    page = visitor.get(f"{WORK}/cross-tables?a=age&b=gender&share=row").text
+    assert page.count(">cannot tell<") == unknown
+    assert f"Of {unknown} the reports cannot tell the share." in page
+    assert visitor.get(f"{WORK}/cross-table.csv?a=age&b=gender&share=row").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("estimates?attribute=nothing", "Attribute is &#39;nothing&#39; in this address"),
+        ("estimates?confidence=abc", "choose one of 0.8, 0.9, 0.95, 0.99"),
+        ("estimates?sort=-1", "choose one of order, share, name"),
+        ("estimates?estimator=best", "choose one of unbiased, projected, shrunk"),
+        ("estimates/age.csv?confidence=2", "choose one of 0.8, 0.9, 0.95, 0.99"),
+        ("cross-tables?a=nothing", "A is &#39;nothing&#39; in this address"),
+        ("cross-tables?share=<b>", "Share is &#39;&lt;b&gt;&#39; in this address"),
+        ("cross-table.csv?a=age&b=nothing", "B is &#39;nothing&#39; in this address"),
+    ],
+)
+def test_wrong_word_in_an_address_is_named_with_those_to_choose_from(filled, visit, path, words):
+    answer = visit("ada", work="reader").get(f"{WORK}/{path}")
+    assert (answer.status_code, answer.mimetype) == (422, "text/html")
+    assert words in answer.text
