@@ -30,9 +30,12 @@ def tables(database):
 
 
 def schema_of(database):
-    """Reflect what the metadata does not compare: how PostgreSQL stores and samples columns."""
+    """Reflect what the metadata does not compare: triggers, rules, how PostgreSQL keeps columns."""
     if database.engine.dialect.name == "sqlite":
-        return set()
+        with database.reading() as connection:
+            triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+            return set(connection.execute(text(triggers)).all())
+    rules = "SELECT rulename, definition FROM pg_rules WHERE schemaname = 'public'"
     statement = """
         SELECT relname, attname, attstattarget, CAST(attstorage AS text)
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
@@ -40,7 +43,10 @@ def schema_of(database):
           AND relname <> 'alembic_version' AND attnum > 0
     """
     with database.reading() as connection:
-        return set(connection.execute(text(statement)).all())
+        return {
+            *connection.execute(text(statement)).all(),
+            *connection.execute(text(rules)).all(),
+        }
 
 
 def test_new_database_has_the_tables_of_the_metadata(database):
