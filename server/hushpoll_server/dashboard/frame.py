@@ -76,6 +76,8 @@ def private(view: View) -> View:
         g.signed_in = session
         if request.method == "POST":
             require_form(session.form_token)
+        if "\0" in request.path:  # which no name or id has, and PostgreSQL takes in no text
+            raise Refused("not-found", "nothing is at this address")
         return view(**arguments)
 
     return checked
