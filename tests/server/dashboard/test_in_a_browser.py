@@ -21,6 +21,8 @@ PAGES = [
     WORK,
     f"{WORK}/estimates",
     f"{WORK}/cross-tables?a=health&b=income",
+    f"{WORK}/cross-tables?a=income&b=region&share=row",
+    f"{WORK}/estimates?confidence=abc",
     f"{WORK}/jobs",
     f"{LARGE}/estimates?sort=share",
     f"{LARGE}/cross-tables?a=kind&b=place",
