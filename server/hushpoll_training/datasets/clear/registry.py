@@ -156,6 +156,17 @@ def read_source(given: Mapping[str, Any]) -> ClearSource:
                     field=key,
                 )
         ignore = given.get("ignore") or ()
+        if not isinstance(ignore, list | tuple):
+            raise InvalidParameter(
+                f"ignore is {show(ignore)}; it must be a list of columns, such as [id, notes]",
+                field="ignore",
+            )
+        if given["target"] == given["protected"]:
+            raise InvalidParameter(
+                f"protected is {show(given['protected'])}, as target is; name the column of the "
+                "groups, another one than that of the labels",
+                field="protected",
+            )
         return ClearSource(
             data=path, target=str(given["target"]), protected=str(given["protected"]),
             ignore=tuple(map(str, ignore)),
@@ -180,4 +191,13 @@ def read_source(given: Mapping[str, Any]) -> ClearSource:
             f"is drawn ({', '.join(DRAWN)})",
             field="options",
         )
+    for key, value in options.items():
+        least = 2 if key == "rows" else 0
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not least <= value < 2**31:
+            raise InvalidParameter(
+                f"options.{key} is {show(value)}; it must be a whole number in [{least}, "
+                "2147483648)",
+                field="options",
+            )
     return ClearSource(str(name), path, str(missing), dict(options))

@@ -171,6 +171,11 @@ def _combinations(name: str, item: Mapping[str, Any]) -> Iterator[Method]:
             raise InvalidParameter(
                 f"{key} is {show(value)}; it must map names of parameters to values", field=key
             )
+    noiseless = item.get("noiseless", False)
+    if not isinstance(noiseless, bool):
+        raise InvalidParameter(
+            f"noiseless is {show(noiseless)}; it must be true or false", field="noiseless"
+        )
     axes = {str(key): fields.items(value, f"grid.{key}", "3, 9") for key, value in grid.items()}
     for protocol, split, epsilon in _perturbations(item):
         for values in product(*axes.values()):
@@ -181,7 +186,7 @@ def _combinations(name: str, item: Mapping[str, Any]) -> Iterator[Method]:
                 ", ".join([name, *shown]),
                 Recipe.of({**params, **chosen}, learner=learner, encoding=encoding),
                 protocol, split, epsilon,
-                noiseless=bool(item.get("noiseless", False)),
+                noiseless=noiseless,
             )  # fmt: skip
 
 

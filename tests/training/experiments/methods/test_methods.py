@@ -29,6 +29,7 @@ SETTINGS = {
     "test_size": 0.25,
     "methods": [PLAIN, PARITY, PERTURBED, {**BOTH, "epsilon": 4}],
 }
+CODED = {"dataset": None, "options": None, "data": "a.csv", "target": "HIRED", "protected": "Sex"}
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,12 @@ def test_rates_of_parity_on_perturbed_records_come_from_rows_that_were_not_train
         ({"epsilons": [1]}, "'epsilons' is no key of an experiment with methods"),
         ({"seeds": None}, "seeds is missing"),
         ({"dataset": None}, "data is missing; set data, or name a dataset"),
+        ({"options": {"rows": -5}}, r"options.rows is -5; it must be a whole number in \[2, "),
+        ({"options": {"rows": "many"}}, "options.rows is 'many'; it must be a whole number"),
+        ({"options": {"seed": -1}}, r"options.seed is -1; it must be a whole number in \[0, "),
+        ({"methods": [{**PLAIN, "noiseless": "no"}]}, "noiseless is 'no'; it must be true or fal"),
+        ({**CODED, "ignore": 5}, "ignore is 5; it must be a list of columns"),
+        ({**CODED, "protected": "HIRED"}, "protected is 'HIRED', as target is; name the column"),
     ],
 )
 def test_a_configuration_is_refused_by_its_key(change, message):
