@@ -165,8 +165,10 @@ def _chosen(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]
         & (results["protocol"] == method["protocol"])
         & (results["local_epsilon"] == float(method["epsilon"]))
     )
-    if method["privacy"]["kind"] != "none":
-        chosen &= results["epsilon"] == method["privacy"]["epsilon"]
+    # Results claim no central epsilon without noise, nor for perturbed records; and six digits.
+    claims = method["protocol"] == NONE and not method.get("noiseless", False)
+    if claims and method["privacy"]["kind"] != "none":
+        chosen &= results["epsilon"] == float(f"{method['privacy']['epsilon']:.6g}")
     return chosen
 
 

@@ -129,6 +129,22 @@ def test_methods_of_one_name_are_told_apart_by_epsilon():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("change", "epsilon"),
+    [({"noiseless": True}, math.inf), ({"protocol": "GRR", "epsilon": "3"}, math.inf), ({}, 0.1)],
+)
+def test_method_is_placed_where_results_claim_another_epsilon_than_its_learner(change, epsilon):
+    """Guards: a baseline without noise, or on perturbed records, was left out without a word."""
+    method = {
+        "name": "m", "learner": "output-perturbation", "protocol": "none", "epsilon": "inf",
+        "privacy": {"kind": "central", "epsilon": 0.1 + 1e-12, "neighbours": "one row"}, **change,
+    }  # fmt: skip
+    row = {"method": "m", "protocol": method["protocol"], "local_epsilon": float(method["epsilon"])}
+    figures = {"epsilon": epsilon, "delta": 0.0, "accuracy": 0.5, "SPD": 0.1, "EOD": 0.1}
+    [item] = placed_methods(pd.DataFrame([{**row, **figures}]), {"methods": [method]})
+    assert item.means["accuracy"].value == 0.5
+
+
 def test_figure_has_a_mark_of_its_own_for_each_of_twenty_methods():
     means = dict.fromkeys(SHOWN, Mean(0.5, 0.1))
     placed = [Placed(f"m{count}", "none", means, 2, "", "", "") for count in range(20)]
