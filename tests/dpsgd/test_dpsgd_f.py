@@ -13,6 +13,8 @@ from hushpoll_training.central.dpsgd_f import MOST_RATIO, group_clips, train_dps
 from hushpoll_training.central.gaussian import gaussian_delta
 
 RUNS = 200
+SIZES = [RUNS, pytest.param(5_000, marks=pytest.mark.slow)]
+"""Runs on each of two neighbours: 10,000 in all at full size."""
 DELTA = 1e-2
 AUDITED = SgdPlan(epochs=2, batch_size=4, learning_rate=0.01, clip=1.0, noise_multiplier=2.0)
 
@@ -90,22 +92,63 @@ def test_black_box_bound_is_below_the_claim() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.0, 10.0])
 def test_black_box_bound_is_below_the_claim_in_ten_thousand_runs(ratio: float) -> None:
-    assert 0 < audited(AUDITED, 10_000, ratio=ratio) < claimed(AUDITED)
+    assert 0 < audited(AUDITED, 5_000, ratio=ratio) < claimed(AUDITED)
 
 
-def test_audit_catches_a_row_whose_gradient_is_not_clipped() -> None:
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_a_row_whose_gradient_is_not_clipped(runs: int) -> None:
     """A planted fault: forty clipped gradients, as if one row's had forty times the norm."""
-    assert audited(AUDITED, RUNS, copies=40) > claimed(AUDITED)
+    assert audited(AUDITED, runs, copies=40) > claimed(AUDITED)
 
 
-def test_audit_catches_batches_that_are_no_poisson_samples() -> None:
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_batches_that_are_no_poisson_samples(runs: int) -> None:
     """A planted fault: every row is in every batch, while sampling is claimed."""
     plan = replace(AUDITED, epochs=4, noise_multiplier=0.8)
     spent = epsilon_spent("prv", [Schedule(0.05, 4)], plan.noise_multiplier, DELTA)
-    assert audited(plan, RUNS, always=True) > spent
+    assert audited(plan, runs, always=True) > spent
 
 
-def test_audit_catches_counts_without_noise() -> None:
+def audited_lengths(runs: int) -> float:
+    """Tell the row by how far one step goes in 40 columns: the noise follows the largest norm."""
+    plan = replace(AUDITED, epochs=1)
+    start = train_dpsgd_f(
+        np.zeros((1, 40)), np.zeros(1, int), np.zeros(1, int), replace(plan, learning_rate=1e-30),
+        groups=2,
+    )  # fmt: skip
+
+    def run(with_row: bool, number: int) -> np.ndarray:
+        added = int(with_row)
+        network = train_dpsgd_f(
+            np.vstack([np.zeros((4, 40)), np.full((added, 40), 50.0)]),
+            np.repeat([0, 1], [4, added]), np.repeat([0, 1], [4, added]), plan,
+            groups=2, count_ratio=1.0, public_rows=4, noise_seed=number,
+        )  # fmt: skip
+        return np.array([np.linalg.norm(network.weights[0] - start.weights[0])])
+
+    return lower_bound(run, runs, DELTA)
+
+
+ONE_STEP = [Schedule(1.0, 1)]
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_lengths_of_a_step_tell_no_more_than_the_claim(runs: int) -> None:
+    spent = epsilon_spent("prv", ONE_STEP, AUDITED.noise_multiplier, DELTA)
+    assert audited_lengths(runs) < spent
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_of_a_training_catches_counts_without_noise(
+    runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted fault: the gradients alone have noise, and its size tells the counts."""
+    module = "hushpoll_training.central.dpsgd_f.share_noise"
+    monkeypatch.setattr(module, lambda noise, ratio: (share_noise(noise, ratio)[0], 0.0))
+    assert audited_lengths(runs) > epsilon_spent("prv", ONE_STEP, AUDITED.noise_multiplier, DELTA)
+
+
+def test_audit_catches_norms_of_counts_without_noise() -> None:
     """A planted fault: the norms that follow from counts of one batch tell the row at once."""
 
     def run(with_row: bool, number: int, noise: float) -> np.ndarray:

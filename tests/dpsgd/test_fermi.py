@@ -12,7 +12,10 @@ from hushpoll_training.learners.registry import create_learner
 RUNS, DELTA, TOGETHER = 400, 1e-2, 0.8
 
 
-def audited(public_rows: int, epochs: int) -> float:
+SIZES = [RUNS, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+def audited(public_rows: int, epochs: int, runs: int) -> float:
     """Tell an added row from six others, with batches of four rows of so many, expected."""
     first, second = share_noise(TOGETHER, 1.0)
     plan = FermiPlan(
@@ -29,16 +32,18 @@ def audited(public_rows: int, epochs: int) -> float:
             rng=np.random.default_rng(number), public_rows=public_rows,
         )  # fmt: skip
 
-    return lower_bound(run, RUNS, DELTA)
+    return lower_bound(run, runs, DELTA)
 
 
-def test_black_box_bound_of_sampled_steps_is_below_the_claim() -> None:
-    assert audited(16, 1) < epsilon_spent("prv", [Schedule(0.25, 4)], TOGETHER, DELTA)
+@pytest.mark.parametrize("runs", SIZES)
+def test_black_box_bound_of_sampled_steps_is_below_the_claim(runs: int) -> None:
+    assert audited(16, 1, runs) < epsilon_spent("prv", [Schedule(0.25, 4)], TOGETHER, DELTA)
 
 
-def test_audit_catches_batches_that_are_no_poisson_samples() -> None:
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_batches_that_are_no_poisson_samples(runs: int) -> None:
     """A planted fault: every row is in all of four batches, while a chance of 0.05 is claimed."""
-    assert audited(4, 4) > epsilon_spent("prv", [Schedule(0.05, 4)], TOGETHER, DELTA)
+    assert audited(4, 4, runs) > epsilon_spent("prv", [Schedule(0.05, 4)], TOGETHER, DELTA)
 
 
 def test_descent_and_counts_spend_what_is_claimed() -> None:

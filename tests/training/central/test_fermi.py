@@ -147,11 +147,46 @@ def test_audit_catches_descent_without_noise() -> None:
     assert audited(replace(AUDITED, noise=0.0), RUNS) > exact(3)
 
 
-def test_audit_catches_ascent_without_noise_where_the_descent_shows_it() -> None:
-    """A planted fault: a large penalty carries W, whose steps have no noise, into the weights."""
-    loud = replace(AUDITED, ascent_noise=0.0, fairness=1000.0, ascent_rate=30.0, clip=1e4)
-    quiet = replace(loud, noise=FIRST / 1e3)  # as if the descent alone were protected
-    assert audited(quiet, RUNS) > exact(3)
+def audited_ascent(ascent_noise: float, runs: int) -> float:
+    """Tell an added row by what its step in W does to the steps of all other rows.
+
+    The others, half of each group and half of each label, leave W where it is. The added row alone
+    moves it, and the penalty carries this to each of them, so that their steps add up.
+    """
+    others = 200
+    plan = replace(
+        AUDITED, fairness=50.0, batch_size=others, learning_rate=0.01, ascent_noise=ascent_noise
+    )
+    rows = np.array([[0.0, 1.0, side] for side in (-1.0, 1.0)] * (others // 2))
+    group, label = np.arange(others) % 2, np.arange(others) // 2 % 2
+
+    def run(with_row: bool, number: int) -> np.ndarray:
+        added = int(with_row)
+        weights = train_fermi(
+            np.vstack([rows, np.tile([1e6, 1.0, 1.0], (added, 1))]),
+            np.concatenate([label, [1] * added]).astype(np.int64),
+            np.concatenate([group, [1] * added]).astype(np.int64),
+            np.array([0.5, 0.5]), plan, rng=np.random.default_rng(number), public_rows=others,
+        )  # fmt: skip
+        return np.abs(weights)
+
+    return lower_bound(run, runs, DELTA)
+
+
+def test_audit_through_the_ascent_is_below_the_claim() -> None:
+    assert audited_ascent(SECOND, RUNS) < exact(3)
+
+
+def test_audit_catches_ascent_without_noise() -> None:
+    """A planted fault: the descent has all its noise, and W alone has none."""
+    assert audited_ascent(0.0, RUNS) > exact(3)
+
+
+@pytest.mark.slow
+def test_audits_of_faults_in_ten_thousand_runs() -> None:
+    assert audited_ascent(SECOND, 10_000) < exact(3) < audited_ascent(0.0, 10_000)
+    assert audited(replace(AUDITED, noise=0.0), 10_000) > exact(3)
+    assert audited(AUDITED, 10_000, copies=25) > exact(3)
 
 
 def test_audit_catches_a_row_that_is_not_clipped() -> None:

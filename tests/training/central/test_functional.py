@@ -188,3 +188,37 @@ def test_audit_catches_coefficients_without_noise(bare: str) -> None:
 def test_audit_catches_a_wrong_sensitivity_and_a_row_that_is_too_long() -> None:
     assert audited(RUNS, factor=6.0) > EPSILON
     assert audited(RUNS, copies=6) > EPSILON
+
+
+def audited_groups(runs: int, *, bare: bool = False) -> float:
+    """Tell an added row of one group from the noisy objectives of both groups."""
+    few = np.zeros((3, 1))
+    other = coefficients(few, np.zeros(3, np.int64), RADIUS)
+    longer = coefficients(np.vstack([few, [[50.0]]]), np.array([0, 0, 0, 1]), RADIUS)
+    expected = [published(without_noise(exact)) for exact in (other, longer)]
+
+    def run(with_row: bool, number: int) -> np.ndarray:
+        bits = GeneratorBits(np.random.default_rng(number))
+        second = published(perturb(other, EPSILON, bits, counted=True))
+        exact = longer if with_row else other
+        first = published(
+            without_noise(exact) if bare else perturb(exact, EPSILON, bits, counted=True)
+        )
+        nearer = np.abs(first - expected[0]).sum() - np.abs(first - expected[1]).sum()
+        return np.concatenate([second, [nearer]])
+
+    return lower_bound(run, runs, 0.0)
+
+
+SIZES = [RUNS, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_objectives_of_both_groups_spend_what_one_spends(runs: int) -> None:
+    """What FairFM claims: a row is in one group, whatever the other group's noise."""
+    assert audited_groups(runs) < EPSILON
+
+
+@pytest.mark.parametrize("runs", SIZES)
+def test_audit_catches_one_group_without_noise(runs: int) -> None:
+    assert audited_groups(runs, bare=True) > EPSILON
