@@ -1,9 +1,9 @@
 """A lower bound on the epsilon of a mechanism, from many of its outputs on two neighbours."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import beta
 
 
@@ -23,27 +23,35 @@ def lower_bound(
     ridge = 1e-9 * (np.trace(within) + moved @ moved) + 1e-30
     _, threshold, direction = max(
         (
-            (*_threshold(choosing @ candidate, delta), candidate)
+            (*_threshold(choosing @ candidate, delta, confidence), candidate)
             for candidate in (moved, np.linalg.solve(within + ridge * np.eye(moved.size), moved))
         ),
         key=lambda choice: choice[0],
     )
-    size = judging.shape[1]
-    false, true = ((judging @ direction) > threshold).sum(axis=1)
-    tail = (1 - confidence) / 2
-    hit = beta.ppf(tail, true, size - true + 1) if true else 0.0
-    miss = beta.isf(tail, false + 1, size - false) if false < size else 1.0
-    return max(0.0, math.log((hit - delta) / miss)) if hit > delta else 0.0
+    hits = ((judging @ direction) > threshold).sum(axis=1)
+    return float(_bound(hits[1], hits[0], judging.shape[1], delta, confidence))
 
 
-def _threshold(values: np.ndarray, delta: float) -> tuple[float, float]:
-    """Return how much likelier the row makes it to be above the best threshold, and that."""
+def _threshold(
+    values: np.ndarray, delta: float, confidence: float
+) -> tuple[tuple[float, float], float]:
+    """Return what the best threshold would prove, and it; where nothing, its ratio of chances."""
     without, with_row = values
-    floor = 4 / without.size
+    size = without.size
+    thresholds = np.quantile(values, np.linspace(0.01, 0.99, 99))
+    false, true = ((side[:, None] > thresholds).sum(axis=0) for side in (without, with_row))
+    proofs = _bound(true, false, size, delta, confidence)
+    ratios = (true / size - delta) / (false / size + 4 / size)
+    best = max(range(thresholds.size), key=lambda number: (proofs[number], ratios[number]))
+    return (float(proofs[best]), float(ratios[best])), float(thresholds[best])
 
-    def ratio(threshold: float) -> float:
-        hit, miss = (np.mean(side > threshold) for side in (with_row, without))
-        return float((hit - delta) / (miss + floor))
 
-    best = max(np.quantile(values, np.linspace(0.01, 0.99, 99)), key=ratio)
-    return ratio(best), float(best)
+def _bound(
+    true: npt.ArrayLike, false: npt.ArrayLike, size: int, delta: float, confidence: float
+) -> np.ndarray:
+    """Return the epsilon that so many hits and false hits of `size` each prove, at least 0."""
+    tail = (1 - confidence) / 2
+    true, false = np.asarray(true), np.asarray(false)
+    hit = np.where(true > 0, beta.ppf(tail, np.maximum(true, 1), size - true + 1), 0.0)
+    miss = np.where(false < size, beta.isf(tail, false + 1, np.maximum(size - false, 1)), 1.0)
+    return np.log(np.maximum((hit - delta) / miss, 1.0))
