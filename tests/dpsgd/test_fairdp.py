@@ -18,7 +18,7 @@ from hushpoll_training.certificates.fairdp import (
 )
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
 from hushpoll_training.experiments.methods.run import run_trial
-from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.learner import Design, FitOptions
 from hushpoll_training.learners.registry import create_learner
 
 
@@ -125,6 +125,37 @@ def test_groups_of_several_attributes_are_combinations() -> None:
     rows, label, group = sample(400)
     four = group + 2 * (np.arange(400) // 2 % 2)
     assert train_fairdp(rows, label, four, PLAN, noise_seed=1).last_step.groups == 4
+
+
+def test_row_that_is_alone_in_its_group_does_not_change_the_number_of_groups() -> None:
+    """The neighbour without the row has as many sums with noise, and as much noise in the mean."""
+    rows, label, group = sample(200)
+    group[-1] = 2
+    table = np.hstack([rows, np.eye(4)[group]])
+    names = tuple(f"x{number}" for number in range(10))
+    learner = create_learner("fairdp", {"steps": 2, "accountant": "rdp", "hidden": 3})
+    groups = [
+        learner.fit(
+            Design(table[:size], label[:size], names, protected=slice(6, 10)),
+            FitOptions(noise_seed=1),
+        ).last_step.groups
+        for size in (200, 199)
+    ]
+    assert groups == [4, 4]
+
+
+def test_group_without_rows_takes_steps_of_noise() -> None:
+    rows, label, group = sample(60)
+    plan = replace(PLAN, steps=1, learning_rate=0.5, sample_rate=1.0, noise_multiplier=1e6)
+    moved = [
+        np.linalg.norm(
+            train_fairdp(rows, label, group, plan, groups=groups, noise_seed=1)
+            .networks[0]
+            .weights[0]
+        )
+        for groups in (2, 8)
+    ]
+    assert moved[1] == pytest.approx(moved[0] / 2, rel=0.3)
 
 
 AUDITED = FairDPPlan(
@@ -259,5 +290,7 @@ def test_bad_groups_are_refused() -> None:
     rows, label, _ = sample(10)
     with pytest.raises(InvalidParameter, match="two groups or more"):
         train_fairdp(rows, label, np.zeros(10, np.int64), PLAN)
+    with pytest.raises(InvalidParameter, match=r"up to 1; they must lie in \[0, 1\)"):
+        train_fairdp(rows, label, np.arange(10) % 2, PLAN, groups=1)
     with pytest.raises(InvalidParameter, match="models is 0"):
         train_fairdp(rows, label, np.arange(10) % 2, PLAN, models=0)

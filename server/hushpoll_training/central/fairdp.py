@@ -169,6 +169,7 @@ def train_fairdp(
     group: npt.NDArray[np.int64],
     plan: FairDPPlan,
     *,
+    groups: int | None = None,
     models: int = 1,
     seed: int = 0,
     noise_seed: int | None = None,
@@ -187,6 +188,9 @@ def train_fairdp(
         (appendix E).
     plan : FairDPPlan
         Network, steps and noise.
+    groups : int, optional
+        K, public; a group without rows takes steps of noise alone. By default the groups that
+        occur, all from 0 to the largest; then a row that is alone in its group changes K.
     models : int
         N of Algorithm 3: how many last layers the last step draws, each from a part of the batch.
         A row's part is drawn, independent of the other rows: parts by the place in the batch would
@@ -202,15 +206,22 @@ def train_fairdp(
     Raises
     ------
     InvalidParameter
-        For groups that are not counted from 0 without a gap, or fewer than one model.
+        For fewer than two groups, groups outside [0, K), groups that are not counted from 0
+        without a gap where K is not given, or fewer than one model.
     MissingExtra
         Without the extra ``dpsgd``.
     """
     torch = import_torch()
     from opacus import GradSampleModule
 
-    sizes = np.bincount(group)
-    if sizes.size < 2 or not sizes.all():
+    sizes = np.bincount(group, minlength=groups or 0)
+    if groups is not None and sizes.size != groups:
+        raise InvalidParameter(
+            f"group has values up to {sizes.size - 1}; they must lie in [0, {groups}), the number "
+            "of groups. Count all of them",
+            field="group",
+        )
+    if sizes.size < 2 or (groups is None and not sizes.all()):
         raise InvalidParameter(
             f"the groups have {sizes.tolist()} rows; give two groups or more, counted from 0, each "
             "with rows",

@@ -17,7 +17,12 @@ from hushpoll_training.certificates.fairdp import (
     worst_case,
 )
 from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
-from hushpoll_training.learners.central.groups import groups_of, without_columns, without_weights
+from hushpoll_training.learners.central.groups import (
+    categories_of,
+    groups_of,
+    without_columns,
+    without_weights,
+)
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
@@ -39,8 +44,9 @@ _RATES: Final = ("sample_rate", "last_layer_norm", "clip", "learning_rate", "ada
 class FairDP(Learner):
     """A network with one hidden layer, trained by FairDP (Tran et al., Algorithm 1).
 
-    The groups are the categories of the protected attribute, each a column of ones and zeros; the
-    network itself never gets these columns. The groups' sampling rate is `sample_rate`; the number
+    The groups are the categories of the protected attribute, each a column of ones and zeros, and
+    one that no row has counts too: that nobody has it is not public. The network itself never gets
+    these columns. The groups' sampling rate is `sample_rate`; the number
     of rows is not used. The certificates of the training are not private: a model that was just
     fitted can compute them, and none is saved. The last tenth of the steps are plain ones, where
     `last_sample_rate` and `last_learning_rate` hold instead, if they are not 0: the worst-case
@@ -137,10 +143,11 @@ class FairDP(Learner):
         """
         design.check_classes()
         refuse_row_weights(design, self)
-        group, hidden_columns = groups_of(design, self)
+        group, hidden_columns = categories_of(design, self)
         result = train_fairdp(
             without_columns(design.table, hidden_columns), design.label, group, self.plan(),
-            seed=options.seed, noise_seed=options.noise_seed, on_step=options.on_progress,
+            groups=hidden_columns.stop - hidden_columns.start, seed=options.seed,
+            noise_seed=options.noise_seed, on_step=options.on_progress,
         )  # fmt: skip
         network = result.networks[0]
         # The columns of the protected attribute had zeros; their first weights would still count.
