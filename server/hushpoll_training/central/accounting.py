@@ -31,6 +31,9 @@ NEIGHBOURS: Final = "add or remove one row"
 PRV_ERROR: Final = 0.01
 """The PRV accountant's result is at most this much above the truth, and never below it."""
 
+NOISE_WIDTH: Final = 1.0001
+"""The noise that is chosen is at most this many times the least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -143,9 +146,10 @@ def _least_noise(
     def spent(noise: float) -> float:
         return epsilon_spent(accountant, schedules, noise, delta)
 
-    high = 1.0
-    while spent(high) > epsilon:
-        high *= 2
+    high, at_high = 1.0, spent(1.0)
+    low, at_low = high, at_high
+    while at_high > epsilon:
+        low, at_low, high = high, at_high, 2 * high
         if high > 10_000:
             raise InvalidParameter(
                 f"epsilon is {epsilon}; {sum(part.steps for part in schedules)} steps would need "
@@ -153,12 +157,25 @@ def _least_noise(
                 "smaller batches",
                 field="epsilon",
             )
-    low = high / 2
-    while spent(low) <= epsilon:  # accountants slow down where there is far too little noise
-        high, low = low, low / 2
-    while high / low > 1.0001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if spent(middle) <= epsilon else (middle, high)
+        at_high = spent(high)
+    while at_low <= epsilon:  # accountants slow down where there is far too little noise
+        high, at_high, low = low, at_low, low / 2
+        at_low = spent(low)
+    lifted = False
+    while high / low > NOISE_WIDTH:
+        # Epsilon is nearly a power of the noise, so a line through both ends, in logarithms, meets
+        # it closely; a little above and a little below, in turns, both ends come near.
+        share = 0.5
+        if 0 < at_high < epsilon and at_low < math.inf:
+            share = math.log(at_low / epsilon) / math.log(at_low / at_high)
+        aside = NOISE_WIDTH**0.45
+        guess = low * (high / low) ** share * (aside if lifted else 1 / aside)
+        middle = min(max(guess, low * aside), high / aside)
+        at_middle = spent(middle)
+        if at_middle <= epsilon:
+            high, at_high, lifted = middle, at_middle, False
+        else:
+            low, at_low, lifted = middle, at_middle, True
     return high
 
 
