@@ -14,6 +14,7 @@ from hushpoll_protocols import MissingExtra
 PUBLIC = {"Manifest", "Published", "load_manifest"}
 OPTIONAL = {
     "batch": {"numpy"},
+    "estimates_text": {"click", "rich"},
     "fairness_options": {"click"},
     "fairness_text": {"rich"},
     "records_file": {"numpy"},
