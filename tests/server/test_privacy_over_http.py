@@ -139,6 +139,9 @@ MOMENTS = {
     "jobs": {"lease_until", "created_at", "started_at", "finished_at"},
     "counters": {"day"},
     "releases": {"released_at"},
+    # of analysts who sign in, never of a respondent
+    "users": {"created_at"},
+    "user_sessions": {"created_at", "expires_at", "used_at"},
 }
 OF_RESPONDENTS = {"inbox", "sealed_ids", "segments", "respondent_tokens"}
 
