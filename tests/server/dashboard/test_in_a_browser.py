@@ -1,4 +1,7 @@
-"""The dashboard in Chromium: narrow and wide, light and dark, by keyboard, without scripts."""
+"""The dashboard in Chromium: narrow and wide, light and dark, by keyboard, without scripts.
+
+A click returns before the next page has come, so all that follows one is awaited by `expect`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, dashboard_server
 
@@ -40,6 +43,7 @@ PAGES = [
 # The rules of WCAG 2.2 A and AA, and the library's best practices, which are its default.
 RUN_AXE = """async (rules) => (await axe.run(rules ?? {})).violations.map(
   (one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 400)}`)"""
+expect.set_options(timeout=60_000)
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -98,6 +102,7 @@ def sign_in(page: Page, name: str = "root") -> Page:
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main").get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for()
+    page.wait_for_load_state()
     return page
 
 
@@ -112,38 +117,40 @@ def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, o
     page.get_by_label("Name").fill("reader")
     page.get_by_label("Password").fill("not the password")
     page.locator("main").get_by_role("button", name="Sign in").click()
-    assert "The name or the password is wrong" in page.get_by_role("alert").inner_text()
+    expect(page.get_by_role("alert")).to_contain_text("The name or the password is wrong")
     sign_in(page, "reader")
-    assert page.url == f"{server.url}/dashboard{WORK}/estimates"
-    assert page.get_by_role("heading", level=2).all_inner_texts() == [
-        "How is your health in general?",
-        "Do you smoke?",
-        "Monthly income of your household?",
-        "Where do you live?",
-    ]
-    assert page.locator("figure svg[role=img]").count() == 4
+    expect(page).to_have_url(f"{server.url}/dashboard{WORK}/estimates")
+    expect(page.get_by_role("heading", level=2)).to_have_text(
+        [
+            "How is your health in general?",
+            "Do you smoke?",
+            "Monthly income of your household?",
+            "Where do you live?",
+        ]
+    )
+    expect(page.locator("figure svg[role=img]")).to_have_count(4)
     page.locator("#attribute").select_option(label="Do you smoke?")
     page.locator("#sort").select_option("share")
     page.get_by_role("button", name="Show").click()
-    assert "attribute=smoker&sort=share&estimator=unbiased&confidence=0.95" in page.url
+    page.wait_for_url("**attribute=smoker&sort=share&estimator=unbiased&confidence=0.95**")
     shared = page.url
-    assert page.locator("figure svg[role=img]").count() == 1
-    assert page.get_by_role("region", name="Table of smoker").locator("tbody tr").count() == 2
+    expect(page.locator("figure svg[role=img]")).to_have_count(1)
+    expect(page.get_by_role("region", name="Table of smoker").locator("tbody tr")).to_have_count(2)
     page.get_by_role("link", name="Cross-tables").click()
     page.locator("#a").select_option("smoker")
     page.locator("#b").select_option("region")
     page.get_by_role("button", name="Show").click()
-    assert page.get_by_role("heading", name="smoker by region").is_visible()
-    assert page.get_by_role("region", name="Table of shares").locator("td").count() == 8
-    assert page.get_by_role("link", name="Users and tokens").count() == 0
+    expect(page.get_by_role("heading", name="smoker by region")).to_be_visible()
+    expect(page.get_by_role("region", name="Table of shares").locator("td")).to_have_count(8)
+    expect(page.get_by_role("link", name="Users and tokens")).to_have_count(0)
     page.get_by_role("link", name="Surveys").first.click()
-    assert page.locator("tbody tr").count() == 2
+    expect(page.locator("tbody tr")).to_have_count(2)
     page.get_by_role("button", name="Sign out").click()
-    assert page.get_by_role("heading", name="Sign in").is_visible()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     page.goto(shared)
-    assert page.get_by_role("heading", name="Sign in").is_visible()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     sign_in(page, "reader")
-    assert page.url == shared
+    expect(page).to_have_url(shared)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -168,23 +175,24 @@ def test_markup_formulas_and_right_to_left_texts_are_shown_as_they_are(open_page
     page = sign_in(open_page())
     for path in (ODD, f"{ODD}/estimates", f"{ODD}/cross-tables"):
         page.goto(page.url.partition("/dashboard")[0] + "/dashboard" + path)
-        assert page.get_by_role("heading", level=1).inner_text() == MARKUP
-        assert page.locator("main b, main script").count() == 0
+        expect(page.get_by_role("heading", level=1)).to_have_text(MARKUP)
+        expect(page.locator("main b, main script")).to_have_count(0)
     page.get_by_role("link", name="Estimates").click()
-    shown = page.get_by_role("region", name="Table of odd").locator("tbody th").all_inner_texts()
-    assert shown == HOSTILE
+    expect(page.get_by_role("region", name="Table of odd").locator("tbody th")).to_have_text(
+        HOSTILE
+    )
     drawn = page.locator("figure svg").first.locator("text").all_text_contents()
     assert set(HOSTILE) - set(drawn) == {MARKUP}  # which is cut, with three dots
 
 
 def test_five_hundred_categories_have_a_cut_picture_and_a_whole_table(open_page):
     page = sign_in(open_page(f"{LARGE}/estimates"))
-    assert page.get_by_text("The picture shows 50 of 500 categories").is_visible()
+    expect(page.get_by_text("The picture shows 50 of 500 categories")).to_be_visible()
     page.get_by_text("Table of 500 categories").click()
-    assert page.get_by_role("region", name="Table of place").locator("tbody tr").count() == 500
+    expect(page.get_by_role("region", name="Table of place").locator("tbody tr")).to_have_count(500)
     page.goto(page.url.replace("estimates", "cross-tables?a=place&b=kind"))
-    assert page.get_by_text("show the first 30 categories of each side").is_visible()
-    assert page.get_by_role("region", name="Table of shares").locator("td").count() == 30 * 30
+    expect(page.get_by_text("show the first 30 categories of each side")).to_be_visible()
+    expect(page.get_by_role("region", name="Table of shares").locator("td")).to_have_count(30 * 30)
     with page.expect_download() as file:
         page.get_by_role("link", name="the CSV file has all of them").click()
     assert len(file.value.path().read_text().splitlines()) == 1 + 500 * 40
@@ -192,24 +200,24 @@ def test_five_hundred_categories_have_a_cut_picture_and_a_whole_table(open_page)
 
 def test_page_says_what_to_wait_for(open_page):
     page = sign_in(open_page("/surveys/few/versions/1/estimates"))
-    assert page.get_by_role("heading", name="There are no estimates yet").is_visible()
-    assert "minimum batch of 100" in page.locator(".empty").inner_text()
+    expect(page.get_by_role("heading", name="There are no estimates yet")).to_be_visible()
+    expect(page.locator(".empty")).to_contain_text("minimum batch of 100")
     page.goto(page.url.replace("few", "daily"))
-    assert "the next release is due at" in page.locator(".empty").inner_text()
+    expect(page.locator(".empty")).to_contain_text("the next release is due at")
 
 
 def test_missing_page_is_in_the_dashboard_s_style(open_page):
     page = sign_in(open_page("/surveys/nothing/versions/1"))
-    assert page.get_by_role("heading", name="There is no such page").is_visible()
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
     page.get_by_role("link", name="Back to the surveys").click()
-    assert page.get_by_role("heading", name="Surveys", exact=True).is_visible()
+    expect(page.get_by_role("heading", name="Surveys", exact=True)).to_be_visible()
 
 
 def test_dashboard_works_by_keyboard_and_without_scripts(open_page):
     page = open_page(java_script_enabled=False)
     page.locator("body").press("Tab")
     skip = page.get_by_role("link", name="Skip to the content")
-    assert skip.evaluate("(one) => one === document.activeElement")
+    expect(skip).to_be_focused()
     skip.press("Enter")
     page.keyboard.press("Tab")
     page.keyboard.type("reader")
@@ -225,21 +233,23 @@ def test_dashboard_works_by_keyboard_and_without_scripts(open_page):
     page.wait_for_url("**confidence=0.99**")
     focusable = page.locator("figure .chart").first
     focusable.focus()
-    assert focusable.evaluate("(one) => getComputedStyle(one).outlineStyle") == "solid"
+    expect(focusable).to_have_css("outline-style", "solid")
 
 
 def test_two_hundred_surveys_are_listed_and_filtered(server, open_page):
     """Last in this file: the surveys stay."""
+    page = sign_in(open_page())
+    before = page.locator("tbody tr").count()
     for number in range(200):
         title = f"Survey number {number:03}"
         server.publish(
             {"name": f"many-{number}", "title": title, "epsilon": "1", "attributes": SMALL}
         )
-    page = sign_in(open_page())
-    assert page.locator("tbody tr").count() == 205
+    page.reload()
+    expect(page.locator("tbody tr")).to_have_count(before + 200)
     page.get_by_label("Name or title").fill("number 17")
     page.get_by_role("button", name="Filter").click()
-    assert page.locator("tbody tr").count() == 10
+    expect(page.locator("tbody tr")).to_have_count(10)
     page.get_by_label("Name or title").fill("nothing like it")
     page.get_by_role("button", name="Filter").click()
-    assert page.get_by_role("link", name="Show all.").is_visible()
+    expect(page.get_by_role("link", name="Show all.")).to_be_visible()
