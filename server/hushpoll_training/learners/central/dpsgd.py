@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_training.central.accounting import (
-    ACCOUNTANTS,
-    Schedule,
-    accounted_claim,
-    noise_for,
-)
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_training.central.network import Network
+from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLearner
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
@@ -27,31 +21,20 @@ from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
     Fitted,
-    Learner,
     Span,
     Table,
 )
-from hushpoll_training.learners.parameters import Choice, Parameter, Range
-
-ACCOUNTANT: Final = Choice(tuple(ACCOUNTANTS), "prv")
-"""The parameter `accountant` of each learner whose noise an accountant of Opacus chooses."""
+from hushpoll_training.learners.parameters import Parameter, Range
 
 
 @dataclass(frozen=True)
-class DPSGD(Learner):
+class DPSGD(AccountedLearner):
     """A network trained by DP-SGD: logistic regression, or one hidden layer.
 
     The noise is the least that `accountant` allows for epsilon and delta: ``prv`` or ``rdp``, which
     are upper bounds, or ``gdp``, which is none. The number of rows is taken to be public. Defaults
     are those of Ghoukasian and Asoodeh, section IV.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
     """
-
-    noiseless: bool = False
 
     name: ClassVar[str] = "dpsgd"
     label: ClassVar[str] = "DP-SGD"
@@ -67,25 +50,7 @@ class DPSGD(Learner):
         "clip": Range(float, 1e-6, 1e6, 1.5),
     }
     space: ClassVar[Mapping[str, Span]] = {"learning_rate": Span(0.001, 1.0, None)}
-    progress_unit: ClassVar[str] = "fits"
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
-    distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
-    extra: ClassVar[str | None] = "dpsgd"
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is added or removed."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return accounted_claim(
-            str(self.parameters["accountant"]),
-            float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-        )
-
-    def without_privacy(self) -> DPSGD:
-        """Return the same descent without noise."""
-        return replace(self, noiseless=True)
 
     def plan(self, rows: int) -> SgdPlan:
         """Return the steps for this many rows, with the noise that the claim needs.
@@ -105,7 +70,7 @@ class DPSGD(Learner):
             learning_rate=float(self.parameters["learning_rate"]),
             clip=float(self.parameters["clip"]),
         )
-        return replace(plan, noise_multiplier=self._noise(plan.schedule(rows)))
+        return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
         """Train.
@@ -133,12 +98,6 @@ class DPSGD(Learner):
         """Read the weights; this needs no extra."""
         del trial  # numpy reads an altered file without harm
         return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
-
-    def _noise(self, schedule: Schedule) -> float:
-        if self.noiseless:
-            return 0.0
-        epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
-        return noise_for(str(self.parameters["accountant"]), [schedule], epsilon, delta)
 
 
 @dataclass(frozen=True)

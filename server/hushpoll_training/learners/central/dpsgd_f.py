@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hushpoll_training.central.accounting import accounted_claim
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.dpsgd_f import train_dpsgd_f
 from hushpoll_training.learners.central.dpsgd import DPSGD, PrivateNetwork
 from hushpoll_training.learners.central.groups import categories_of
@@ -35,18 +33,7 @@ class GroupClippingSgd(DPSGD):
         **DPSGD.bounds,
         "count_ratio": Range(float, 0.1, 1e3, 10.0),
     }
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is added or removed."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return accounted_claim(
-            str(self.parameters["accountant"]),
-            float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-            note=", for the groups' counts and the gradients of each batch together",
-        )
+    composition: ClassVar[str] = ", for the groups' counts and the gradients of each batch together"
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
         """Train.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import ClassVar, Final
 
-from hushpoll_training.central.accounting import accounted_claim, noise_for
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.fairdp import FairDPPlan, LastStep, train_fairdp
 from hushpoll_training.certificates.fairdp import (
     empirical,
@@ -16,7 +14,8 @@ from hushpoll_training.certificates.fairdp import (
     positive_chances,
     worst_case,
 )
-from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLearner
+from hushpoll_training.learners.central.dpsgd import PrivateNetwork
 from hushpoll_training.learners.central.groups import (
     categories_of,
     groups_of,
@@ -31,7 +30,6 @@ from hushpoll_training.learners.central.output_perturbation import (
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
-    Learner,
     Span,
 )
 from hushpoll_training.learners.parameters import Parameter, Range
@@ -41,24 +39,18 @@ _RATES: Final = ("sample_rate", "last_layer_norm", "clip", "learning_rate", "ada
 
 
 @dataclass(frozen=True)
-class FairDP(Learner):
+class FairDP(AccountedLearner):
     """A network with one hidden layer, trained by FairDP (Tran et al., Algorithm 1).
 
     The groups are the categories of the protected attribute, each a column of ones and zeros, and
     one that no row has counts too: that nobody has it is not public. The network itself never gets
-    these columns. The groups' sampling rate is `sample_rate`; the number
-    of rows is not used. The certificates of the training are not private: a model that was just
-    fitted can compute them, and none is saved. The last tenth of the steps are plain ones, where
-    `last_sample_rate` and `last_learning_rate` hold instead, if they are not 0: the worst-case
-    certificate needs small batches and a large rate there (appendix F).
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
+    these columns. The groups' sampling rate is `sample_rate`; the number of rows is not used. A row
+    that changes its group counts as one removed and one added. The certificates of the training are
+    not private: a model that was just fitted can compute them, and none is saved. The last tenth of
+    the steps are plain ones, where `last_sample_rate` and `last_learning_rate` hold instead, if
+    they are not 0: the worst-case certificate needs small batches and a large rate there
+    (appendix F).
     """
-
-    noiseless: bool = False
 
     name: ClassVar[str] = "fairdp"
     label: ClassVar[str] = "FairDP"
@@ -82,30 +74,13 @@ class FairDP(Learner):
     space: ClassVar[Mapping[str, Span]] = {"last_layer_norm": Span(0.1, 1.0, None)}
     progress_unit: ClassVar[str] = "steps"
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
-    distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
-    extra: ClassVar[str | None] = "dpsgd"
+    neighbours: ClassVar[str] = "add or remove one row, whose group stays as it is"
+    composition: ClassVar[str] = ", in parallel over the groups"
 
     @property
     def steps(self) -> int:
         """Steps of the descent."""
         return int(self.parameters["steps"])
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """Of the weights. A row that changes its group counts as one removed and one added."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return accounted_claim(
-            str(self.parameters["accountant"]),
-            float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-            "add or remove one row, whose group stays as it is",
-            note=", in parallel over the groups",
-        )
-
-    def without_privacy(self) -> FairDP:
-        """Return the same descent without noise."""
-        return replace(self, noiseless=True)
 
     def plan(self) -> FairDPPlan:
         """Return the steps, with the noise that the claim needs.
@@ -123,12 +98,7 @@ class FairDP(Learner):
             last_sample_rate=float(self.parameters["last_sample_rate"]) or None,
             last_learning_rate=float(self.parameters["last_learning_rate"]) or None,
         )
-        if self.noiseless:
-            return replace(plan, noise_multiplier=0.0)
-        epsilon, delta = (float(self.parameters[name]) for name in ("epsilon", "delta"))
-        accountant = str(self.parameters["accountant"])
-        noise = noise_for(accountant, plan.schedules(), epsilon, delta)
-        return replace(plan, noise_multiplier=noise)
+        return replace(plan, noise_multiplier=self.noise(plan.schedules()))
 
     def fit(self, design: Design, options: FitOptions) -> FairDPNetwork:
         """Train.

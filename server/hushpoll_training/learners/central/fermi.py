@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import accounted_claim, noise_for, share_noise
-from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.central.accounting import share_noise
 from hushpoll_training.central.fermi import (
     FermiPlan,
     known_shares,
     private_shares,
     train_fermi,
 )
-from hushpoll_training.learners.central.dpsgd import ACCOUNTANT, PrivateNetwork
+from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLearner
+from hushpoll_training.learners.central.dpsgd import PrivateNetwork
 from hushpoll_training.learners.central.functional import bits_for, linear_network
 from hushpoll_training.learners.central.groups import (
     categories_of,
@@ -30,31 +30,25 @@ from hushpoll_training.learners.central.output_perturbation import (
     refuse_row_weights,
     with_constant,
 )
-from hushpoll_training.learners.learner import Design, FitOptions, Learner, Span
+from hushpoll_training.learners.learner import Design, FitOptions, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 
 @dataclass(frozen=True)
-class Fermi(Learner):
+class Fermi(AccountedLearner):
     """Logistic regression by DP-FERMI for statistical parity (Lowy et al., 2023).
 
     The groups are the categories of the protected attribute; the model never gets its columns. Of
     `epsilon`, `count_epsilon` is spent on the groups' sizes and the rest on the descent, in the
     weights and in the dual variables, which get `ascent_ratio` times the noise, each relative to
-    its clipping norm. The number of rows is taken to be public.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
+    its clipping norm. The number of rows is taken to be public. Without privacy it
+    keeps its penalty.
 
     Raises
     ------
     InvalidParameter
         For a `count_epsilon` that leaves nothing to the descent.
     """
-
-    noiseless: bool = False
 
     name: ClassVar[str] = "dp-fermi"
     label: ClassVar[str] = "DP-FERMI"
@@ -77,10 +71,11 @@ class Fermi(Learner):
         "ascent_ratio": Range(float, 0.1, 1e3, 5.0),
     }
     space: ClassVar[Mapping[str, Span]] = {"fairness": Span(0.1, 10.0, None)}
-    progress_unit: ClassVar[str] = "fits"
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
-    distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
-    extra: ClassVar[str | None] = "dpsgd"
+    composition: ClassVar[str] = (
+        ", for descent and ascent together, and basic composition with the discrete Laplace "
+        "mechanism of the groups' sizes"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,23 +86,6 @@ class Fermi(Learner):
                 "smaller count_epsilon, or a larger epsilon",
                 field="count_epsilon",
             )
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is added or removed."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return accounted_claim(
-            str(self.parameters["accountant"]),
-            float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-            note=", for descent and ascent together, and basic composition with the discrete "
-            "Laplace mechanism of the groups' sizes",
-        )
-
-    def without_privacy(self) -> Fermi:
-        """Return the same descent without noise; it keeps its penalty."""
-        return replace(self, noiseless=True)
 
     def plan(self, rows: int) -> FermiPlan:
         """Return the steps for this many rows, with the noise that the claim needs.
@@ -127,12 +105,7 @@ class Fermi(Learner):
             ascent_noise=0.0,
             **{name: float(self.parameters[name]) for name in names},
         )
-        if self.noiseless:
-            return plan
-        together = noise_for(
-            str(self.parameters["accountant"]), [plan.schedule(rows)], self._descent_epsilon,
-            float(self.parameters["delta"]),
-        )  # fmt: skip
+        together = self.noise([plan.schedule(rows)], self._descent_epsilon)
         first, second = share_noise(together, float(self.parameters["ascent_ratio"]))
         return replace(plan, noise=first, ascent_noise=second)
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from hushpoll_training.central.accounting import accounted_claim, noise_for
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_training.certificates.distances import ROUNDING, Descent
-from hushpoll_training.learners.central.dpsgd import ACCOUNTANT
+from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLearner
 from hushpoll_training.learners.central.output_perturbation import (
     LinearLearner,
     LinearModel,
@@ -23,7 +21,7 @@ from hushpoll_training.learners.parameters import Parameter, Range
 
 
 @dataclass(frozen=True)
-class PenalisedSgd(LinearLearner):
+class PenalisedSgd(LinearLearner, AccountedLearner):
     """L2-regularised logistic regression by DP-SGD (Mangold et al., section 4.1).
 
     Unlike the learner ``dpsgd``, it has a known distance to the best model: rows are no longer than
@@ -47,23 +45,6 @@ class PenalisedSgd(LinearLearner):
         "learning_rate": Range(float, 1e-6, 100.0, 1.0),
     }
     space: ClassVar[Mapping[str, Span]] = {"penalty": Span(1e-3, 1.0, None)}
-    distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
-    extra: ClassVar[str | None] = "dpsgd"
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is added or removed."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return accounted_claim(
-            str(self.parameters["accountant"]),
-            float(self.parameters["epsilon"]),
-            float(self.parameters["delta"]),
-        )
-
-    def without_privacy(self) -> PenalisedSgd:
-        """Return the same descent without noise."""
-        return replace(self, noiseless=True)
 
     def plan(self, rows: int) -> SgdPlan:
         """Return the steps for this many rows, with the noise that the claim needs.
@@ -86,13 +67,7 @@ class PenalisedSgd(LinearLearner):
             noise_multiplier=0.0,
             penalty=values["penalty"],
         )
-        if self.noiseless:
-            return plan
-        noise = noise_for(
-            str(self.parameters["accountant"]), [plan.schedule(rows)], values["epsilon"],
-            values["delta"],
-        )  # fmt: skip
-        return replace(plan, noise_multiplier=noise)
+        return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
     def fit(self, design: Design, options: FitOptions) -> LinearModel:
         """Train.
