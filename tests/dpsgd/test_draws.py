@@ -1,4 +1,4 @@
-"""What a training by DP-SGD draws: from the system where it protects somebody, or from a seed."""
+"""What a training by DP-SGD draws: from the system where it protects rows, or from a seed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ TRAININGS: dict[str, Callable[[], Network]] = {
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_noise_that_protects_somebody_is_not_drawn_by_a_generator_with_a_small_seed(
+def test_noise_that_protects_rows_is_not_drawn_by_a_generator_with_a_small_seed(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (torch.Generator().manual_seed(7 + high * 2**32) for high in (0, 1))

@@ -221,7 +221,8 @@ def test_audit_catches_batches_that_are_no_poisson_samples(runs: int) -> None:
 @pytest.fixture
 def one_group_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a fault: of two groups, whose sums get noise in turn, the first gets none."""
-    torch = pytest.importorskip("torch")
+    import torch  # after the other modules: it is large
+
     normal, calls = torch.normal, itertools.count()
     parameters = 3  # weights and bias of the hidden layer, weights of the last one
 

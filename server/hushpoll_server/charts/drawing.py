@@ -55,7 +55,7 @@ class Drawing:
         return self._process is not None
 
     def expect(self) -> None:
-        """Start the process meanwhile: somebody signs in, and may soon look at charts."""
+        """Start the process in the background: a user signs in, and may soon look at charts."""
         if self._expected:
             return
         self._expected = True

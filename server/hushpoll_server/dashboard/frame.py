@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
 
 from hushpoll_protocols.errors import HushpollError
@@ -109,8 +109,7 @@ def require_form(expected: str) -> None:
 
 def see(location: str) -> Response:
     """Return the way to another page of this server, after a form was sent."""
-    answer: Response = redirect(location, 303, Response)  # type: ignore[assignment]  # its Response
-    return finished(answer)
+    return finished(make_response(redirect(location, 303)))
 
 
 def page(template: str, status: int = 200, **context: Any) -> Response:

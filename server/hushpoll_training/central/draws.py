@@ -1,8 +1,8 @@
 """Batches and noise of a private training with PyTorch: drawn from the system, or from a seed.
 
-PyTorch's own generator keeps the low 32 bits of a seed and forgets the others. Whoever knows all
-rows but one could try every such seed and recognise the model, so noise that has to protect
-somebody comes from NumPy's generator, with 128 bits of the operating system's.
+PyTorch's own generator keeps the low 32 bits of a seed and forgets the others. A reader who knows
+all rows but one could try every such seed and recognise the model, so noise that has to protect
+rows comes from NumPy's generator, with 128 bits of the operating system's.
 """
 
 from __future__ import annotations

@@ -169,13 +169,15 @@ def certify_model(
 
 def _attribute(model: Model, groups: str | None) -> str:
     published = model.published
-    if groups is None and published.protected is None:
-        raise InvalidParameter(
-            f"the survey {published.name} declares no protected attribute; name the attribute "
-            "whose categories are the groups",
-            field="groups",
-        )
-    name = groups if groups is not None else str(published.protected.attribute)  # type: ignore[union-attr]
+    name = groups
+    if name is None:
+        if published.protected is None:
+            raise InvalidParameter(
+                f"the survey {published.name} declares no protected attribute; name the attribute "
+                "whose categories are the groups",
+                field="groups",
+            )
+        name = str(published.protected.attribute)
     names = [attribute.name for attribute in published.attributes]
     if name not in names or name == model.target.name:
         others = [other for other in names if other != model.target.name]

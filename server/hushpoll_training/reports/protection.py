@@ -55,8 +55,8 @@ def protections(record: Mapping[str, Any]) -> list[Protection]:
                 "the rows in clear that the simulation read",
                 NOBODY,
                 f"all noise was drawn from the seed {record['seed']}, so that the run can be "
-                "repeated, and can be drawn again by whoever has this record. What follows holds "
-                "for a training on collected records",
+                "repeated, and can be drawn again by every reader of this record. What follows "
+                "holds for a training on collected records",
             )
         )
     if perturbed:

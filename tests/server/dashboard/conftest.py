@@ -1,4 +1,4 @@
-"""A browser without scripts for the dashboard's pages, signed in as somebody."""
+"""A browser without scripts for the dashboard's pages, signed in as a user."""
 
 from __future__ import annotations
 

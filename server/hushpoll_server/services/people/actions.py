@@ -61,7 +61,7 @@ class Actions:
         )
 
     def looked(self, actor: str, view: str, survey: str, version: int | None) -> None:
-        """Write that somebody looked at a result, unless the same was written lately.
+        """Write that a user or token looked at a result, unless the same was written lately.
 
         A look is answered even where the line cannot be stored; the server's log says so then.
         """

@@ -17,7 +17,7 @@ from hushpoll_training.datasets.clear import abalone, adult, credit_card, synthe
 from hushpoll_training.datasets.clear.rows import ClearRows
 
 MISSING: Final = ("drop", "category")
-"""What becomes of a missing category: the row is dropped, or it is a category of its own."""
+"""How rows with a missing category are read: dropped, or with a category of its own."""
 
 
 @dataclass(frozen=True, slots=True)
