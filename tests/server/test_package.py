@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import hushpoll_server
 
 WITHOUT_FLASK = """
@@ -33,12 +35,13 @@ def test_without_flask_the_extra_is_named():
     assert found.stdout == "server True\n" * 2
 
 
-def test_a_server_starts_without_what_only_counting_and_training_need():
+@pytest.mark.parametrize("module", ["cli.serve", "processes.ingest", "processes.web"])
+def test_a_server_starts_without_what_only_counting_and_training_need(module):
     """Guards: numba and pandas were half of the time that a start took."""
-    code = "import sys, hushpoll_server.cli.serve; print(*sys.modules)"
+    code = f"import sys, hushpoll_server.{module}; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(found.stdout.split())
-    assert "hushpoll_server.processes.serving" in loaded
+    assert f"hushpoll_server.{module}" in loaded
     slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
     assert loaded & slow == set()
 

@@ -22,7 +22,6 @@ from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans
-from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.oracle import FrequencyOracle
 
 _MOST_BLOCKS = 64
@@ -134,6 +133,9 @@ class _Likelihood:
 
     def multipliers(self, frequency: Floats) -> tuple[Floats, float]:
         """Return m, shape (k,), and L(frequency)."""
+        # Here, so that a server starts without a compiler: the module loads numba.
+        from hushpoll_protocols.kernels.likelihood import add_likelihoods
+
         groups = len(self._supports)
         rows_each = max(CELLS_PER_BLOCK // self.k, -(-groups // _MOST_BLOCKS))
         blocks = list(spans(groups, rows_each))
@@ -141,7 +143,7 @@ class _Likelihood:
         prior = read_only(frequency)
 
         def block(index: int, rows: slice) -> None:
-            _accumulate(
+            add_likelihoods(
                 self._supports[rows],
                 self._weights[rows],
                 prior,
@@ -154,29 +156,6 @@ class _Likelihood:
         total = sums.sum(0)
         supported, inverse, logarithm = total[: self.k], total[self.k], total[self.k + 1]
         return (self._outside * inverse + self._gain * supported) / self.n, float(logarithm)
-
-
-@njit
-def _accumulate(
-    supports: Supports,
-    weights: Floats,
-    prior: Floats,
-    outside: float,
-    gain: float,
-    sums: Floats,
-) -> None:
-    """Add sum(w/d * I_v), sum(w/d) and sum(w * ln d), d the likelihood of a record."""
-    k = prior.shape[0]
-    for i in range(supports.shape[0]):
-        mass = 0.0
-        for v in range(k):
-            mass += prior[v] * supports[i, v]
-        likelihood = outside + gain * mass
-        share = weights[i] / likelihood
-        for v in range(k):
-            sums[v] += share * supports[i, v]
-        sums[k] += share
-        sums[k + 1] += weights[i] * np.log(likelihood)
 
 
 def _grouped(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[Supports, Floats]:
