@@ -2,6 +2,16 @@
 
 Ghoukasian and Asoodeh, Algorithm 2. A part of the training rows is held out; the learner is fitted
 to the rest, and the rates of positive predictions are measured, with noise, on the held-out part.
+
+**The split.** Each row is held out with the same chance, by a draw of its own that nobody else
+knows. Let D' be D with one row more, wherever it stands, or with one row replaced. Give the rows
+that both have the same draws in both: each is on the same side, and the law of all draws is that of
+independent ones, for D and for D'. So, whatever the draws are, the two data sets differ on one side
+only, in one row, and the other side is the same. Where that is the side that is fitted to, the
+learner behind spends its epsilon and the rates, functions of its model and of equal rows, nothing;
+on the other side it is the other way round. A mixture over draws that both have alike loses no more
+than the larger of the two. Draws from a public seed and a row's place would not do:
+a row that is added in front would move all others to the draw of their neighbour.
 """
 
 from __future__ import annotations
@@ -79,7 +89,7 @@ class ParityLearner(Learner):
         """The claim of the learner behind plus that of the two rates (Theorem 3).
 
         The rates are measured on other rows than those that were fitted to, so the larger of the
-        two claims would do for adding or removing a row. The sum is the paper's.
+        two claims would do; see the head of this module. The sum is the paper's.
         """
         claim, spent = self.behind.claim, 2 * float(self.parameters["rate_epsilon"])
         if claim.epsilon is None or spent == 0:
@@ -133,9 +143,14 @@ class ParityLearner(Learner):
         return self.post_process(fitted, _part(design, held_out), options)
 
     def held_out(self, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
-        """Return which of the training rows the rates are measured on, bool[n]."""
-        chance = np.random.default_rng([options.seed, 1])
-        return chance.random(rows) < float(self.parameters["held_out"])
+        """Draw which of the training rows the rates are measured on, bool[n]; keep it secret.
+
+        Every row is held out with the chance `held_out`, independent of the others. Two calls give
+        two splits, but in a simulation, whose options have a `noise_seed`: there `seed` draws it.
+        """
+        seeded = options.noise_seed is not None
+        draws = np.random.default_rng([options.seed, 1] if seeded else None)
+        return draws.random(rows) < float(self.parameters["held_out"])
 
     def post_process(self, fitted: Fitted, design: Design, options: FitOptions) -> ParityModel:
         """Measure the rates of a fitted model and return it with the rule that they give.

@@ -26,6 +26,7 @@ from hushpoll_training.runs.cell import (
     baseline_cell,
     cell,
     held_in_clear,
+    simulated,
 )
 
 
@@ -213,7 +214,8 @@ def train_simulated(
     ours = cell(published, codes, recipe, options, test_size=test_size)
     tested = sum(ours.evaluation.rows[name] for name in ("tested", "unanswered"))
     trained = count_rows(codes) - tested
-    clear = int(held_in_clear(recipe.learner, trained, options).sum())
+    seeded = simulated(published, options)
+    clear = int(held_in_clear(recipe.learner, trained, seeded).sum())
     return TrainingRun(
         mode="simulation",
         model=ours.model,

@@ -130,6 +130,28 @@ def test_third_category_is_refused():
         )
 
 
+@pytest.mark.parametrize("rows", [3, 4])
+def test_every_row_is_held_out_by_a_draw_of_its_own(rows: int):
+    """So the three others of four rows have the law of three rows, wherever the fourth stands.
+
+    By a public seed and their places, a row that is added in front would move all the others.
+    """
+    learner, draws = create_learner("lightgbm-parity", {"held_out": 0.4}), 5000
+    patterns = np.zeros(2**rows)
+    for _ in range(draws):
+        held = learner.held_out(rows, FitOptions(seed=5))
+        patterns[int(held @ 2 ** np.arange(rows))] += 1
+    ones = np.array([number.bit_count() for number in range(2**rows)])
+    assert patterns / draws == pytest.approx(0.4**ones * 0.6 ** (rows - ones), abs=0.05)
+
+
+def test_simulation_repeats_its_split():
+    learner = create_learner("lightgbm-parity")
+    first, again = (learner.held_out(50, FitOptions(seed=5, noise_seed=1)) for _ in range(2))
+    assert (first == again).all()
+    assert (first != learner.held_out(50, FitOptions(seed=6, noise_seed=1))).any()
+
+
 def test_every_learner_with_parity_has_its_parameters_and_those_of_the_rule():
     for name, learner in LEARNERS.items():
         if name.endswith("-parity"):

@@ -52,7 +52,8 @@ def with_rates(survey, townspeople, draft, perturbed):
     )
     records = Records(published, perturbed(published, townspeople(6000)))
     recipe = Recipe.of(PARITY, learner="lightgbm-parity")
-    run = train_collected(records, recipe, FitOptions(1), panel=townspeople(4000, seed=2))
+    options = FitOptions(1, noise_seed=1)
+    run = train_collected(records, recipe, options, panel=townspeople(4000, seed=2))
     return run, run_record(run, {})
 
 
