@@ -63,8 +63,15 @@ def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
     assert "no hushpoll worker runs" in err
     code, out, _ = hushpoll("job", "show", err.split()[2], "--json")
     assert (code, json.loads(out)["state"]) == (0, "queued")
-    code, out, _ = hushpoll("job", "cancel", err.split()[2])
+    job_id = err.split()[2]
+    code, out, _ = hushpoll("job", "list", "--survey", survey, "--state", "queued")
+    assert (code, out.count("\n"), f"job {job_id}: seal of" in out) == (0, 1, True)
+    code, out, _ = hushpoll("job", "list", "--survey", survey, "--kind", "export", "--json")
+    assert (code, json.loads(out)) == (0, {"jobs": []})
+    code, out, _ = hushpoll("job", "cancel", job_id)
     assert (code, out.endswith(" is cancelled\n")) == (0, True)
+    code, _, said = hushpoll("job", "wait", job_id)
+    assert (code, "was cancelled" in said) == (1, True)
     code, out, err = hushpoll("job", "result", err.split()[2], "--out", "never")
     assert (code, "was cancelled" in err) == (1, True)
 
@@ -92,7 +99,7 @@ def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):
     assert "gender" in header
     assert len(rows) == 300
     again = tmp_path / "again.csv"
-    code, _, _ = hushpoll("job", "result", said.split()[1].rstrip(":"), "--out", again)
+    code, _, _ = hushpoll("job", "wait", said.split()[1].rstrip(":"), "--out", again)
     assert code == 0
     assert again.read_bytes() == out.read_bytes()
 

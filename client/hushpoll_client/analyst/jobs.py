@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from hushpoll_client.analyst.calls import Calls, object_of, unexpected, version_path
+from hushpoll_client.analyst.calls import Calls, list_in, object_of, unexpected, version_path
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.spelling.text import show
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
 _JOB_ID: Final = re.compile("[0-9A-Za-z_-]{1,64}")
+STATES: Final = ("queued", "running", "done", "failed", "cancelled")
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 
 OnLook: TypeAlias = Callable[[Mapping[str, Any]], object]
@@ -78,6 +79,18 @@ def wait_for(
     return job
 
 
+def how_far(job: Mapping[str, Any]) -> str:
+    """Return a job's state, and how far it is where the server tells, in words."""
+    words, progress = str(job.get("state")), job.get("progress")
+    if job.get("worker_alive") is False:
+        words += ", its worker is silent"
+    if not isinstance(progress, Mapping):
+        return words
+    done, total, unit = (progress.get(name) for name in ("done", "total", "unit"))
+    words += f": {progress.get('text')}"
+    return words if total is None else f"{words}, {done:,} of {total:,} {unit}"
+
+
 class JobCalls(Calls):
     """Starts jobs, looks at them and fetches their results."""
 
@@ -105,6 +118,21 @@ class JobCalls(Calls):
     def job(self, job_id: str) -> dict[str, Any]:
         """Look at a job; needs scope ``read``."""
         return object_of(self._transport.get("jobs", _job_id(job_id)))
+
+    def jobs(
+        self, *, survey: str | None = None, kind: str | None = None, state: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the newest 200 jobs of the token's surveys, the newest first; needs ``read``.
+
+        Parameters
+        ----------
+        survey, kind, state : str, optional
+            Only those of one survey, of one of ``hushpoll_shared.wire.job_kinds``, or in one of the
+            states ``queued``, ``running``, ``done``, ``failed`` and ``cancelled``.
+        """
+        wanted = {"survey": survey, "kind": kind, "state": state}
+        params = {name: value for name, value in wanted.items() if value is not None}
+        return list_in(object_of(self._transport.get("jobs", params=params)), "jobs")
 
     def cancel_job(self, job_id: str) -> dict[str, Any]:
         """End a job that waits or runs, and return it; one that has ended stays as it is.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.jobs import wait_for
+from hushpoll_client.analyst.jobs import STATES, how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
     out_option,
@@ -77,10 +78,50 @@ def start(
                 client.job,
                 document,
                 timeout=timeout,
-                on_look=lambda looked: say(str(looked["state"])),
+                on_look=lambda looked: say(_state(looked)),
             )
         if out is not None:
             _save(client, str(document.get("id")), out)
+    emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
+
+
+@job.command("list")
+@click.option("--survey", help="Only jobs of the survey of this name.")
+@click.option("--kind", type=click.Choice(list(SCOPE_OF_KIND)), help="Only jobs of this kind.")
+@click.option("--state", type=click.Choice(STATES), help="Only jobs in this state.")
+@analyst_command
+def list_jobs(
+    client: AnalystClient,
+    survey: str | None,
+    kind: str | None,
+    state: str | None,
+    as_json: bool,
+) -> None:
+    """List the newest 200 jobs of the surveys that the token is for, and how far they are."""
+    document = {"jobs": client.jobs(survey=survey, kind=kind, state=state)}
+    emit_answer(document, _lines, as_json=as_json)
+
+
+@job.command()
+@click.argument("job_id", metavar="ID")
+@timeout_option("Seconds to wait for it.")
+@_out_option
+@analyst_command
+def wait(
+    client: AnalystClient, job_id: str, timeout: float, out: Path | None, as_json: bool
+) -> None:
+    """Wait until the job ID is done, and show how far it is.
+
+    A job that fails, is cancelled or is not done in time ends the command with 1; one that is not
+    done in time goes on.
+    """
+    document = client.job(job_id)
+    with waiting(f"job {job_id}") as say:
+        document = wait_for(
+            client.job, document, timeout=timeout, on_look=lambda looked: say(_state(looked))
+        )
+    if out is not None:
+        _save(client, job_id, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
@@ -155,10 +196,23 @@ def _save(client: AnalystClient, job_id: str, out: Path) -> None:
         client.job_result(job_id, file.write)
 
 
+def _state(job: Mapping[str, Any]) -> str:
+    """Return how far a job is; nothing of an answer that has another form."""
+    try:
+        return how_far(job)
+    except (TypeError, ValueError):
+        return ""
+
+
+def _lines(answer: dict[str, Any]) -> str:
+    lines = [f"{job['created_at']}  {_words(job)}" for job in answer["jobs"]]
+    return "\n".join(lines) or "No such job is kept."
+
+
 def _words(job: dict[str, Any], out: Path | None = None) -> str:
     line = (
         f"job {job.get('id')}: {job.get('kind')} of {job.get('survey')} version "
-        f"{job.get('version')} is {job.get('state')}"
+        f"{job.get('version')} is {how_far(job)}"
     )
     error = job.get("error")
     if error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -19,6 +19,7 @@ from hushpoll_server.logs import get_logger, where
 from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -40,6 +41,8 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+# Of a page on which something goes on: a module of this server looks how far it is.
+LIVE_POLICY: Final = f"{POLICY}; script-src 'self'; connect-src 'self'"
 TITLES: Final = {
     403: "You may not do this",
     404: "There is no such page",
@@ -113,7 +116,7 @@ def see(location: str) -> Response:
 
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
-    """Render a page for the user of this request."""
+    """Render a page for the user of this request; `goes_on` if figures on it still change."""
     session: SignedIn | None = g.get("signed_in")
     html = render_template(
         f"dashboard/{template}",
@@ -122,7 +125,10 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         form_token="" if session is None else session.form_token,
         **context,
     )
-    return finished(Response(html, status=status, mimetype="text/html"))
+    answer = finished(Response(html, status=status, mimetype="text/html"))
+    if context.get("goes_on"):
+        answer.headers["Content-Security-Policy"] = LIVE_POLICY
+    return answer
 
 
 def finished(answer: Response) -> Response:
@@ -149,6 +155,28 @@ def set_cookie(answer: Response, name: str, value: str) -> None:
 def new_form_token() -> str:
     """Return a token for a form that is sent before there is a session."""
     return secrets.token_urlsafe(16)
+
+
+def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str:
+    """Return what the address chooses; the first that is allowed by default.
+
+    Raises
+    ------
+    Refused
+        ``invalid-request``.
+    """
+    words = list(allowed)
+    given = request.args.get(name)
+    if given is None or (given == "" and given not in words):
+        return words[0] if default is None else default
+    if given not in words:
+        raise Refused(
+            "invalid-request",
+            f"{name} is {show(given)} in this address; choose one of "
+            f"{', '.join(word for word in words[:40] if word)}",
+            field=name,
+        )
+    return given
 
 
 @dashboard.app_context_processor

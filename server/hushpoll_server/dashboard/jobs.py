@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from flask import Response, request, url_for
 from pydantic import ValidationError
 
-from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -16,14 +19,14 @@ from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 
+STATES: Final = ("queued", "running", "done", "failed", "cancelled")
+
 
 @dashboard.get("/jobs")
 @private
 def jobs() -> Response:
     """List the newest jobs of the surveys in which the user is at least an analyst."""
-    parts = services()
-    rows = parts.jobs.newest(lambda name: member().may(name, Role.ANALYST))
-    return page("jobs.html", jobs=[parts.jobs.describe(row) for row in rows], row=None)
+    return page("jobs.html", **_listed(lambda name: member().may(name, Role.ANALYST)), row=None)
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/jobs")
@@ -31,11 +34,23 @@ def jobs() -> Response:
 def survey_jobs(name: str, version: int) -> Response:
     """List the newest jobs of one survey, with a form for a new export."""
     row = reached(name, version, Role.ANALYST)
+    return page("jobs.html", **of_survey(row, "jobs"), **_listed(lambda _: True, survey=row.name))
+
+
+def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict[str, Any]:
+    """Return the newest jobs, of the kind and in the state that the address chooses."""
     parts = services()
-    listed = [
-        parts.jobs.describe(job) for job in parts.jobs.newest(lambda _: True, survey=row.name)
-    ]
-    return page("jobs.html", **of_survey(row, "jobs"), jobs=listed)
+    chosen = {"kind": choice("kind", ("", *KINDS)), "state": choice("state", ("", *STATES))}
+    rows = parts.jobs.newest(
+        covers, survey=survey, kind=chosen["kind"] or None, state=chosen["state"] or None
+    )
+    return {
+        "jobs": [parts.jobs.describe(row) for row in rows],
+        "goes_on": sum(row.state in STATES[:2] for row in rows),
+        "chosen": chosen,
+        "kinds": list(KINDS),
+        "states": STATES,
+    }
 
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/jobs")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from flask import Response, request
+from flask import Response
 
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
@@ -14,14 +14,13 @@ from hushpoll_server.charts.specifications import (
     estimates_chart,
 )
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import dashboard, member, page, private
+from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
-from hushpoll_shared.spelling.text import show
 
 CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
@@ -56,10 +55,10 @@ def estimates(name: str, version: int) -> Response:
         attribute.name: attribute.question or attribute.name for attribute in published.attributes
     }
     chosen = {
-        "attribute": _choice("attribute", ("", *questions)),
-        "sort": _choice("sort", SORTS),
-        "estimator": _choice("estimator", ESTIMATORS),
-        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
+        "attribute": choice("attribute", ("", *questions)),
+        "sort": choice("sort", SORTS),
+        "estimator": choice("estimator", ESTIMATORS),
+        "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
     frame = of_survey(row, "estimates") | {"chosen": chosen, "questions": questions}
     try:
@@ -95,17 +94,17 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
     """Return the chart of one question, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
     parts = services()
-    estimator = _choice("estimator", ESTIMATORS)
+    estimator = choice("estimator", ESTIMATORS)
     answer = parts.analysis.estimates(
         row,
-        confidence=float(_choice("confidence", CONFIDENCES, "0.95")),
+        confidence=float(choice("confidence", CONFIDENCES, "0.95")),
         estimator=estimator,
     )
     parts.actions.looked(member().actor, "estimates", row.name, row.version)
     columns = COLUMNS if ESTIMATOR_TERMS[estimator].no_interval is None else COLUMNS[:2]
     for entry in answer["attributes"]:
         if entry["name"] == attribute:
-            figure = _figure(entry, answer, _choice("sort", SORTS))
+            figure = _figure(entry, answer, choice("sort", SORTS))
             name = f"{row.name}-{row.version}-{attribute}"
             return download(form, name, figure["chart"], figure["rows"], columns)
     raise Refused("not-found", "this survey has no such question")
@@ -119,13 +118,13 @@ def cross_tables(name: str, version: int) -> Response:
     parts = services()
     published = parts.surveys.published(row)
     names = [attribute.name for attribute in published.attributes]
-    a = _choice("a", names)
-    b = _choice("b", names, next((name for name in names if name != a), a))
+    a = choice("a", names)
+    b = choice("b", names, next((name for name in names if name != a), a))
     chosen = {
         "a": a,
         "b": b,
-        "share": _choice("share", SHARES),
-        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
+        "share": choice("share", SHARES),
+        "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
     frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
     if a == b:
@@ -154,10 +153,10 @@ def cross_table_file(name: str, version: int, form: str) -> Response:
     row = reached(name, version, Role.READER)
     names = [attribute.name for attribute in services().surveys.published(row).attributes]
     chosen = {
-        "a": _choice("a", names),
-        "b": _choice("b", names),
-        "share": _choice("share", SHARES),
-        "confidence": _choice("confidence", CONFIDENCES, "0.95"),
+        "a": choice("a", names),
+        "b": choice("b", names),
+        "share": choice("share", SHARES),
+        "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
     table = _table(row, chosen)
     share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
@@ -224,25 +223,3 @@ def _nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Resp
     if refusal.code not in NOTHING_YET:
         raise refusal
     return page(template, **_CHOICES | frame, refusal=refusal, table=None, answer=None)
-
-
-def _choice(name: str, allowed: Iterable[str], default: str | None = None) -> str:
-    """Return what the address chooses; the first that is allowed by default.
-
-    Raises
-    ------
-    Refused
-        ``invalid-request``.
-    """
-    words = list(allowed)
-    given = request.args.get(name)
-    if given is None or (given == "" and given not in words):
-        return words[0] if default is None else default
-    if given not in words:
-        raise Refused(
-            "invalid-request",
-            f"{name} is {show(given)} in this address; choose one of "
-            f"{', '.join(word for word in words[:40] if word)}",
-            field=name,
-        )
-    return given

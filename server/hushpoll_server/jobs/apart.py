@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
@@ -23,6 +23,7 @@ from hushpoll_server import logs
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import KINDS, Result
+from hushpoll_server.jobs.progress import SECONDS, Step, StepReader, StepWriter
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
@@ -41,21 +42,32 @@ class JobCancelled(Exception):
 
 
 class JobWatch:
-    """Asks, at most twice a second, whether a job may go on.
+    """Asks, at most twice a second, whether a job may go on; writes once a second how far it is.
 
     Parameters
     ----------
     held : callable
         Returns whether the job is still this worker's.
+    write : callable
+        Writes the job's last step, and returns the same.
     seconds : float
         Time limit of one attempt, from now on.
     """
 
-    def __init__(self, held: Callable[[], bool], *, seconds: float) -> None:
+    def __init__(
+        self, held: Callable[[], bool], write: Callable[[Step], bool], *, seconds: float
+    ) -> None:
         self._held = held
+        self._write = write
         self._seconds = seconds
-        self._look_at = time.monotonic()
+        self._look_at = self._write_at = time.monotonic()
         self._end = self._look_at + seconds
+        self._step: Step | None = None
+
+    def say(self, step: Step) -> None:
+        """Keep a step, to be written when it is time; raises as :meth:`check`."""
+        self._step = step
+        self.check()
 
     def check(self) -> None:
         """Return if the job may go on.
@@ -70,7 +82,13 @@ class JobWatch:
         now = time.monotonic()
         if now >= self._end:
             raise Refused("job-timed-out", f"it was ended after {self._seconds:g} s")
-        if now >= self._look_at:
+        step = self._step
+        if step is not None and now >= self._write_at:
+            self._step, self._write_at = None, now + SECONDS
+            self._look_at = now + LOOK_SECONDS
+            if not self._write(step):
+                raise JobCancelled
+        elif now >= self._look_at:
             self._look_at = now + LOOK_SECONDS
             if not self._held():
                 raise JobCancelled
@@ -109,6 +127,7 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
     Refused
         Likewise; and with the reason of the process for having no result, or for its end.
     """
+    steps = StepReader()
     order = {
         # The process ends with the job, so no metrics are ever read from it.
         "settings": {name: getattr(settings, name) for name in SETTINGS} | {"metrics_token": None},
@@ -116,18 +135,25 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
         "version_id": job.version_id,
         "kind": job.kind,
         "parameters": json.loads(job.parameters),
+        "steps": steps.writing_end,
     }
-    with TemporaryFile() as output:
-        process = subprocess.Popen(  # noqa: S603  # this program, with fixed arguments
-            [sys.executable, "-P", "-m", __name__], stdin=subprocess.PIPE, stdout=output
-        )
+    with closing(steps), TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(  # noqa: S603  # this program, with fixed arguments
+                [sys.executable, "-P", "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                pass_fds=(steps.writing_end,),
+            )
+        finally:
+            steps.close_writing_end()
         try:
             if process.stdin is None:
                 raise RuntimeError("the process has no standard input")
             with process.stdin as stdin:
                 stdin.write(json.dumps(order).encode() + b"\n")
                 stdin.flush()
-                _wait(process, watch)
+                _wait(process, watch, steps)
         finally:
             process.kill()
             process.wait()
@@ -135,12 +161,16 @@ def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Resu
         yield _result(output, process.returncode)
 
 
-def _wait(process: subprocess.Popen[bytes], watch: JobWatch) -> None:
+def _wait(process: subprocess.Popen[bytes], watch: JobWatch, steps: StepReader) -> None:
     while True:
         try:
             process.wait(LOOK_SECONDS)
         except subprocess.TimeoutExpired:
-            watch.check()
+            step = steps.newest()
+            if step is None:
+                watch.check()
+            else:
+                watch.say(step)
         else:
             return
 
@@ -182,7 +212,9 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
         parts = Services(settings)
         try:
             row = parts.surveys.by_id(order["version_id"])
-            result = KINDS[order["kind"]].work(parts, row, order["parameters"])
+            result = KINDS[order["kind"]].work(
+                parts, row, order["parameters"], StepWriter(order["steps"])
+            )
             blocks = list(result.blocks)
         finally:
             parts.stop()

@@ -31,6 +31,7 @@ from hushpoll_server.jobs.parameters import (
     TableParameters,
     TrainParameters,
 )
+from hushpoll_server.jobs.progress import OnStep, Step, counted
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -60,7 +61,7 @@ class Result:
     blocks: Iterator[bytes]
 
 
-def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Result:
+def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any], _say: OnStep) -> Result:
     """Ask a worker to seal reports that wait: a minimum batch, or all after the survey's end.
 
     Sealing releases nothing, and the result has no numbers of reports that are not released.
@@ -73,13 +74,17 @@ def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any]) -> Re
     return _json("seal", row, {"moved": shown, **waiting})
 
 
-def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker for a file of the version's records that is too large to wait for."""
-    file = parts.exports.export(row, **parameters)
+    file = parts.exports.export(
+        row,
+        on_rows=lambda done, total: say(Step("writes the file", done, total, "records")),
+        **parameters,
+    )
     return Result(file.name, file.media_type, file.blocks)
 
 
-def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker to fit a model to the version's records.
 
     The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. To fetch
@@ -90,7 +95,9 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     from hushpoll_training.runs.record import run_record
     from hushpoll_training.runs.training_run import train_collected
 
-    trained = train_collected(_collected(parts, row), *_how_to_fit(parameters))
+    records = _collected(parts, row, say)
+    trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
+    say(Step("writes the model", 0, None, "files"))
     run = run_record(trained, {})
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
@@ -103,7 +110,9 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     return Result(name, "application/zip", iter([archive.getvalue()]))
 
 
-def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def fairness(
+    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
+) -> Result:
     """Ask a worker for group metrics with intervals, estimated from the records alone.
 
     Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
@@ -115,11 +124,13 @@ def fairness(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) ->
 
     fitted_by = TrainParameters.model_fields
     others = {name: value for name, value in parameters.items() if name not in fitted_by}
-    report = fairness_of_records(_collected(parts, row), *_how_to_fit(parameters), **others)
+    records = _collected(parts, row, say)
+    fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
+    report = fairness_of_records(records, *fitting, **others)
     return _json("fairness", row, report.to_dict())
 
 
-def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker whether the reports look like those that devices make.
 
     Parts of a record's form have a law that no answer changes, such as the number of bits that OUE
@@ -129,14 +140,14 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     """
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
-        tested = report_shape(stream, **parameters)
+        tested = report_shape(counted(stream, release.reports, say), **parameters)
     about = {"name": row.name, "version": row.version, "digest": row.digest}
     document = {"kind": "report shape", "survey": about, **tested.to_dict()}
     about_release = parts.releases.describe(row)
     return _json("shape", row, {**document, "pending": release.pending, **about_release})
 
 
-def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Result:
+def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker for the joint table of two or three attributes.
 
     Each cell has the unbiased share with its interval and, unless `likelihood` is false, the share
@@ -145,25 +156,35 @@ def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any]) -> Re
     """
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
-        found = joint_table(stream.joined(), **parameters)
+        records = counted(stream, release.reports, say).joined()
+    say(Step("estimates the shares", 0, None, "cells"))
+    found = joint_table(records, **parameters)
     return _json("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
-def _collected(parts: Services, row: VersionRow) -> Records:
+def _collected(parts: Services, row: VersionRow, say: OnStep) -> Records:
     """Return the records of a survey's release, held at once."""
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
-        return stream.joined()
+        return counted(stream, release.reports, say).joined()
 
 
-def _how_to_fit(parameters: Mapping[str, Any]) -> tuple[Recipe, FitOptions]:
+def _how_to_fit(
+    parameters: Mapping[str, Any], say: OnStep | None = None, text: str = ""
+) -> tuple[Recipe, FitOptions]:
     """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
 
     names = {name: parameters[name] for name in ("learner", "encoding") if parameters.get(name)}
     recipe = Recipe.of(parameters.get("parameters"), **names)
-    return recipe, FitOptions(int(parameters.get("seed", 0)))
+    unit = recipe.learner.progress_unit
+
+    def step(done: int, steps: int) -> None:
+        if say is not None:
+            say(Step(text, done, steps, unit))
+
+    return recipe, FitOptions(int(parameters.get("seed", 0)), on_progress=step)
 
 
 def _json(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
@@ -241,8 +262,8 @@ class JobKind:
     check : callable
         Refuses at once what a worker would refuse after the job's turn.
     work : callable
-        What a worker does; it takes the parameters as JSON gives them. Its docstring is the text of
-        the route.
+        What a worker does; it takes the parameters as JSON gives them, and calls its last argument
+        with each step. Its docstring is the text of the route.
     own_process : bool
         Whether it computes for long in compiled code, where no thread can be ended.
     """
@@ -250,7 +271,7 @@ class JobKind:
     name: str
     parameters: type[Parameters]
     check: Callable[[Services, VersionRow, Any], None]
-    work: Callable[[Services, VersionRow, Mapping[str, Any]], Result]
+    work: Callable[[Services, VersionRow, Mapping[str, Any], OnStep], Result]
     own_process: bool = False
 
     @property

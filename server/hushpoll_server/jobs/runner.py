@@ -84,7 +84,11 @@ class Runner:
         if job is None:
             return
         log.info("job-started", job=job_id, kind=job.kind, attempt=job.attempt)
-        watch = apart.JobWatch(lambda: self._holds(job), seconds=self._settings.job_seconds)
+        watch = apart.JobWatch(
+            lambda: self._holds(job),
+            lambda step: self._store.note(job_id, self.owner, job.attempt, step.to_text()),
+            seconds=self._settings.job_seconds,
+        )
         try:
             with self._renewing(job_id), SpooledTemporaryFile(SPOOLED_BYTES) as file:
                 kept = self._work(job, watch, file)
@@ -125,7 +129,7 @@ class Runner:
         if kind.own_process:
             return apart.run_apart(self._settings, job, watch)
         row = self._parts.surveys.by_id(job.version_id)
-        return nullcontext(kind.work(self._parts, row, json.loads(job.parameters)))
+        return nullcontext(kind.work(self._parts, row, json.loads(job.parameters), watch.say))
 
     def _holds(self, job: JobRow) -> bool:
         now = self._store.find(job.id)

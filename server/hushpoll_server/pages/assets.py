@@ -1,4 +1,4 @@
-"""The files that a hosted page loads: the browser SDK's modules, the style sheet and the icon.
+"""The files that pages load: the browser SDK's modules, the dashboard's, style sheet and icon.
 
 They are read once, compressed once, and addressed by a hash of them all, so that browsers may keep
 them for ever and a new release is never mixed with an old one.
@@ -24,6 +24,8 @@ MEDIA_TYPES: Mapping[str, str] = {
 ENTRY = "page/main.js"
 # Registered by its own address, and not a part of the page.
 WORKER = "page/worker.js"
+# Of the dashboard, which loads its modules by itself.
+DASHBOARD = "dashboard/"
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
     {"index.js", "memory_storage.js", "replay.js", "report_reader.js", "surveyjs.js"}
@@ -48,8 +50,12 @@ class Assets:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Paths of the modules that the page loads."""
-        return tuple(path for path in self.files if path.endswith(".js") and path != WORKER)
+        """Paths of the modules that a survey's page loads."""
+        return tuple(
+            path
+            for path in self.files
+            if path.endswith(".js") and path != WORKER and not path.startswith(DASHBOARD)
+        )
 
 
 @cache

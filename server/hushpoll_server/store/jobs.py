@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, insert, or_, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import job_results, jobs
@@ -42,6 +42,7 @@ class JobRow:
     size: int | None
     token_id: str | None
     started_at: int | None
+    progress: str | None
 
 
 class JobStore:
@@ -104,13 +105,20 @@ class JobStore:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
         return None if row is None else JobRow(**row._mapping)
 
-    def newest(self, most: int, *, version_ids: Collection[int]) -> list[JobRow]:
-        """Return at most so many jobs of these versions, the newest first."""
+    def newest(
+        self,
+        most: int,
+        *,
+        version_ids: Collection[int],
+        kind: str | None = None,
+        state: str | None = None,
+    ) -> list[JobRow]:
+        """Return at most so many jobs of these versions, the newest first; of a kind or state."""
+        wanted: list[ColumnElement[bool]] = [jobs.c.version_id.in_(version_ids)]
+        wanted += [jobs.c.kind == kind] if kind is not None else []
+        wanted += [jobs.c.state == state] if state is not None else []
         statement = (
-            select(jobs)
-            .where(jobs.c.version_id.in_(version_ids))
-            .order_by(jobs.c.created_at.desc(), jobs.c.id)
-            .limit(most)
+            select(jobs).where(*wanted).order_by(jobs.c.created_at.desc(), jobs.c.id).limit(most)
         )
         with self._database.reading() as connection:
             return [JobRow(**row._mapping) for row in connection.execute(statement)]
@@ -172,6 +180,11 @@ class JobStore:
         with self._database.writing() as connection:
             return _held(connection, job_id, owner, lease_until=until)
 
+    def note(self, job_id: str, owner: str, attempt: int, progress: str) -> bool:
+        """Write how far a job is; return False if the owner has lost it."""
+        with self._database.writing() as connection:
+            return _held(connection, job_id, owner, jobs.c.attempt == attempt, progress=progress)
+
     def release(self, owner: str) -> int:
         """Release the jobs of a worker that stops, for other workers; return their number."""
         with self._database.writing() as connection:
@@ -179,7 +192,13 @@ class JobStore:
             return connection.execute(
                 update(jobs)
                 .where(jobs.c.owner == owner, jobs.c.state == RUNNING)
-                .values(state=QUEUED, owner=None, lease_until=None, attempt=jobs.c.attempt - 1)
+                .values(
+                    state=QUEUED,
+                    owner=None,
+                    lease_until=None,
+                    attempt=jobs.c.attempt - 1,
+                    progress=None,
+                )
             ).rowcount
 
     def finish(
@@ -299,6 +318,7 @@ def _claim(
             attempt=jobs.c.attempt + 1,
             lease_until=now + lease,
             started_at=now,
+            progress=None,
         )
     )
     if changed.rowcount == 1:

@@ -271,6 +271,8 @@ jobs = Table(
     Column("size", BigInteger),
     Column("token_id", String(16)),
     Column("started_at", BigInteger),
+    # How far it is: JSON of numbers and of the program's own words.
+    Column("progress", String),
 )
 
 job_results = Table(

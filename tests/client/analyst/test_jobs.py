@@ -6,7 +6,7 @@ import pytest
 
 from hushpoll_client.analyst import jobs
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.jobs import JobFailed
+from hushpoll_client.analyst.jobs import JobFailed, how_far
 from hushpoll_client.cli.results import shape_text
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import TransportError
@@ -135,3 +135,22 @@ def test_a_job_that_was_cancelled_is_waited_for_no_longer(server, steps, analyst
     )
     with pytest.raises(JobFailed, match=f"job {ID} was cancelled; start it again"):
         analyst.fairness("s", 2)
+
+
+def test_jobs_are_listed_by_what_is_asked(server, steps, analyst):
+    listed = [{"id": ID, "state": "queued"}]
+    server.play(steps.respond(200, {"jobs": listed}), steps.respond(200, {"jobs": {}}))
+    assert analyst.jobs(survey="s", state="queued") == listed
+    assert server.seen[0].path == "/api/v1/jobs?survey=s&state=queued"
+    with pytest.raises(TransportError, match="has no jobs"):
+        analyst.jobs()
+
+
+def test_job_in_words_says_how_far_it_is():
+    assert how_far({"state": "queued"}) == "queued"
+    step = {"text": "fits the model", "done": 1200, "total": 3000, "unit": "rounds"}
+    running = {"state": "running", "worker_alive": True, "progress": step}
+    assert how_far(running) == "running: fits the model, 1,200 of 3,000 rounds"
+    unknown = {**running, "progress": {"text": "writes the file", "done": 0, "unit": "files"}}
+    assert how_far(unknown) == "running: writes the file"
+    assert how_far({**running, "worker_alive": False}).startswith("running, its worker is silent:")

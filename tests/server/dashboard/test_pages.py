@@ -432,3 +432,29 @@ def test_wrong_word_in_an_address_is_named_with_those_to_choose_from(filled, vis
     answer = visit("ada", work="reader").get(f"{WORK}/{path}")
     assert (answer.status_code, answer.mimetype) == (422, "text/html")
     assert words in answer.text
+
+
+def test_jobs_page_shows_how_far_a_job_is_and_loads_a_module_only_while_it_runs(filled, visit):
+    analyst, reader = visit("ada", work="analyst"), visit("eve", home="analyst")
+    store, job = filled.services.job_store, filled.add_job("export")
+    step = '{"text": "writes the file", "done": 20, "total": 60, "unit": "records"}'
+    now = filled.services.surveys.now()
+    assert store.claim("worker", now=now, lease=30, attempts=3, running=2) == job
+    assert store.note(job, "worker", 1, step)
+    for path in (f"{WORK}/jobs", "/jobs?state=running&kind=export"):
+        page = analyst.get(path)
+        assert "writes the file: 20 of 60 records" in page.text
+        assert '<progress class="reached" max="60" value="20"' in page.text
+        assert "dashboard/live.js" in page.text
+        policy = page.headers["Content-Security-Policy"]
+        assert "script-src 'self'; connect-src 'self'" in policy
+        assert "unsafe" not in policy
+    assert "There is no such job" in analyst.get(f"{WORK}/jobs?state=done").text
+    assert analyst.get(f"{WORK}/jobs?state=x").status_code == 422
+    assert "writes the file" not in reader.get("/jobs").text
+    filled.clock.advance(31)
+    assert "Its worker was not heard of lately" in analyst.get(f"{WORK}/jobs").text
+    filled.run_jobs()
+    page = analyst.get(f"{WORK}/jobs")
+    assert "<progress" not in page.text
+    assert "script" not in page.headers["Content-Security-Policy"]

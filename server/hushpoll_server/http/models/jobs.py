@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Name, Strict
 from hushpoll_server.jobs.kinds import KINDS
+
+State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class JobPath(Strict):
@@ -31,6 +33,15 @@ class JobError(Answer):
     detail: str
 
 
+class JobProgress(Answer):
+    """How far a job is, or was when it ended without a result."""
+
+    text: str = Field(description="What it does now.")
+    done: int = Field(description="Steps of that which are done.")
+    total: int | None = Field(None, description="Of how many, where it is known.")
+    unit: str = Field(description="What a step is, in the plural.")
+
+
 class JobAnswer(Answer):
     """A job."""
 
@@ -39,12 +50,15 @@ class JobAnswer(Answer):
     survey: str = Name
     version: int
     parameters: dict[str, Any]
-    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    state: State
     attempt: int = Field(description="How many workers have begun with it.")
     created_at: str
     started_at: str | None = Field(None, description="UTC; when a worker last began with it.")
     worker_alive: bool | None = Field(
         None, description="Of a job that runs: whether its worker was heard of lately."
+    )
+    progress: JobProgress | None = Field(
+        None, description="As of a second ago or less, while its worker is alive."
     )
     finished_at: str | None = None
     result: JobResult | None = None
@@ -55,6 +69,10 @@ class JobQuery(Strict):
     """Which jobs are listed."""
 
     survey: str | None = Field(None, description="Name of the one survey whose jobs are listed.")
+    kind: str | None = Field(
+        None, pattern=f"^({'|'.join(KINDS)})$", description="The one kind that is listed."
+    )
+    state: State | None = Field(None, description="The one state that is listed.")
 
 
 class JobList(Answer):

@@ -66,7 +66,9 @@ for _kind in KINDS.values():
 def list_jobs(query: JobQuery) -> Response:
     """List the newest 200 jobs of the surveys that the token is for, the newest first."""
     jobs = services().jobs
-    rows = jobs.newest(current_grant().covers, survey=query.survey)
+    rows = jobs.newest(
+        current_grant().covers, survey=query.survey, kind=query.kind, state=query.state
+    )
     answers = [JobAnswer.model_validate(jobs.describe(row)) for row in rows]
     return json_answer(JobList(jobs=answers))
 

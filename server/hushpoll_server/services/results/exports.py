@@ -7,10 +7,10 @@ apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_h
 
 Format = Literal["records", "parquet", "csv"]
 Content = Literal["records", "indicators", "debiased"]
+OnRows: TypeAlias = Callable[[int, int], object]
+"""Called with (rows written, rows in all)."""
 
 # Cells of a block, so that memory does not grow with the number of columns either.
 CELLS: Final = 1 << 21
@@ -79,6 +81,7 @@ class Exports:
         format: Format = "records",
         content: Content = "records",
         raw: bool = False,
+        on_rows: OnRows | None = None,
     ) -> Export:
         """Return a file of every sealed record.
 
@@ -94,6 +97,8 @@ class Exports:
         raw : bool
             Whether texts of a CSV file are as they are, though a spreadsheet would take some for
             formulas.
+        on_rows : callable, optional
+            Called with (rows written, rows in all) while the file is read.
 
         Raises
         ------
@@ -110,17 +115,18 @@ class Exports:
             blocks = (part.rows for part in records.parts)
             shuffled = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
         name = f"{row.name}-{row.version}"
+        written = shuffled if on_rows is None else _Counted(shuffled, on_rows)
         if format == "records":
             header = pack_records_header(published)
             size = len(header) + shuffled.rows * row.record_size
-            return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, shuffled))
+            return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, written))
         if content != "records":
             name += f"-{content}"
         return Export(
             f"{name}.{format}",
             MEDIA_TYPES[format],
             None,
-            _table(published, shuffled, format=format, content=content, raw=raw),
+            _table(published, written, format=format, content=content, raw=raw),
         )
 
 
@@ -138,11 +144,35 @@ def _check(format: Format, content: Content, raw: bool) -> None:
         )
 
 
-def _file(header: bytes, shuffled: ShuffledRows) -> Iterator[bytes]:
+def _file(header: bytes, shuffled: _Rows) -> Iterator[bytes]:
     with closing(shuffled):
         yield header
         for block in shuffled:
             yield block.tobytes()
+
+
+class _Rows(Protocol):
+    def __iter__(self) -> Iterator[npt.NDArray[np.uint8]]: ...
+
+    def close(self) -> None: ...
+
+
+class _Counted:
+    """Rows in the same order, of which it is said how many were taken."""
+
+    def __init__(self, rows: ShuffledRows, on_rows: OnRows) -> None:
+        self._rows = rows
+        self._on_rows = on_rows
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.uint8]]:
+        done = 0
+        for block in self._rows:
+            self._on_rows(done, self._rows.rows)
+            yield block
+            done += len(block)
+
+    def close(self) -> None:
+        self._rows.close()
 
 
 class _Writer(Protocol):
@@ -177,7 +207,7 @@ class _Pieces:
 
 
 def _table(
-    published: Published, shuffled: ShuffledRows, *, format: Format, content: Content, raw: bool
+    published: Published, shuffled: _Rows, *, format: Format, content: Content, raw: bool
 ) -> Iterator[bytes]:
     """Yield a table of records, in the order of `shuffled`, which is closed at the end.
 

@@ -84,12 +84,19 @@ class Jobs:
             )
         return job
 
-    def newest(self, covers: Callable[[str], bool], *, survey: str | None = None) -> list[JobRow]:
-        """Return the newest jobs of the surveys that `covers` allows, or of one of them."""
+    def newest(
+        self,
+        covers: Callable[[str], bool],
+        *,
+        survey: str | None = None,
+        kind: str | None = None,
+        state: str | None = None,
+    ) -> list[JobRow]:
+        """Return the newest jobs of surveys that `covers` allows, of one, a kind or a state."""
         version_ids = [
             row.id for row in self._surveys.all() if covers(row.name) and survey in (None, row.name)
         ]
-        return self._store.newest(MOST_LISTED, version_ids=version_ids)
+        return self._store.newest(MOST_LISTED, version_ids=version_ids, kind=kind, state=state)
 
     def cancel(self, job: JobRow, grant: Grant) -> JobRow:
         """End a job; one that has ended stays as it is.
@@ -127,6 +134,8 @@ class Jobs:
             document["started_at"] = timestamp(job.started_at)
         if job.state == RUNNING:
             document["worker_alive"] = (job.lease_until or 0) >= self._surveys.now()
+        if job.progress is not None and job.state != DONE:
+            document["progress"] = json.loads(job.progress)
         if job.finished_at is not None:
             document["finished_at"] = timestamp(job.finished_at)
         if job.state == FAILED:

@@ -79,11 +79,11 @@ def test_the_next_job_is_that_of_the_token_that_waited_longest(site, monkeypatch
     work = kinds.KINDS["export"].work
     runner = Runner(site.services)
 
-    def spy(parts, row, parameters):
+    def spy(parts, row, parameters, say):
         (job,) = [one for one in names if state(site, one) == "running"]
         begun.append(names[job])
         site.clock.advance(1)
-        return work(parts, row, parameters)
+        return work(parts, row, parameters, say)
 
     exports_by(monkeypatch, spy)
     for name, number in (("a", 4), ("b", 2), ("c", 1)):
@@ -121,7 +121,7 @@ def test_a_running_export_is_cancelled_between_its_blocks(site, monkeypatch):
     job = add(site, owner)
     asked = threading.Event()
 
-    def endless(_parts, _row, _parameters):
+    def endless(_parts, _row, _parameters, _say):
         def blocks():
             while True:
                 yield b"block"
@@ -142,7 +142,7 @@ def test_a_job_ends_with_its_time(make_site, monkeypatch):
     site.fill(site.publish(), 5)
     job = add(site, analyst(site))
 
-    def endless(_parts, _row, _parameters):
+    def endless(_parts, _row, _parameters, _say):
         return kinds.Result("x", "text/plain", iter(lambda: b"block", b""))
 
     exports_by(monkeypatch, endless)
