@@ -45,6 +45,7 @@ from hushpoll_analysis.relations.conditional import ConditionalShares, condition
 from hushpoll_analysis.relations.independence import IndependenceTest, independence
 from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
 from hushpoll_analysis.relations.three_way import UnbiasedTable, three_way_table
+from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guarantee
 
 del find_spec, numpy
 
@@ -65,6 +66,7 @@ __all__ = [
     "LikelihoodTable",
     "RecordStream",
     "Records",
+    "ShuffleGuarantee",
     "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
@@ -83,6 +85,7 @@ __all__ = [
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "shuffle_guarantee",
     "simultaneous_estimates",
     "three_way_table",
 ]

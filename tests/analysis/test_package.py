@@ -22,6 +22,7 @@ PUBLIC = {
     "LikelihoodTable",
     "RecordStream",
     "Records",
+    "ShuffleGuarantee",
     "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
@@ -40,6 +41,7 @@ PUBLIC = {
     "protected_width",
     "regrouped",
     "respondents_for_width",
+    "shuffle_guarantee",
     "simultaneous_estimates",
     "three_way_table",
 }

@@ -1,0 +1,206 @@
+"""The bound of a shuffled crowd holds, by enumeration, beside figures and formulas of others."""
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from enumerated_law import tables
+from hushpoll_analysis.shuffling.amplification import (
+    MARGIN,
+    N_MAX,
+    Randomizer,
+    _excess,
+    divergence,
+    shuffled_epsilon,
+)
+from hushpoll_analysis.shuffling.guarantee import record_randomizer
+from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols.errors import InvalidParameter
+
+
+def grr(k, epsilon):
+    ratio = Fraction(math.exp(epsilon))
+    return Randomizer(ratio, (ratio - 1) / (ratio + k - 1))
+
+
+def record_law(oracle):
+    """Return the chances of each support by answer, f64[k, m]; a hash collides with chance 1/g."""
+    if hasattr(oracle, "g"):
+        assert oracle.k == 2
+        p, q, together = float(oracle.p), oracle.R / 2**64, 1 / oracle.g
+        apart = 1 - together
+        alone = [[apart * p, apart * q], [apart * q, apart * p]]
+        rest = [together * p, together * (1 - p) + apart * (1 - p - q)]
+        return np.array([[*row, *rest] for row in alone])
+    (table,) = tables(oracle)
+    return np.array([row.likelihood for row in table], dtype=float).T
+
+
+def exact_divergence(law, pair, others, epsilon):
+    """Return sup_A (Pr0[A] - e^epsilon Pr1[A]) of the counts of messages, by enumeration."""
+
+    def with_message(counts, chances):
+        longer = defaultdict(float)
+        for seen, share in counts.items():
+            for message, chance in enumerate(chances):
+                many = list(seen)
+                many[message] += 1
+                longer[tuple(many)] += share * chance
+        return longer
+
+    counts = {(0,) * law.shape[1]: 1.0}
+    for answer in others:
+        counts = with_message(counts, law[answer])
+    first, second = (with_message(counts, law[answer]) for answer in pair)
+    return sum(max(share - math.exp(epsilon) * second[seen], 0.0) for seen, share in first.items())
+
+
+def largest_exact(law, n, epsilon):
+    answers = range(len(law))
+    return max(
+        exact_divergence(law, pair, others, epsilon)
+        for first, second in combinations(answers, 2)
+        for pair in ((first, second), (second, first))
+        for others in combinations_with_replacement(answers, n - 1)
+    )
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_bound_is_above_the_enumerated_divergence_of_a_crowd(protocol, epsilon):
+    k = 2 if protocol in {"BLH", "OLH", "RAPPOR", "OUE", "THE"} else 3
+    oracle = create(protocol, k=k, epsilon=epsilon)
+    randomizer = record_randomizer([oracle])
+    for share in (0.2, 0.6):
+        at = share * float(oracle.realized_epsilon)
+        exact = largest_exact(record_law(oracle), 4, at)
+        assert exact <= divergence(randomizer, 4, at) * (1 + 1e-9), share
+
+
+def test_bound_is_above_the_enumerated_divergence_of_records_of_two_attributes():
+    oracles = [create("GRR", k=2, epsilon="1"), create("GRR", k=2, epsilon="0.5")]
+    laws = [record_law(oracle) for oracle in oracles]
+    law = np.array([np.outer(a, b).ravel() for a, b in product(*laws)])
+    randomizer = record_randomizer(oracles)
+    distance = 0.5 * max(np.abs(a - b).sum() for a, b in combinations(law, 2))
+    assert float(randomizer.distance) == pytest.approx(distance, rel=1e-6)
+    assert randomizer.distance >= distance
+    for at in (0.1, 0.6, 1.2):
+        assert largest_exact(law, 4, at) <= divergence(randomizer, 4, at)
+
+
+def test_two_counts_are_below_the_enumerated_divergence_and_three_above():
+    """Why a third kind of message is counted: GRR, k = 3, epsilon 1, five people, .5 afterwards."""
+    k, epsilon, n, at = 3, 1.0, 5, 0.5
+    e = math.exp(epsilon)
+    alpha = 1 / (e + k - 1)
+    crowd = np.array([alpha, alpha, 1 - 2 * alpha])
+    person = [[e * alpha, alpha], [alpha, e * alpha]]
+    law = np.vstack([[*row, 1 - sum(row)] for row in person] + [crowd])
+    two = exact_divergence(law, (0, 1), [2] * (n - 1), at)
+    oracle = create("GRR", k=k, epsilon="1")
+    exact = largest_exact(record_law(oracle), n, at)
+    three = divergence(record_randomizer([oracle]), n, at)
+    assert (round(two, 4), round(exact, 4), round(three, 4)) == (0.0499, 0.0522, 0.0625)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(10, 0.110), (100, 0.069)])
+def test_crowd_of_a_hundred_thousand_has_the_published_epsilon(k, epsilon):
+    found = shuffled_epsilon(grr(k, 4.0), 100_000, 1e-6)
+    assert round(found, 3) == epsilon
+
+
+def closed_form(epsilon, n, delta):
+    """Return the bound of Feldman, McMillan and Talwar (SODA 2023, theorem 3.2)."""
+    e = math.exp(epsilon)
+    spread = 4 * math.sqrt(2 * math.log(4 / delta) / ((e + 1) * n)) + 4 / n
+    return math.log1p((e - 1) * spread)
+
+
+def test_bound_is_below_the_closed_form():
+    assert round(closed_form(4.0, 100_000, 1e-6), 3) == 0.408
+    for epsilon, n, delta in [(4.0, 100_000, 1e-6), (1.0, 10_000, 1e-5), (0.2, 2_000, 1e-8)]:
+        assert shuffled_epsilon(grr(2, epsilon), n, delta) < closed_form(epsilon, n, delta)
+
+
+def test_bound_is_the_mean_over_drawn_crowds():
+    randomizer, n, at = grr(10, 2.0), 500, 0.2
+    p, e, alpha = math.exp(2), math.exp(at), randomizer.alpha
+    third = (1 - alpha - p * alpha) / p
+    kinds = [alpha, alpha, third, 1 - 2 * alpha - third]
+    counts = np.random.default_rng(4).multinomial(n, kinds, size=400_000)[:, :3]
+    gains = np.maximum(counts @ [p - e, 1 - p * e, p * (1 - e)], 0.0) / n
+    error = gains.std() / math.sqrt(len(gains))
+    found = divergence(randomizer, n, at)
+    assert gains.mean() - 4 * error < found < 1.01 * gains.mean() + 4 * error
+
+
+def test_larger_crowds_and_larger_deltas_leave_less():
+    crowds = [shuffled_epsilon(grr(4, 2.0), n, 1e-6) for n in (1, 10, 1000, 100_000)]
+    assert crowds[0] == pytest.approx(2.0)
+    assert crowds == sorted(crowds, reverse=True)
+    assert shuffled_epsilon(grr(4, 2.0), 1000, 1e-3) < crowds[2]
+    assert shuffled_epsilon(grr(4, 2.0), 1000, 0.9) == 0.0
+
+
+def test_larger_distance_leaves_more_and_too_large_a_one_counts_as_the_largest():
+    ratio = Fraction(20)
+    found = [divergence(Randomizer(ratio, b), 300, 0.4) for b in (0.1, 0.4, 0.8, 19 / 21, 1.0)]
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(found[-2])
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 64.0])
+def test_extreme_epsilons_have_a_bound(epsilon):
+    ratio = Fraction(math.exp(epsilon))
+    found = shuffled_epsilon(Randomizer(ratio, (ratio - 1) / (ratio + 1)), 10_000, 1e-6)
+    assert 0 <= found <= epsilon * (1 + 1e-9)
+
+
+def test_incomplete_beta_function_is_within_its_margin():
+    """Against sums of whole numbers, where two tails nearly cancel; the margin is far larger."""
+    for trials in (7, 500, 20_000):
+        spread = math.sqrt(trials) / 2
+        for z in (0.3, 3.0, 5.0):
+            threshold = math.floor(trials / 2 + z * spread) + 0.25
+            whole = math.floor(threshold)
+            if whole >= trials:
+                continue
+            chances = math.comb(trials, whole + 1)
+            exact = Fraction(0)
+            for number in range(whole + 1, trials + 1):
+                exact += chances * (number - Fraction(threshold))
+                chances = chances * (trials - number) // (number + 1)
+            exact /= 2**trials
+            found = float(_excess(np.array([trials * 1.0]), np.array([threshold]))[0])
+            above = found / float(exact) - 1
+            # 2e6: terms are that much larger than their difference at most, for 20,000 trials
+            assert 0 <= above < 2e6 * MARGIN, (trials, z)
+
+
+def test_crowd_above_the_largest_that_was_checked_counts_as_it():
+    found = [divergence(grr(4, 1.0), n, 0.001) for n in (N_MAX, 100 * N_MAX)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: shuffled_epsilon(grr(2, 1.0), 0, 1e-6), "n"),
+        (lambda: shuffled_epsilon(grr(2, 1.0), 10.5, 1e-6), "n"),
+        (lambda: shuffled_epsilon(grr(2, 1.0), 10, 0.0), "delta"),
+        (lambda: shuffled_epsilon(grr(2, 1.0), 10, 1.0), "delta"),
+        (lambda: shuffled_epsilon(grr(2, 1.0), 10, math.nan), "delta"),
+        (lambda: Randomizer(Fraction(1), 0.5), "ratio"),
+        (lambda: Randomizer(Fraction(2), 0.0), "distance"),
+        (lambda: Randomizer(Fraction(2), 1.5), "distance"),
+    ],
+)
+def test_each_mistake_names_its_field(call, field):
+    with pytest.raises(InvalidParameter) as caught:
+        call()
+    assert caught.value.field == field
