@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import shlex
+import socket
 import subprocess
 import sys
 import tomllib
@@ -12,31 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from hushpoll_shared import Manifest
-
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SURVEY = {
-    "name": "habits",
-    "version": 1,
-    "title": "Habits",
-    "epsilon": "2",
-    "split": "uniform",
-    "protocol": "GRR",
-    "attributes": [
-        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
-        {"name": "smokes", "role": "sensitive", "categories": ["yes", "no"], "missing": "skipped"},
-        {"name": "town", "role": "plain", "categories": ["yes", "no"]},
-    ],
-}
 
 
 @pytest.fixture(scope="module")
 def readme(root: Path) -> str:
     return (root / "README.md").read_text(encoding="utf-8")
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return [body for found, body in FENCE.findall(text) if found == language]
 
 
 def test_the_first_block_is_the_two_commands(readme: str, root: Path) -> None:
@@ -48,49 +30,45 @@ def test_the_first_block_is_the_two_commands(readme: str, root: Path) -> None:
         assert (root / command).stat().st_mode & 0o111, f"{command} is not executable"
 
 
-def test_python_snippets_run(readme: str, tmp_path: Path) -> None:
-    published = Manifest.from_dict(SURVEY).resolve()
-    (tmp_path / "survey.json").write_bytes(published.canonical)
-    snippets = blocks(readme, "python")
-    assert len(snippets) == 2
-    for snippet in snippets:
-        done = subprocess.run(
-            [sys.executable, "-c", snippet],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-
-
-def test_every_command_and_option_shown_exists(readme: str) -> None:
-    shown = [
-        shlex.split(line[2:])
-        for block in blocks(readme, "console")
-        for line in block.splitlines()
-        if line.startswith("$ ")
-    ]
-    assert shown
-    for name, *arguments in shown:
-        if name == "export":
-            assert all(word.startswith(("HUSHPOLL_", "admin-token)")) for word in arguments)
-            continue
-        assert name == "hushpoll"
-        words = [word for word in arguments if not word.startswith(("-", "&"))]
-        command = words[:2] if words[0] in {"survey", "experiment"} else words[:1]
-        done = subprocess.run(
-            [sys.executable, "-m", "hushpoll_client", *command, "--help"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        for option in arguments:
-            if option.startswith("--"):
-                assert option in done.stdout, f"{option} is no option of {' '.join(command)}"
+def test_blocks_run_as_they_are_pasted(readme: str, data_dir: Path, tmp_path: Path) -> None:
+    """One after the other, as a reader pastes them: commands and, where they stand, Python."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    script = ["set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null' EXIT"]
+    for language, body in FENCE.findall(readme)[1:]:
+        if language == "python":
+            snippet = tmp_path / f"snippet{len(script)}.py"
+            snippet.write_text(body, encoding="utf-8")
+            script.append(f"python {snippet.name}")
+        elif language == "sh":
+            script += body.splitlines()
+    # Nothing is installed, no port of others is used and nothing is downloaded.
+    pasted = "\n".join(script)
+    for shown, run in (
+        (". .venv/bin/activate", f"export PATH={Path(sys.executable).parent}:$PATH"),
+        ("127.0.0.1:8000", f"127.0.0.1:{port}"),
+        ("hushpoll data adult --out adult.csv", f"cp {data_dir}/adult_26k.csv adult.csv"),
+    ):
+        assert pasted.count(shown) == 1
+        pasted = pasted.replace(shown, run)
+    own = {key: value for key, value in os.environ.items() if not key.startswith("HUSHPOLL_")}
+    done = subprocess.run(
+        ["bash", "-c", pasted],
+        cwd=tmp_path,
+        env=own | {"HUSHPOLL_PORT": port},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    for line in (
+        "work-and-health version 1 is published",
+        "5000 sent = 5000 accepted + 0 duplicate + 0 rejected + 0 pending",
+        "work-and-health version 1, 5000 reports",
+        "5000 records of work-and-health version 1 in survey.records",
+    ):
+        assert line in done.stdout
 
 
 @pytest.mark.parametrize("folder", [".", "server"])

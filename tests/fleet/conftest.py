@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.samples import sample_manifest
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_fleet.demo.story import sample_manifest
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 

@@ -20,6 +20,7 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_client.device.preview import build_preview
+from hushpoll_client.samples import sample_manifest
 from hushpoll_shared.cli.terminal import emit, emit_answer, json_option, reports_errors
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
@@ -29,6 +30,15 @@ from hushpoll_shared.survey.published import Published
 @click.group()
 def survey() -> None:
     """Publish, show, list and close surveys."""
+
+
+@survey.command()
+def example() -> None:
+    """Print the manifest of a sample survey, to start your own from.
+
+    For instance: hushpoll survey example > survey.yaml
+    """
+    click.echo(sample_manifest(), nl=False)
 
 
 @survey.command()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from hushpoll_client.samples import SAMPLE_FILE, sample_manifest
 from hushpoll_fleet.demo.processes import Server, run_command, run_json
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
@@ -19,13 +19,6 @@ SHOWN: Final = "health"
 
 PANEL: Final = 3000
 """People who give their answers in clear, to test the models on."""
-
-_SAMPLE: Final = "work-and-health.yaml"
-
-
-def sample_manifest() -> str:
-    """Return the text of the sample survey that ships with the package."""
-    return files("hushpoll_fleet").joinpath("samples", _SAMPLE).read_text(encoding="utf-8")
 
 
 def tell(
@@ -63,8 +56,8 @@ def tell(
     CommandFailed
         If a command fails; its message has gone to standard error.
     """
-    (directory / _SAMPLE).write_text(sample_manifest(), encoding="utf-8")
-    manifest = load_manifest(directory / _SAMPLE)
+    (directory / SAMPLE_FILE).write_text(sample_manifest(), encoding="utf-8")
+    manifest = load_manifest(directory / SAMPLE_FILE)
     server = Server(directory, options=("--log-level", "warning"))
     say("Start a collecting server with a fresh database, on this machine only:")
     say(f"$ cd {shlex.quote(str(directory))}")
@@ -107,11 +100,11 @@ def _play(
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     name = manifest.name
-    published = run("Publish the survey; devices pin its digest:", "survey", "publish", _SAMPLE)
+    published = run("Publish the survey; devices pin its digest:", "survey", "publish", SAMPLE_FILE)
     say(f"  digest {published['digest']}")
     account = run(
         "Let people answer: each pins the survey, randomises its answers once, and sends them:",
-        *("simulate", "--manifest", _SAMPLE, "--respondents", str(respondents)),
+        *("simulate", "--manifest", SAMPLE_FILE, "--respondents", str(respondents)),
         *("--seed", str(seed), "--write-answers", "answers.csv"),
     )
     say(
@@ -124,7 +117,7 @@ def _play(
     run("Take the records out for training:", "export", name, "--out", "survey.records")
     run(
         "Draw other people, who agreed to give their answers in clear, to test on:",
-        *("simulate", "--manifest", _SAMPLE, "--respondents", str(PANEL)),
+        *("simulate", "--manifest", SAMPLE_FILE, "--respondents", str(PANEL)),
         *("--seed", str(seed + 1), "--dry-run", "--write-answers", "panel.csv"),
     )
     training = run(

@@ -13,8 +13,9 @@ import pytest
 import requests
 import yaml
 
+from hushpoll_client.samples import sample_manifest
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_fleet.demo.story import SHOWN, dashboard_of, sample_manifest
+from hushpoll_fleet.demo.story import SHOWN, dashboard_of
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from waiting import wait_until

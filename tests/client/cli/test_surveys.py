@@ -1,0 +1,19 @@
+"""``hushpoll survey`` without a server: the sample survey."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from hushpoll_client.cli.surveys import survey
+from hushpoll_shared.survey.manifest import load_manifest
+
+
+def test_sample_survey_that_is_printed_can_be_published_and_has_a_population(tmp_path):
+    printed = CliRunner().invoke(survey, ["example"], catch_exceptions=False)
+    path = tmp_path / "survey.yaml"
+    path.write_text(printed.output, encoding="utf-8")
+    manifest = load_manifest(path)
+    assert set(manifest.population) == {attribute.name for attribute in manifest.attributes}
+    rehearsed = CliRunner().invoke(survey, ["publish", str(path), "--dry-run"])
+    assert rehearsed.exit_code == 0
+    assert "Your gender?" in rehearsed.output
