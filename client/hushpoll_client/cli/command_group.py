@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -72,6 +73,16 @@ class LazyGroup(click.Group):
         if isinstance(row, Group):
             return LazyGroup(row.commands, name, help=row.summary)
         return _imported(name, row)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called, or refuse with the names that are like it."""
+        if args[0] not in self._rows and not args[0].startswith("-"):
+            like = difflib.get_close_matches(args[0], self._rows)
+            meant = f" Did you mean {' or '.join(map(repr, like))}?" if like else ""
+            ctx.fail(f"No such command {args[0]!r}.{meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summaries of the table, so that help imports no command."""

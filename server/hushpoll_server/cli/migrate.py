@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -34,7 +35,7 @@ NONE = "none"
     "[default: this program's]",
 )
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def migrate(configuration: Configuration, check: bool, wanted: str | None) -> None:
     """Bring the database to this program's schema version.
 

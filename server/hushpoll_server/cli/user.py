@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ _password_option = click.option(
 @_role_option
 @_password_option
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def add(
     configuration: Configuration, name: str, roles: tuple[str, ...], password_file: Path | None
 ) -> None:
@@ -68,7 +69,7 @@ def add(
 
 @click.command("list")
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def list_users(configuration: Configuration) -> None:
     """List all users with their roles."""
     with _opened(configuration) as (users, _):
@@ -79,7 +80,7 @@ def list_users(configuration: Configuration) -> None:
 @click.command()
 @click.argument("name")
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def remove(configuration: Configuration, name: str) -> None:
     """Remove the user NAME, and end every session of theirs."""
     with _opened(configuration) as (users, actions):
@@ -92,7 +93,7 @@ def remove(configuration: Configuration, name: str) -> None:
 @click.argument("name")
 @_password_option
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def password(configuration: Configuration, name: str, password_file: Path | None) -> None:
     """Give the user NAME another password, and end every session of theirs."""
     with _opened(configuration) as (users, actions):
@@ -107,7 +108,7 @@ def password(configuration: Configuration, name: str, password_file: Path | None
 @click.argument("survey")
 @click.argument("role_name", metavar="ROLE", type=click.Choice([*ORDER, "none"]))
 @reports_errors
-@configured
+@partial(configured, used=("database_url",))
 def role(configuration: Configuration, name: str, survey: str, role_name: str) -> None:
     """Give the user NAME a ROLE in SURVEY (* is every survey); none takes it away."""
     with _opened(configuration) as (users, actions):

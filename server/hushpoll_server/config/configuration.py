@@ -12,7 +12,7 @@ import functools
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -123,10 +123,13 @@ def load(
         raise InvalidParameter(f"{error} ({origin})", field=error.field) from None
 
 
-def configured(command: Callable[..., Any]) -> Callable[..., Any]:
+def configured(
+    command: Callable[..., Any], used: Collection[str] = tuple(SETTINGS)
+) -> Callable[..., Any]:
     """Give a command a flag for every setting; it is called with the `Configuration` first.
 
-    With ``--print-config`` the configuration is printed instead.
+    With ``--print-config`` the configuration is printed instead. Flags of settings that are not
+    `used` are taken, since commands share their settings, but ``--help`` does not list them.
     """
 
     @functools.wraps(command)
@@ -152,7 +155,8 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
             names += [setting.alias] if setting.alias else []
             default = "none" if setting.default is None else setting.default
             help_text = f"{setting.description}  [{setting.interval}; default: {default}]"
-        decorated = click.option(*names, metavar="VALUE", help=help_text)(decorated)
+        hidden = name.removesuffix(FILE_SUFFIX) not in used and name not in used
+        decorated = click.option(*names, metavar="VALUE", help=help_text, hidden=hidden)(decorated)
     print_option = click.option(
         "--print-config",
         is_flag=True,

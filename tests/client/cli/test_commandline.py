@@ -261,3 +261,23 @@ def test_a_group_shows_its_commands(capsys):
     assert (code, "survey" in out, "predictions" in out) == (0, True, True)
     code, _, err = call(capsys, "fairness", "nothing")
     assert (code, "No such command 'nothing'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["wroker"], "worker"),
+        (["fairness", "recrods"], "records"),
+        (["survey", "pubish"], "publish"),
+    ],
+)
+def test_a_mistyped_command_is_refused_with_what_was_meant(capsys, typed, meant):
+    code, out, err = call(capsys, *typed)
+    assert (code, out) == (2, "")
+    assert f"No such command '{typed[-1]}'. Did you mean '{meant}'?" in err
+
+
+def test_a_command_like_no_other_is_refused_without_a_guess(capsys):
+    code, _, err = call(capsys, "xyzzy")
+    assert code == 2
+    assert err.endswith("No such command 'xyzzy'.\n")

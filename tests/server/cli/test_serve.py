@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from click.testing import CliRunner
 
+from hushpoll_server.cli.migrate import migrate
 from hushpoll_server.cli.serve import serve
+from hushpoll_server.cli.worker import worker
 from hushpoll_server.config.settings import SETTINGS
 
 
@@ -49,3 +52,18 @@ def test_invalid_flag_is_a_usage_error_and_invalid_variable_a_refusal(tmp_path):
     assert "outside [1, 500]; give a whole number inside it (environment HUSHPOLL_THREADS)" in (
         refused.output
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "listed", "hidden"),
+    [
+        (worker, ["--database-url", "--job-seconds", "--seal-at"], ["--port", "--metrics-token"]),
+        (migrate, ["--database-url-file"], ["--port", "--job-seconds"]),
+    ],
+)
+def test_other_commands_list_the_settings_that_they_use_and_take_all(command, listed, hidden):
+    clean = dict.fromkeys(name for name in os.environ if name.startswith("HUSHPOLL_"))
+    shown = CliRunner(env=clean).invoke(command, ["--help"]).output
+    assert [flag for flag in [*listed, *hidden] if f"  {flag} " in shown] == listed
+    found = CliRunner(env=clean).invoke(command, ["--port", "81", "--print-config"])
+    assert "port = 81  # flag --port" in found.output
