@@ -32,6 +32,8 @@ from hushpoll_analysis.multiplicity.simultaneous import (
     SimultaneousEstimates,
     simultaneous_estimates,
 )
+from hushpoll_analysis.ordered.answered import AnsweredShares, answered_shares
+from hushpoll_analysis.ordered.summary import OrderedSummary, ordered_summary
 from hushpoll_analysis.planning.precision import (
     ExpectedWidth,
     expected_width,
@@ -50,6 +52,7 @@ from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guar
 del find_spec, numpy
 
 __all__ = [
+    "AnsweredShares",
     "AttributeEstimate",
     "AuditPredictions",
     "Change",
@@ -64,12 +67,14 @@ __all__ = [
     "IndependenceTest",
     "Interval",
     "LikelihoodTable",
+    "OrderedSummary",
     "RecordStream",
     "Records",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
+    "answered_shares",
     "audit",
     "audit_groups",
     "change",
@@ -82,6 +87,7 @@ __all__ = [
     "frequencies_from_counts",
     "independence",
     "likelihood_table",
+    "ordered_summary",
     "protected_width",
     "regrouped",
     "respondents_for_width",

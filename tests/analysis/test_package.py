@@ -6,6 +6,7 @@ import sys
 import hushpoll_analysis
 
 PUBLIC = {
+    "AnsweredShares",
     "AttributeEstimate",
     "AuditPredictions",
     "Change",
@@ -20,12 +21,14 @@ PUBLIC = {
     "IndependenceTest",
     "Interval",
     "LikelihoodTable",
+    "OrderedSummary",
     "RecordStream",
     "Records",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
     "UnbiasedTable",
     "Withheld",
+    "answered_shares",
     "audit",
     "audit_groups",
     "change",
@@ -38,6 +41,7 @@ PUBLIC = {
     "frequencies_from_counts",
     "independence",
     "likelihood_table",
+    "ordered_summary",
     "protected_width",
     "regrouped",
     "respondents_for_width",

@@ -1,0 +1,180 @@
+"""Shares among those who answered: ratios of two estimates, with Fieller's sets.
+
+A skipped or refused question is an answer: the missing category, which is perturbed like any other.
+So how many have answered is itself an estimate, and P(A = a | answered) is f_a/(1 - f_missing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.ordered.answers import Answers
+from hushpoll_analysis.ordered.ratios import Ratios
+from hushpoll_analysis.ordered.summary import Bounded, bounded_share
+from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+ASSUMPTION = (
+    "The shares are of those who answered. They are shares of everybody only if those who skipped "
+    "the question would have answered like the others, which no record can tell."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredShares:
+    """The distribution of an attribute among those who answered.
+
+    Attributes
+    ----------
+    name : str
+        The attribute.
+    missing : str
+        Its category of skipped answers.
+    categories : tuple of str
+        The others, in code order.
+    n : int
+        Records behind it.
+    confidence : float
+        Of each interval.
+    answered : Bounded
+        Share of all people who answered.
+    shares : tuple of Bounded
+        Of those who answered, in each category; not projected, so one may fall outside [0, 1].
+    """
+
+    name: str
+    missing: str
+    categories: tuple[str, ...]
+    n: int
+    confidence: float
+    answered: Bounded
+    shares: tuple[Bounded, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as the API and ``--json`` give them."""
+        return {
+            "name": self.name,
+            "missing": self.missing,
+            "answered": self.answered.to_dict(),
+            "categories": [
+                {"category": category, **share.to_dict()}
+                for category, share in zip(self.categories, self.shares, strict=True)
+            ],
+        }
+
+
+def answered_shares(
+    records: Records | RecordStream,
+    *,
+    attributes: Sequence[str] | None = None,
+    confidence: float = 0.95,
+) -> list[AnsweredShares]:
+    """Estimate the shares of each answer among those who answered.
+
+    Assumptions: respondents are drawn independently from their population, and their devices follow
+    the protocol. Nothing is assumed of those who skipped a question, so nothing is said of them.
+
+    Parameters
+    ----------
+    records : Records or RecordStream
+        Read in blocks.
+    attributes : sequence of str, optional
+        Each with a missing category; by default all that have one.
+    confidence : float
+        Of each interval, in (0, 1).
+
+    Returns
+    -------
+    list of AnsweredShares
+        In the order of the manifest. A set has no bound where so few have answered, as far as the
+        records tell, that their share may be 0; one that holds all of [0, 1] says nothing.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, one without a missing category, a survey without such an
+        attribute, a confidence outside (0, 1), or no records.
+
+    References
+    ----------
+    Fieller, JRSS B 16, 1954; see :mod:`hushpoll_analysis.ordered.ratios`.
+    """
+    chosen = optional_attributes(records.published, attributes)
+    normal_quantile(confidence)
+    counts = count(records, only=[attribute.name for attribute in chosen])
+    return answered_from_counts(
+        records.published, counts, attributes=attributes, confidence=confidence
+    )
+
+
+def answered_from_counts(
+    published: Published,
+    counts: Counts,
+    *,
+    attributes: Sequence[str] | None = None,
+    confidence: float = 0.95,
+) -> list[AnsweredShares]:
+    """Estimate from support counts; see :func:`answered_shares`."""
+    chosen = optional_attributes(published, attributes)
+    require_rows(counts.n)
+    return [_shares(attribute, counts, confidence=confidence) for attribute in chosen]
+
+
+def optional_attributes(
+    published: Published, names: Sequence[str] | None
+) -> list[PublishedAttribute]:
+    """Return the attributes that have a missing category, of all or of those named.
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, one without such a category, or a survey without one.
+    """
+    if names is not None:
+        for name in names:
+            if published.attribute(name).missing is None:
+                raise InvalidParameter(
+                    f"{name} has no category for a missing answer, so everybody has answered it; "
+                    "ask for its estimates, or name another attribute",
+                    field="attribute",
+                )
+    chosen = [
+        attribute
+        for attribute in published.attributes
+        if attribute.missing is not None and (names is None or attribute.name in names)
+    ]
+    if not chosen:
+        raise InvalidParameter(
+            f"no attribute of {published.name} has a category for a missing answer, so everybody "
+            "has answered everything; ask for the estimates",
+            field="attribute",
+        )
+    return chosen
+
+
+def _shares(attribute: PublishedAttribute, counts: Counts, *, confidence: float) -> AnsweredShares:
+    support, n = counts.support[attribute.name], counts.n
+    answers = Answers.alone(attribute, support, n)
+    m = answers.categories
+    ratios = Ratios.of_sets(answers, np.ones(m), answers.shares[:m], answers.overall[:m])
+    sets = ratios.sets(normal_quantile(confidence))
+    answered = group_share(attribute, support, n, range(m), confidence=confidence)
+    return AnsweredShares(
+        name=attribute.name,
+        missing=str(attribute.missing),
+        categories=attribute.categories,
+        n=n,
+        confidence=confidence,
+        answered=bounded_share(answered),
+        shares=tuple(bounded_share(sets.interval(place, 0)) for place in range(m)),
+    )

@@ -1,0 +1,145 @@
+"""What ratios of ordered answers are computed from: shares, alone or within groups, and their law.
+
+Of one attribute, the weight of a record in a category is W_v, and shares are the estimates. Within
+the groups of a second attribute it is the product of W_v and the weight in the group, and shares
+are the cells of the cross-table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.ordered.record_law import RecordLaw
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_shared.survey.attributes import PublishedAttribute
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Estimated shares of an attribute's categories within each of some groups.
+
+    Attributes
+    ----------
+    attribute : PublishedAttribute
+        Whose answers they are.
+    n : int
+        Records, at least 1.
+    law : RecordLaw
+        Of the attribute's weights.
+    scale : float
+        Factor by which the error of a mean is smaller than that of the law; 1 within groups.
+    shares : f64[k, groups]
+        Of all people, in each category and group; unbiased.
+    overall : f64[k]
+        Of all people, in each category.
+    mass : f64[groups]
+        Of all people, in each group.
+    own, other, own_third, other_third : f64[groups]
+        E[U^2] and E[U^3] of the weight U in a group, of people in the group and of others.
+    grouped : bool
+        Whether there are groups; without, the only one has everybody.
+    """
+
+    attribute: PublishedAttribute
+    n: int
+    law: RecordLaw
+    scale: float
+    shares: Array
+    overall: Array
+    mass: Array
+    own: Array
+    other: Array
+    own_third: Array
+    other_third: Array
+    grouped: bool
+
+    @classmethod
+    def alone(
+        cls, attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int
+    ) -> Answers:
+        """Return the answers of everybody.
+
+        Parameters
+        ----------
+        attribute : PublishedAttribute
+            Perturbed or in clear.
+        support : int64[k]
+            Its support counts.
+        n : int
+            Records, at least 1.
+        """
+        side = Side.of(attribute.oracle)
+        debiased = debiased_means(support, n, side)
+        shares = side.law.frequencies(debiased)
+        one, none = np.ones(1), np.zeros(1)
+        return cls(
+            attribute,
+            n,
+            RecordLaw.of(attribute.oracle, attribute.k),
+            float(1.0 + side.law.slope * side.law.mean_excess(debiased)[0]),
+            shares[:, None],
+            shares,
+            one,
+            one,
+            none,
+            one,
+            none,
+            grouped=False,
+        )
+
+    @classmethod
+    def in_groups(
+        cls, attribute: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
+    ) -> Answers:
+        """Return the answers within each category of another attribute.
+
+        Parameters
+        ----------
+        attribute, group : PublishedAttribute
+            Different ones, each perturbed or in clear.
+        counts : JointCounts
+            Of `attribute` and of `group`, in this order, of at least one record.
+        """
+        first, second = Side.of(attribute.oracle), Side.of(group.oracle)
+        cells, overall, mass = joint_frequencies(counts, first, second)
+        raw = debiased_means(counts.second, counts.n, second)
+        weight = RowMoments.of(second.law, raw, second.law.excess_shares(raw))
+        moments = (weight.second, weight.other, weight.third, weight.other_third)
+        own, other, own_third, other_third = (
+            np.broadcast_to(np.asarray(moment, dtype=np.float64), mass.shape) for moment in moments
+        )
+        return cls(
+            attribute,
+            counts.n,
+            RecordLaw.of(attribute.oracle, attribute.k),
+            1.0,
+            cells,
+            overall,
+            mass,
+            own,
+            other,
+            own_third,
+            other_third,
+            grouped=True,
+        )
+
+    @property
+    def categories(self) -> int:
+        """Number of categories without the missing one; they come first."""
+        return len(self.attribute.categories)
+
+    @property
+    def answered(self) -> Array:
+        """Share of all people who are in each group and answered, f64[groups]."""
+        return np.asarray(self.shares[: self.categories].sum(axis=0))
+
+    @property
+    def all_answer(self) -> bool:
+        """Whether everybody answers, so that a ratio divides by 1."""
+        return not self.grouped and self.attribute.missing is None

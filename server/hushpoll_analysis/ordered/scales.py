@@ -1,0 +1,235 @@
+"""Scales: the number, or the interval of numbers, that each category of an attribute stands for.
+
+A manifest keeps the order of categories, not numbers. Where every category is written as a number
+(a manifest's `range` is) or as an interval such as ``18-24``, the scale is read from the labels.
+Otherwise the analyst gives one: nothing is guessed from words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import PublishedAttribute
+
+Array = npt.NDArray[np.float64]
+Score: TypeAlias = float | tuple[float, float]
+"""A number, or the two ends of an interval."""
+
+LARGEST_SCORE: Final = 1e12
+"""Beyond it, differences of scores would be lost in rounding."""
+
+_NUMBER: Final = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+_POINT: Final = re.compile(_NUMBER)
+_INTERVAL: Final = re.compile(rf"({_NUMBER})(?: ?[-\N{{EN DASH}}] ?| to )({_NUMBER})")
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The scores of an attribute's categories; the missing one has none.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        In code order, without the missing one.
+    low, high : f64[m]
+        Ends of what each stands for; equal where it is a number.
+    """
+
+    categories: tuple[str, ...]
+    low: Array
+    high: Array
+
+    @cached_property
+    def middle(self) -> Array:
+        """The number, or the middle of the interval, of each category, f64[m]."""
+        return np.asarray(self.low + (self.high - self.low) / 2)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some category stands for more than one number."""
+        return bool((self.high > self.low).any())
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """Level of each category, int64[m], 0 the lowest; equal scores have one level."""
+        _, ranks = np.unique(np.stack([self.low, self.high], axis=1), axis=0, return_inverse=True)
+        return ranks.reshape(-1).astype(np.int64)
+
+    @property
+    def levels(self) -> int:
+        """Number of different scores."""
+        return int(self.ranks.max()) + 1
+
+    def of_level(self, level: int) -> tuple[str, float, float]:
+        """Return the categories of a level by name, and the ends of its interval."""
+        places = np.flatnonzero(self.ranks == level)
+        names = " or ".join(self.categories[place] for place in places.tolist())
+        return names, float(self.low[places[0]]), float(self.high[places[0]])
+
+    @property
+    def is_net_promoter(self) -> bool:
+        """Whether the categories are the whole numbers 0 to 10, each once."""
+        whole = np.arange(11.0)
+        return not self.has_intervals and np.array_equal(np.sort(self.low), whole)
+
+    def at_least(self, threshold: float) -> npt.NDArray[np.bool_]:
+        """Return which categories are at or above a threshold, bool[m].
+
+        Parameters
+        ----------
+        threshold : float
+            Above the lowest score, at most the highest.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is outside, or inside of a category's interval.
+        """
+        least, most = float(self.low.min()), float(self.high.max())
+        if not least < threshold <= most:
+            raise InvalidParameter(
+                f"threshold is {threshold:g}, outside ({least:g}, {most:g}]; everybody who "
+                "answered would be on one side of it: give a number inside",
+                field="threshold",
+            )
+        above = self.low >= threshold
+        # an end that two intervals share belongs to the upper one
+        shared = (self.high == threshold) & bool((self.low == threshold).any())
+        split = ~above & (self.high >= threshold) & ~shared
+        if split.any():
+            place = int(split.argmax())
+            raise InvalidParameter(
+                f"threshold is {threshold:g}, inside of {show(self.categories[place])}, which "
+                f"stands for {self.low[place]:g} to {self.high[place]:g}: no record says on which "
+                "side of it such an answer is; give a number where an interval begins",
+                field="threshold",
+            )
+        return np.asarray(above)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the scale as JSON: category, low and high of each."""
+        return [
+            {"category": category, "low": low, "high": high}
+            for category, low, high in zip(
+                self.categories, self.low.tolist(), self.high.tolist(), strict=True
+            )
+        ]
+
+
+def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = None) -> Scale:
+    """Return the scale of an attribute.
+
+    Parameters
+    ----------
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    scores : sequence of float or (float, float), optional
+        One per category in code order, without the missing one: a number, or an interval's ends.
+        By default they are read from the categories' labels.
+
+    Raises
+    ------
+    InvalidParameter
+        If labels are no numbers and no scores are given; a wrong number of scores; one that is not
+        finite, an interval that ends before it begins, intervals that overlap, or a single score.
+    """
+    name, m = attribute.name, len(attribute.categories)
+    if scores is None:
+        scores = _scores_of_labels(attribute)
+    if len(scores) != m:
+        raise InvalidParameter(
+            f"scores has {len(scores)} entries, and {name} has {m} categories"
+            + (f" besides {show(attribute.missing)}" if attribute.missing is not None else "")
+            + "; give one score for each of them, in the order of the manifest",
+            field="scores",
+        )
+    ends = [score if isinstance(score, tuple) else (score, score) for score in scores]
+    for place, (begin, end) in enumerate(ends):
+        if not (math.isfinite(begin) and math.isfinite(end) and begin <= end) or (
+            max(abs(begin), abs(end)) > LARGEST_SCORE
+        ):
+            raise InvalidParameter(
+                f"scores[{place}] is {begin:g} to {end:g}; give numbers in [{-LARGEST_SCORE:g}, "
+                f"{LARGEST_SCORE:g}], the lower end of an interval first",
+                field="scores",
+            )
+    low, high = (np.array(side, dtype=np.float64) for side in zip(*ends, strict=True))
+    order = np.lexsort((high, low))
+    below, above = order[:-1], order[1:]
+    same = (low[below] == low[above]) & (high[below] == high[above])
+    crossed = (high[below] > low[above]) & ~same
+    if crossed.any():
+        place = int(crossed.argmax())
+        first, second = (
+            f"{low[at]:g} to {high[at]:g} ({show(attribute.categories[at])})"
+            for at in (below[place], above[place])
+        )
+        raise InvalidParameter(
+            f"the scores {first} and {second} of {name} overlap, so their answers have no order; "
+            "give intervals that meet at their ends at most",
+            field="scores",
+        )
+    if len(set(low.tolist())) == 1 or len(set(high.tolist())) == 1:
+        raise InvalidParameter(
+            f"all scores of {name} begin at {low.min():g} or all end at {high.max():g}; a scale "
+            "has at least two scores that begin and end at different numbers",
+            field="scores",
+        )
+    return Scale(attribute.categories, low, high)
+
+
+def is_ordered(attribute: PublishedAttribute) -> bool:
+    """Return whether the labels of an attribute's categories give a scale."""
+    try:
+        scale_of(attribute)
+    except InvalidParameter:
+        return False
+    return True
+
+
+def parse_scores(text: str) -> list[Score]:
+    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``.
+
+    Raises
+    ------
+    InvalidParameter
+        If an entry is neither a number nor LOW:HIGH.
+    """
+    scores: list[Score] = []
+    for place, part in enumerate(text.split(",")):
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(_POINT.fullmatch(end) for end in ends):
+            raise InvalidParameter(
+                f"scores[{place}] is {show(part)}; give a number such as 2.5, or an interval such "
+                "as 18:25, for each category, with commas between them",
+                field="scores",
+            )
+        scores.append(float(ends[0]) if len(ends) == 1 else (float(ends[0]), float(ends[1])))
+    return scores
+
+
+def _scores_of_labels(attribute: PublishedAttribute) -> list[Score]:
+    scores: list[Score] = []
+    for label in attribute.categories:
+        interval = _INTERVAL.fullmatch(label)
+        if interval is not None:
+            scores.append((float(interval[1]), float(interval[2])))
+        elif _POINT.fullmatch(label):
+            scores.append(float(label))
+        else:
+            raise InvalidParameter(
+                f"{attribute.name} has the category {show(label)}, which is no number, and no "
+                "scores are given; give one for each category, in the order of the manifest",
+                field="scores",
+            )
+    return scores

@@ -1,0 +1,88 @@
+"""Scales: scores from labels or from the analyst, and what is refused."""
+
+import pytest
+
+from hushpoll_analysis.ordered.scales import is_ordered, parse_scores, scale_of
+from hushpoll_protocols.errors import InvalidParameter
+from ordered_survey import ordered
+
+
+def attribute(*categories, missing=False):
+    return ordered("GRR", list(categories), "1", missing=missing).attribute("a")
+
+
+def test_numbers_and_intervals_are_read_from_labels():
+    scale = scale_of(attribute("0", "1-4", "5 to 9", "10–14", "15.5", missing=True))
+    assert scale.low.tolist() == [0, 1, 5, 10, 15.5]
+    assert scale.high.tolist() == [0, 4, 9, 14, 15.5]
+    assert scale.middle.tolist() == [0, 2.5, 7, 12, 15.5]
+    assert scale.has_intervals
+    assert scale.to_list()[1] == {"category": "1-4", "low": 1.0, "high": 4.0}
+
+
+def test_negative_numbers_are_no_intervals():
+    scale = scale_of(attribute("-2", "-1", "+1"))
+    assert scale.low.tolist() == scale.high.tolist() == [-2, -1, 1]
+
+
+def test_words_have_no_scale_unless_the_analyst_gives_one():
+    words = attribute("never", "often", "always")
+    assert not is_ordered(words)
+    assert scale_of(words, [2, 1, 1]).ranks.tolist() == [1, 0, 0]
+    assert scale_of(words, [2, 1, 1]).of_level(0) == ("often or always", 1.0, 1.0)
+
+
+def test_scores_are_parsed_from_text():
+    assert parse_scores("1, 2.5,-3:4") == [1.0, 2.5, (-3.0, 4.0)]
+
+
+@pytest.mark.parametrize("text", ["", "1,,2", "1:2:3", "x", "nan", "1e3"])
+def test_bad_text_of_scores_is_refused(text):
+    with pytest.raises(InvalidParameter) as refused:
+        parse_scores(text)
+    assert refused.value.field == "scores"
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (None, "'never', which is no number"),
+        ([1, 2], "2 entries, and a has 3 categories"),
+        ([1, 2, float("inf")], "scores[2] is inf to inf"),
+        ([1, (3, 2), 4], "scores[1] is 3 to 2"),
+        ([(0, 2), (1, 3), 4], "overlap"),
+        ([(0, 2), 1, 4], "overlap"),
+        ([1, 1, 1], "at least two scores"),
+    ],
+)
+def test_bad_scores_are_refused_with_the_reason(scores, words):
+    with pytest.raises(InvalidParameter, match=None) as refused:
+        scale_of(attribute("never", "often", "always"), scores)
+    assert refused.value.field == "scores"
+    assert words in str(refused.value)
+
+
+def test_threshold_where_intervals_meet_belongs_to_the_upper_one():
+    scale = scale_of(attribute("a", "b", "c"), [(18, 25), (25, 35), 50])
+    assert scale.at_least(25).tolist() == [False, True, True]
+    assert scale.at_least(40).tolist() == [False, False, True]
+    assert scale.at_least(50).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [(18, "outside (18, 50]"), (50.5, "outside"), (float("nan"), "outside"), (30, "inside of 'b'")],
+)
+def test_bad_threshold_is_refused_with_the_interval(threshold, words):
+    scale = scale_of(attribute("a", "b", "c"), [(18, 25), (25, 35), 50])
+    with pytest.raises(InvalidParameter) as refused:
+        scale.at_least(threshold)
+    assert refused.value.field == "threshold"
+    assert words in str(refused.value)
+
+
+def test_net_promoter_scale_is_zero_to_ten():
+    eleven = [str(score) for score in range(10, -1, -1)]
+    assert scale_of(attribute(*eleven)).is_net_promoter
+    assert not scale_of(attribute(*eleven[:-1])).is_net_promoter
+    assert not scale_of(attribute("a", "b"), [0, 10]).is_net_promoter
