@@ -24,6 +24,7 @@ from hushpoll_analysis.auditing.report import FairnessAudit, Interval, Withheld
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
 from hushpoll_analysis.estimates.frequencies import (
     AttributeEstimate,
+    Estimates,
     frequencies,
     frequencies_from_counts,
 )
@@ -45,6 +46,7 @@ from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.relations.changes import Change, change
 from hushpoll_analysis.relations.conditional import ConditionalShares, conditional_shares
 from hushpoll_analysis.relations.independence import IndependenceTest, independence
+from hushpoll_analysis.relations.joint_tables import JointTable, joint_table
 from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
 from hushpoll_analysis.relations.three_way import UnbiasedTable, three_way_table
 from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guarantee
@@ -61,11 +63,13 @@ __all__ = [
     "Counts",
     "CrossTable",
     "Dependencies",
+    "Estimates",
     "ExpectedWidth",
     "FairnessAudit",
     "GroupsAudit",
     "IndependenceTest",
     "Interval",
+    "JointTable",
     "LikelihoodTable",
     "OrderedSummary",
     "RecordStream",
@@ -86,6 +90,7 @@ __all__ = [
     "frequencies",
     "frequencies_from_counts",
     "independence",
+    "joint_table",
     "likelihood_table",
     "ordered_summary",
     "protected_width",

@@ -36,6 +36,9 @@ class EstimatorTerms:
 
 UNBIASED: Final = "unbiased"
 
+CONFIDENCES: Final = (0.01, 0.999999)
+"""Smallest and largest confidence of an interval that may be asked for."""
+
 _ASK_UNBIASED: Final = "ask for the estimator unbiased to have one"
 
 _TERMS: Final = (

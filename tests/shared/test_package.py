@@ -14,10 +14,14 @@ from hushpoll_protocols import MissingExtra
 PUBLIC = {"Manifest", "Published", "load_manifest"}
 OPTIONAL = {
     "batch": {"numpy"},
-    "estimates_text": {"click", "rich"},
+    "estimates_text": {"rich"},
     "fairness_options": {"click"},
     "fairness_text": {"rich"},
+    "out_file": {"click"},
     "records_file": {"numpy"},
+    "relations_text": {"rich"},
+    "statistic_commands": {"click"},
+    "table_files": {"xlsxwriter"},
     "terminal": {"click", "rich"},
     "yaml_reader": {"yaml"},
 }

@@ -140,25 +140,26 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
     ),
     "records": Group(
-        "Estimate from a file of records that export saved, on this machine.",
+        "Compute statistics from a file of records that export saved, on this machine.",
         {
-            "estimate": Row(
-                "hushpoll_analysis.cli.records:estimate",
-                "server",
-                "Show estimates and intervals of every attribute.",
-            ),
-            "cross-table": Row(
-                "hushpoll_analysis.cli.records:cross_table_command",
-                "server",
-                "Show the joint shares of two attributes.",
-            ),
+            name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
+            for name, attribute, summary in (
+                ("estimate", "estimate", "Show estimates and intervals of every attribute."),
+                ("cross-table", "cross_table", "Show the joint shares of two attributes."),
+                ("shares", "shares", "Show the shares of one attribute within each group."),
+                ("independence", "independence", "Test whether two attributes are independent."),
+                ("change", "change", "Show how shares have changed since another file."),
+                ("table", "table", "Show the joint table of two or three attributes."),
+                ("together", "together", "Show estimates whose intervals hold together."),
+                ("all", "dependencies", "Test all pairs of attributes for independence."),
+            )
         },
     ),
     "relate": Group(
         "Show how answers to several questions depend on each other, and how answers change.",
         {
             "all": Row(
-                "hushpoll_client.cli.many:dependencies",
+                "hushpoll_client.cli.relations:dependencies",
                 "cli",
                 "Test all pairs of attributes for independence, with few false discoveries.",
             ),
@@ -183,7 +184,7 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "Let a worker make the joint table of two or three attributes.",
             ),
             "together": Row(
-                "hushpoll_client.cli.many:together",
+                "hushpoll_client.cli.relations:together",
                 "cli",
                 "Show estimates whose intervals hold together, or at every look.",
             ),

@@ -13,13 +13,12 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import STATES, how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
-    out_option,
-    replacing,
     timeout_option,
     version_of,
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit_answer, waiting
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 

@@ -1,21 +1,20 @@
-"""What commands that ask a server share: its address, the analyst's token, files for results."""
+"""What commands that ask a server share: its address, the analyst's token."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
 from hushpoll_client.config import ClientConfig
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors
+from hushpoll_shared.tables.guarantee import guarantee
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -67,6 +66,43 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
     return opened
 
 
+def statistic_command(
+    statistic: Statistic,
+) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., None]]:
+    """Return what makes a command of a function that asks a server for a statistic.
+
+    The function gets `client`, the survey's `name`, its `version` and the statistic's options, and
+    returns the server's answer.
+    """
+
+    def decorate(ask: Callable[..., dict[str, Any]]) -> Callable[..., None]:
+        @click.argument("name")
+        @version_option
+        @statistic.options
+        @analyst_command
+        @functools.wraps(ask)
+        def command(
+            client: AnalystClient,
+            name: str,
+            version: int | None,
+            out: Path | None,
+            as_json: bool,
+            **asked: Any,
+        ) -> None:
+            number = version_of(client, name, version)
+            answer = ask(client=client, name=name, version=number, **asked)
+            statistic.show(
+                answer,
+                out,
+                as_json=as_json,
+                guarantee=lambda: guarantee(client.show(name, number)),
+            )
+
+        return command
+
+    return decorate
+
+
 def version_option(command: _Command) -> _Command:
     """Add ``--version``, passed to the command as `version`."""
     return click.option(
@@ -90,30 +126,6 @@ def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
         show_default=True,
         help=help_text,
     )
-
-
-def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Return what adds ``--out``, a file in a folder that exists; see :func:`replacing`."""
-    return click.option(
-        "--out",
-        required=required,
-        type=click.Path(dir_okay=False, path_type=Path),
-        callback=_in_a_folder,
-        help=help_text,
-    )
-
-
-@contextmanager
-def replacing(out: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `out` at the end, unless there is an error."""
-    with NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as file:
-        try:
-            yield cast("BinaryIO", file)
-            file.flush()
-            Path(file.name).replace(out)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
 
 
 def needed(url: str | None) -> str:
@@ -145,12 +157,3 @@ def _url(*, required: bool) -> Callable[[_Command], _Command]:
         required=required,
         help="Address of the server, such as https://polls.example.org.  [env: HUSHPOLL_URL]",
     )
-
-
-def _in_a_folder(_ctx: click.Context, _option: click.Parameter, out: Path | None) -> Path | None:
-    if out is not None and not out.parent.is_dir():
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
-            field="out",
-        )
-    return out

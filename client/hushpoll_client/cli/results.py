@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,61 +10,47 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     analyst_command,
-    out_option,
-    replacing,
+    statistic_command,
     timeout_option,
     version_of,
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.estimates_text import (
-    attribute_entries,
-    cross_table_text,
-    estimates_text,
-    estimator_option,
-)
-from hushpoll_shared.cli.fairness_options import confidence_option
-from hushpoll_shared.cli.terminal import emit, emit_answer, progress, waiting
-from hushpoll_shared.spelling.text import printable
+from hushpoll_shared.cli.estimates_text import attribute_entries
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.statistic_commands import CROSS_TABLE, ESTIMATES
+from hushpoll_shared.cli.terminal import emit, progress, waiting
 from hushpoll_shared.wire.records_file import read_records_header
 
 
 @click.command()
-@click.argument("name")
-@version_option
-@click.option("--attribute", "attributes", multiple=True, help="Only this one; may be repeated.")
-@estimator_option
-@confidence_option
 @click.option(
     "--check-shape",
     is_flag=True,
     help="Also let a worker of the server test whether the reports look like those of devices.",
 )
 @timeout_option("Seconds to wait for that worker.")
-@analyst_command
+@statistic_command(ESTIMATES)
 def estimate(
     client: AnalystClient,
     name: str,
-    version: int | None,
+    version: int,
     attributes: tuple[str, ...],
-    estimator: str,
-    confidence: float,
     check_shape: bool,
     timeout: float,
-    as_json: bool,
-) -> None:
+    **asked: Any,
+) -> dict[str, Any]:
     """Show how often each answer of the survey NAME was given.
 
     Unbiased estimates are not rounded up to 0, so a rare answer's can lie below it; each interval
     covers the truth of the population in 95 of 100 surveys, if the results are looked at once.
     Other estimators are nearer to the whole distribution and have no interval.
     """
-    number = version_of(client, name, version)
-    answer = client.estimates(name, number, confidence=confidence, estimator=estimator)
+    answer = client.estimates(name, version, **asked)
     if check_shape:
         with waiting(f"shape of the reports of {name}") as say:
             answer["shape"] = client.report_shape(
-                name, number, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+                name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
             )
     entries = attribute_entries(answer)
     names = [entry.get("name") for entry in entries]
@@ -78,32 +63,17 @@ def estimate(
             )
     if attributes:
         answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
-    emit_answer(answer, _text, as_json=as_json)
+    return answer
 
 
 @click.command("cross-table")
-@click.argument("name")
-@click.argument("a")
-@click.argument("b")
-@version_option
-@confidence_option
-@analyst_command
-def cross_table(
-    client: AnalystClient,
-    name: str,
-    a: str,
-    b: str,
-    version: int | None,
-    confidence: float,
-    as_json: bool,
-) -> None:
+@statistic_command(CROSS_TABLE)
+def cross_table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
     """Show the shares of the respondents of NAME who are in a category of A and in one of B.
 
     Shares are unbiased and not rounded up to 0. Each has an interval.
     """
-    number = version_of(client, name, version)
-    answer = client.cross_table(name, number, a, b, confidence=confidence)
-    emit_answer(answer, cross_table_text, as_json=as_json)
+    return client.cross_table(name, version, **asked)
 
 
 @click.command()
@@ -179,39 +149,3 @@ def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
             field="records",
         )
     return {"version": published.version, "digest": published.digest, "records": count}
-
-
-def _text(answer: Mapping[str, Any]) -> str:
-    shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
-    return estimates_text(answer) + shape
-
-
-def shape_text(tested: Mapping[str, Any]) -> str:
-    """Return the result of :meth:`AnalystClient.report_shape` as lines of text.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such result.
-    """
-    p_value, alpha = tested["p_value"], float(tested["alpha"])
-    if p_value is None:
-        head = "Shape of the reports: nothing to test."
-    elif tested["flagged"]:
-        head = (
-            f"Shape of the reports: FLAGGED, p = {float(p_value):.2g}. Some were not made by "
-            f"devices: at most {alpha:.3g} of honest surveys are flagged."
-        )
-    else:
-        head = (
-            f"Shape of the reports: like those of devices, p = {float(p_value):.2g} (flagged at "
-            f"{alpha:g}). Fakes that were made with care look like this too."
-        )
-    lines = [head]
-    for attribute in tested["attributes"]:
-        chance = attribute["p_value"]
-        words = "not tested" if chance is None else f"p = {float(chance):.2g}"
-        lines.append(
-            f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
-        )
-    return "\n".join(lines)

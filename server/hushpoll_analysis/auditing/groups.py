@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import Compared, FairnessAudit, Interval
 from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.planning.power import AuditAssumptions
@@ -43,7 +44,7 @@ DISCOVERIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class GroupsAudit:
+class GroupsAudit(Tabular):
     """Group fairness of several groups, estimated from records.
 
     Attributes
@@ -61,6 +62,8 @@ class GroupsAudit:
     adjusted : mapping of (str, str) to float
         By group and metric: the adjusted p-value, where discoveries were asked for.
     """
+
+    statistic_name: ClassVar[str] = "fairness"
 
     attribute: str
     reference: tuple[str, ...]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
 from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import SELDOM, Outlook
 from hushpoll_analysis.poisoning.audits import Poisoned
 
@@ -148,7 +149,7 @@ def compared(
 
 
 @dataclass(frozen=True, slots=True)
-class FairnessAudit:
+class FairnessAudit(Tabular):
     """Group fairness estimated from records, the protected attribute unseen.
 
     Attributes
@@ -176,6 +177,8 @@ class FairnessAudit:
     rates : mapping of str to Interval or Withheld
         Every rate in either group: ``P1``, ``P0``, ``TPR1`` ...
     """
+
+    statistic_name: ClassVar[str] = "fairness"
 
     survey: str
     version: int

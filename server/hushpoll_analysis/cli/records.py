@@ -1,91 +1,170 @@
-"""``hushpoll records``: estimates and cross-tables of a file of records, on this machine."""
+"""``hushpoll records``: statistics of a file of records that export saved, on this machine."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hushpoll_analysis.estimates.cross_table import cross_table
-from hushpoll_analysis.estimates.estimators import terms_of
-from hushpoll_analysis.estimates.frequencies import frequencies, how_to_read
+from hushpoll_analysis.estimates.cross_table import cross_table as estimate_cross_table
+from hushpoll_analysis.estimates.frequencies import Estimates, frequencies
+from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.multiplicity.dependencies import dependencies as test_all
+from hushpoll_analysis.multiplicity.simultaneous import simultaneous_estimates
+from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
-from hushpoll_shared.cli.estimates_text import cross_table_text, estimates_text, estimator_option
-from hushpoll_shared.cli.fairness_options import confidence_option
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_analysis.relations.changes import change as estimate_change
+from hushpoll_analysis.relations.conditional import conditional_shares
+from hushpoll_analysis.relations.independence import independence as test_independence
+from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_shared.cli.statistic_commands import (
+    CHANGE,
+    CROSS_TABLE,
+    DEPENDENCIES,
+    ESTIMATES,
+    INDEPENDENCE,
+    JOINT_TABLE,
+    SHARES,
+    TOGETHER,
+    Statistic,
+)
+from hushpoll_shared.cli.terminal import json_option, reports_errors
+from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+Compute = Callable[..., Tabular | Mapping[str, Any]]
+
+
+def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., None]]:
+    """Return what makes a command of a function that computes a statistic from records.
+
+    The function gets the records and the statistic's options, and returns the result, or more than
+    it in the same JSON form.
+    """
+
+    def decorate(compute: Compute) -> Callable[..., None]:
+        @click.argument("file", type=_FILE)
+        @statistic.options
+        @json_option
+        @reports_errors
+        @functools.wraps(compute)
+        def command(file: Path, out: Path | None, as_json: bool, **asked: Any) -> None:
+            records = Records.read(file)
+            published = records.published
+            result = compute(records, **asked)
+            answer = {
+                "survey": published.name,
+                "version": published.version,
+                "digest": published.digest,
+                "inputs": {"records": file.name},
+                **(result.to_dict() if isinstance(result, Tabular) else result),
+            }
+            statistic.show(answer, out, as_json=as_json, guarantee=lambda: guarantee(published))
+
+        return command
+
+    return decorate
 
 
 @click.command()
-@click.argument("file", type=_FILE)
-@click.option("--attribute", "attributes", multiple=True, help="Only this one; may be repeated.")
-@estimator_option
-@confidence_option
-@json_option
-@reports_errors
+@click.option(
+    "--check-shape",
+    is_flag=True,
+    help="Also test whether the reports look like those of devices.",
+)
+@records_command(ESTIMATES)
 def estimate(
-    file: Path,
-    attributes: tuple[str, ...],
-    estimator: str,
-    confidence: float,
-    as_json: bool,
-) -> None:
+    records: Records, attributes: tuple[str, ...], check_shape: bool, **asked: Any
+) -> Mapping[str, Any]:
     """Show how often each answer was given, from the records of FILE, which export saved.
 
     The same as hushpoll estimate shows of a survey on a server.
     """
-    records = Records.read(file)
     for name in attributes:
         records.published.attribute(name)
-    estimated = [
-        estimate.to_dict()
-        for estimate in frequencies(records, confidence=confidence, estimator=estimator)
-        if not attributes or estimate.name in attributes
-    ]
-    intervals = sum(len(attribute["categories"]) for attribute in estimated)
-    document = {
-        **_heading(file, records, confidence),
-        "estimator": estimator,
-        "intervals": terms_of(estimator).no_interval or how_to_read(intervals, confidence),
-        "attributes": estimated,
-    }
-    emit(document, lambda: estimates_text(document), as_json=as_json)
+    found = frequencies(records, **asked)
+    if attributes:
+        found = Estimates(one for one in found if one.name in attributes)
+    answer = found.to_dict(shape=check_shape)
+    return {**answer, "shape": report_shape(records).to_dict()} if check_shape else answer
 
 
 @click.command("cross-table")
-@click.argument("file", type=_FILE)
-@click.argument("a")
-@click.argument("b")
-@confidence_option
-@json_option
-@reports_errors
-def cross_table_command(file: Path, a: str, b: str, confidence: float, as_json: bool) -> None:
+@records_command(CROSS_TABLE)
+def cross_table(records: Records, **asked: Any) -> Tabular:
     """Show the shares of the respondents in each category of A and of B, from records of FILE.
 
     Shares are unbiased and not rounded up to 0. Each has an interval.
     """
-    records = Records.read(file)
-    table = cross_table(records, a, b, confidence=confidence)
-    document = {
-        **_heading(file, records, confidence),
-        "a": a,
-        "b": b,
-        "intervals": how_to_read(table.frequency.size, confidence),
-        "cells": table.cells(),
-        "poisoning": table.poisoning.to_dict(),
-    }
-    emit(document, lambda: cross_table_text(document), as_json=as_json)
+    return estimate_cross_table(records, **asked)
 
 
-def _heading(file: Path, records: Records, confidence: float) -> dict[str, Any]:
-    published = records.published
-    return {
-        "survey": published.name,
-        "version": published.version,
-        "digest": published.digest,
-        "inputs": {"records": file.name},
-        "n": len(records),
-        "confidence": confidence,
-    }
+@click.command()
+@records_command(SHARES)
+def shares(records: Records, **asked: Any) -> Tabular:
+    """Show the shares of one attribute's answers within each group, from records of FILE.
+
+    Where a group is so small that the records cannot tell its shares, the interval has no bound:
+    the answer is "cannot conclude".
+    """
+    return conditional_shares(records, **asked)
+
+
+@click.command()
+@records_command(INDEPENDENCE)
+def independence(records: Records, **asked: Any) -> Tabular:
+    """Test whether the attributes A and B are independent, from records of FILE.
+
+    The test allows for the noise of perturbed answers. It has no interval.
+    """
+    return test_independence(records, **asked)
+
+
+@click.command()
+@click.option(
+    "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
+)
+@records_command(CHANGE)
+def change(
+    records: Records,
+    since: Path,
+    since_attribute: str | None,
+    since_mapping: Mapping[str, str],
+    **asked: Any,
+) -> Tabular:
+    """Show how the shares of ATTRIBUTE in FILE have changed since those in another file.
+
+    Categories are compared by name, or by the labels that --map and --since-map give them.
+    """
+    before = Records.read(since)
+    return estimate_change(
+        before, records, before_attribute=since_attribute, before_mapping=since_mapping, **asked
+    )
+
+
+@click.command()
+@records_command(JOINT_TABLE)
+def table(records: Records, **asked: Any) -> Tabular:
+    """Show the joint table of two or three ATTRIBUTES, from records of FILE."""
+    return joint_table(records, **asked)
+
+
+@click.command()
+@records_command(TOGETHER)
+def together(records: Records, attribute: str | None, **asked: Any) -> Tabular:
+    """Show estimates whose intervals all hold together, from records of FILE."""
+    return simultaneous_estimates(records, only=None if attribute is None else [attribute], **asked)
+
+
+@click.command("all")
+@records_command(DEPENDENCIES)
+def dependencies(records: Records, **asked: Any) -> Tabular:
+    """Test which attributes depend on each other, from records of FILE.
+
+    All pairs of attributes with few categories are tested, and the false discoveries among them are
+    bounded by the method of Benjamini and Yekutieli. A test has no interval.
+    """
+    return test_all(records, **asked)

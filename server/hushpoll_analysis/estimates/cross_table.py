@@ -7,13 +7,14 @@ estimates of their categories. The maths is that of :mod:`hushpoll_analysis.esti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
 from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
@@ -26,7 +27,7 @@ LARGEST_TABLE = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class CrossTable:
+class CrossTable(Tabular):
     """Estimated shares of the population in each pair of categories.
 
     Attributes
@@ -45,6 +46,8 @@ class CrossTable:
     poisoning : TableInfluence
         What one fake report can count as; no interval knows of fakes.
     """
+
+    statistic_name: ClassVar[str] = "cross-table"
 
     a: str
     b: str
@@ -73,25 +76,15 @@ class CrossTable:
             )
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as the API and ``--json`` give it: one entry per cell, row by row."""
+    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
+        """Return the table as the API and ``--json`` give it; see :func:`how_to_read`."""
         return {
             "a": self.a,
             "b": self.b,
             "n": self.n,
             "confidence": self.confidence,
-            "cells": [
-                {
-                    self.a: category_a,
-                    self.b: category_b,
-                    "frequency": float(self.frequency[i, j]),
-                    "standard_error": float(self.standard_error[i, j]),
-                    "lower": float(self.lower[i, j]),
-                    "upper": float(self.upper[i, j]),
-                }
-                for i, category_a in enumerate(self.categories_a)
-                for j, category_b in enumerate(self.categories_b)
-            ],
+            "intervals": how_to_read(self.frequency.size, self.confidence, shape=shape),
+            "cells": self.cells(),
             "poisoning": self.poisoning.to_dict(),
         }
 

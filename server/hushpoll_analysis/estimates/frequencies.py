@@ -9,7 +9,7 @@ attribute in clear has Wilson's interval for a proportion, a perturbed one that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from hushpoll_analysis.estimates.estimators import (
     needs_records,
     terms_of,
 )
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.influence import Influence, influence
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -27,10 +28,11 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.result_table import ResultTable
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeEstimate:
+class AttributeEstimate(Tabular):
     """The estimated distribution of one attribute.
 
     Attributes
@@ -55,6 +57,8 @@ class AttributeEstimate:
         What one fake report can count as in the unbiased estimate; no interval knows of fakes.
         None for another estimator, where it depends on the other reports.
     """
+
+    statistic_name: ClassVar[str] = "estimates"
 
     name: str
     role: str
@@ -93,10 +97,33 @@ class AttributeEstimate:
             "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
         }
 
+    def to_table(self) -> ResultTable:
+        """Return the estimate as rows, one per category."""
+        return Estimates([self]).to_table()
+
+
+class Estimates(Tabular, list[AttributeEstimate]):
+    """Estimates of attributes, at least one, by one estimator from the same records."""
+
+    statistic_name: ClassVar[str] = "estimates"
+
+    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
+        """Return the estimates as the API and ``--json`` give them; see :func:`how_to_read`."""
+        first = self[0]
+        shown = sum(len(estimate.categories) for estimate in self)
+        return {
+            "n": first.n,
+            "confidence": first.confidence,
+            "estimator": first.estimator,
+            "intervals": terms_of(first.estimator).no_interval
+            or how_to_read(shown, first.confidence, shape=shape),
+            "attributes": [estimate.to_dict() for estimate in self],
+        }
+
 
 def frequencies(
     records: Records | RecordStream, *, confidence: float = 0.95, estimator: str = UNBIASED
-) -> list[AttributeEstimate]:
+) -> Estimates:
     """Estimate every attribute of a survey from its records.
 
     Parameters
@@ -134,7 +161,7 @@ def frequencies_from_counts(
     confidence: float = 0.95,
     estimator: str = UNBIASED,
     records: Records | None = None,
-) -> list[AttributeEstimate]:
+) -> Estimates:
     """Estimate every attribute from support counts; see :func:`frequencies`.
 
     Parameters
@@ -155,13 +182,13 @@ def frequencies_from_counts(
     """
     require_rows(counts.n)
     terms_of(estimator)
-    return [
+    return Estimates(
         _estimate(
             AttributeData(attribute, counts.support[attribute.name], counts.n, confidence, records),
             estimator,
         )
         for attribute in published.attributes
-    ]
+    )
 
 
 def require_rows(n: int) -> None:
@@ -198,6 +225,11 @@ def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
         poisoning=influence(attribute.oracle) if estimator == UNBIASED else None,
     )
 
+
+HOLD_TOGETHER = (
+    "All of these intervals hold together with this confidence. They hold for one look at the "
+    "results, decided on beforehand."
+)
 
 _SHAPE = " The test of the reports' shape then goes wrong more often in the same way."
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, count_pairs, paired
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -25,7 +26,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Tabular):
     """Which of many pairs of attributes depend on each other.
 
     Attributes
@@ -39,6 +40,8 @@ class Dependencies:
     adjusted : tuple of float
         Adjusted p-value of each.
     """
+
+    statistic_name: ClassVar[str] = "dependencies"
 
     n: int
     rate: float

@@ -30,12 +30,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
@@ -79,7 +80,7 @@ _BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousEstimates:
+class SimultaneousEstimates(Tabular):
     """Estimates of attributes' categories with intervals that hold together.
 
     Attributes
@@ -93,6 +94,8 @@ class SimultaneousEstimates:
     attributes : mapping of str to (tuple of str, Estimate)
         By name: categories and their estimates.
     """
+
+    statistic_name: ClassVar[str] = "simultaneous-estimates"
 
     method: Method
     n: int

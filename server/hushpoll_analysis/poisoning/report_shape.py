@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.binomial import (
     bernoulli_plus_binomial,
     largest_excess,
@@ -67,7 +68,7 @@ class AttributeShape:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportShape:
+class ReportShape(Tabular):
     """Whether a survey's reports look like those that devices make.
 
     Attributes
@@ -79,6 +80,8 @@ class ReportShape:
     alpha : float
         Chance, at most, that honest reports are flagged.
     """
+
+    statistic_name: ClassVar[str] = "shape"
 
     n: int
     attributes: tuple[AttributeShape, ...]

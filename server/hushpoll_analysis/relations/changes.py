@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.auditing.report import Interval
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import HOLD_TOGETHER, how_to_read, require_rows
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -92,7 +93,7 @@ class Wave:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Tabular):
     """How the shares of an attribute have changed.
 
     Attributes
@@ -106,6 +107,8 @@ class Change:
     shares : mapping of str to (Interval, Interval, Interval)
         By label: the share before, the share after, and after minus before.
     """
+
+    statistic_name: ClassVar[str] = "changes"
 
     before: Wave
     after: Wave
@@ -130,6 +133,9 @@ class Change:
             },
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
+            "intervals": HOLD_TOGETHER
+            if self.simultaneous
+            else how_to_read(3 * len(self.shares), self.confidence),
             "assumption": ASSUMPTION,
             "epsilon_of_both": {
                 "attribute": format_epsilon(self.before.epsilon + self.after.epsilon),

@@ -23,15 +23,16 @@ All of it needs the joint counts alone, so a server answers from the aggregates 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import HOLD_TOGETHER, how_to_read, require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -73,7 +74,7 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionalShares:
+class ConditionalShares(Tabular):
     """The distribution of one attribute within each category of another.
 
     Attributes
@@ -95,6 +96,8 @@ class ConditionalShares:
     differences : Sets or None
         Share in the group minus share in the reference; the reference's own row is 0.
     """
+
+    statistic_name: ClassVar[str] = "conditional-shares"
 
     of: str
     given: str
@@ -121,6 +124,9 @@ class ConditionalShares:
             "n": self.n,
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
+            "intervals": HOLD_TOGETHER
+            if self.simultaneous
+            else how_to_read(self.intervals, self.confidence),
             "shares": self._rows(self.shares, self.groups),
             "reference": self.reference,
             "differences": None

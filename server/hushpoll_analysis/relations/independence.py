@@ -20,7 +20,7 @@ of dependence; its extremes are products of the extreme eigenvalues of S^+ (diag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, joint_frequencies
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.relations import chi_square
@@ -51,7 +52,7 @@ _RANK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class IndependenceTest:
+class IndependenceTest(Tabular):
     """The result of the test; it has no interval.
 
     Attributes
@@ -75,6 +76,8 @@ class IndependenceTest:
         Of both attributes in clear: expected people in the emptiest cell. Below 5 the p-value is an
         approximation of unknown quality.
     """
+
+    statistic_name: ClassVar[str] = "independence"
 
     a: str
     b: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
-from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.likelihood_table import (
     NO_INTERVAL,
@@ -22,7 +22,7 @@ from hushpoll_analysis.relations.three_way import (
 
 
 @dataclass(frozen=True, slots=True)
-class JointTable:
+class JointTable(Tabular):
     """Unbiased shares with intervals, and beside them those by maximum likelihood.
 
     Attributes
@@ -33,31 +33,23 @@ class JointTable:
         Of the same cells, without an interval.
     """
 
+    statistic_name: ClassVar[str] = "joint-table"
+
     unbiased: UnbiasedTable
     likelihood: LikelihoodTable | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as the job and ``--json`` give it: one entry per cell."""
-        table, likely = self.unbiased, self.likelihood
-        cells = table.cells()
+        table, likely = self.unbiased.to_dict(), self.likelihood
         if likely is not None:
-            for cell, share in zip(cells, likely.frequency.ravel().tolist(), strict=True):
+            for cell, share in zip(table["cells"], likely.frequency.ravel().tolist(), strict=True):
                 cell["likelihood"] = share
-        return {
-            "kind": "joint table",
-            "attributes": list(table.attributes),
-            "n": table.n,
-            "confidence": table.confidence,
-            "intervals": how_to_read(len(cells), table.confidence),
-            "cells": cells,
-            "likelihood": None
-            if likely is None
-            else {
+            table["likelihood"] = {
                 "interval": NO_INTERVAL,
                 "deficit": likely.deficit,
                 "iterations": likely.iterations,
-            },
-        }
+            }
+        return table
 
 
 def joint_table(

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -39,7 +40,7 @@ LARGEST_TABLE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class UnbiasedTable:
+class UnbiasedTable(Tabular):
     """Estimated shares of the population in each triple, or pair, of categories.
 
     Attributes
@@ -55,6 +56,8 @@ class UnbiasedTable:
     frequency, standard_error, lower, upper : f64[k1, k2, k3] or f64[k1, k2]
         Unbiased and not projected: a frequency may fall outside [0, 1]. All cells sum to 1.
     """
+
+    statistic_name: ClassVar[str] = "joint-table"
 
     attributes: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]
@@ -79,6 +82,18 @@ class UnbiasedTable:
             }
             for place in np.ndindex(self.frequency.shape)
         ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as the job and ``--json`` give it: one entry per cell."""
+        return {
+            "kind": "joint table",
+            "attributes": list(self.attributes),
+            "n": self.n,
+            "confidence": self.confidence,
+            "intervals": how_to_read(self.frequency.size, self.confidence),
+            "cells": self.cells(),
+            "likelihood": None,
+        }
 
 
 def three_way_table(

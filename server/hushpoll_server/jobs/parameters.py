@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
     FOLDS,
@@ -99,7 +100,7 @@ class FairnessParameters(TrainParameters):
         "the largest disparity; or each by itself, with few false discoveries over the groups.",
     )
     confidence: float = Field(
-        CONFIDENCE, ge=0.01, le=LARGEST_CONFIDENCE, description="Of the intervals."
+        CONFIDENCE, ge=CONFIDENCES[0], le=LARGEST_CONFIDENCE, description="Of the intervals."
     )
     expected: ExpectedShares | None = Field(
         None,
@@ -126,7 +127,10 @@ class TableParameters(Parameters):
         min_length=2, max_length=3, description="Two or three different attributes."
     )
     confidence: float = Field(
-        0.95, ge=0.01, le=0.999999, description="Of the intervals of the unbiased shares."
+        0.95,
+        ge=CONFIDENCES[0],
+        le=CONFIDENCES[1],
+        description="Of the intervals of the unbiased shares.",
     )
     likelihood: bool = Field(
         True,

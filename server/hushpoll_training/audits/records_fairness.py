@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.groups import GroupsAudit, Together, audit_groups, regrouped
 from hushpoll_analysis.auditing.report import FairnessAudit
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
@@ -23,7 +24,7 @@ DECLARED = ("unprivileged", "positive", "base")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordsFairness:
+class RecordsFairness(Tabular):
     """An audit with all that it depends on.
 
     Attributes
@@ -36,6 +37,8 @@ class RecordsFairness:
     protected_input : str
         ``dropped`` or ``each-value``; see :mod:`hushpoll_training.audits.predictions`.
     """
+
+    statistic_name: ClassVar[str] = "fairness"
 
     audit: FairnessAudit | GroupsAudit
     fitting: Mapping[str, Any]

@@ -15,9 +15,10 @@ from hushpoll_shared.cli.fairness_options import (
     confidence_option,
     cross_fitting_options,
 )
-from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_training.audits.predictions import external_predictions
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
@@ -50,6 +51,7 @@ from hushpoll_training.reports.training_report import report_text
 @encoding_option
 @learner_option
 @threads_option
+@FAIRNESS.options
 @json_option
 @reports_errors
 def records(
@@ -63,6 +65,7 @@ def records(
     groups: str | None,
     reference: str | None,
     expect: tuple[str, ...],
+    out: Path | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -88,7 +91,7 @@ def records(
             expected=given_parameters(expect),
             **settings,
         )
-    _show(report, file, as_json)
+    _show(report, collected, file, out, as_json=as_json)
 
 
 @click.command()
@@ -99,6 +102,7 @@ def records(
 )
 @audit_options
 @threads_option
+@FAIRNESS.options
 @json_option
 @reports_errors
 def model(
@@ -109,6 +113,7 @@ def model(
     confidence: float,
     expect: tuple[str, ...],
     threads: int,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Audit MODEL, which train --out wrote, on randomised records of FILE that it has not seen.
@@ -128,12 +133,15 @@ def model(
     shares = declared_shares(given_parameters(expect))
     audited = audit(collected, predicted, confidence=confidence, expected=shares)
     fitting = {"model": model.name, "versions": loaded.fitted.learner.versions()}
-    _show(RecordsFairness(audited, fitting, protected_input), file, as_json)
+    report = RecordsFairness(audited, fitting, protected_input)
+    _show(report, collected, file, out, as_json=as_json)
 
 
-def _show(report: RecordsFairness, file: Path, as_json: bool) -> None:
+def _show(
+    report: RecordsFairness, collected: Records, file: Path, out: Path | None, *, as_json: bool
+) -> None:
     document = {**report.to_dict(), "inputs": {"records": file.name}}
-    emit(document, lambda: fairness_text(document), as_json=as_json)
+    FAIRNESS.show(document, out, as_json=as_json, guarantee=lambda: guarantee(collected.published))
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Estimates and cross-tables as text, and the options that ask for them (extra ``cli``).
+"""Estimates and cross-tables as text (extra ``cli``).
 
 The text is made from the JSON of the machine that estimates from a file, or of the client that
 asked a server. A server's answer is made printable before it comes here.
@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
-
-estimator_option = click.option(
-    "--estimator",
-    type=click.Choice(list(ESTIMATOR_TERMS)),
-    default=UNBIASED,
-    show_default=True,
-    help="unbiased has an interval; shrunk is usually nearest to the whole distribution.",
-)
+from hushpoll_shared.spelling.text import printable
 
 
 def estimates_text(answer: Mapping[str, Any]) -> str:
@@ -37,7 +29,7 @@ def estimates_text(answer: Mapping[str, Any]) -> str:
     KeyError, TypeError, ValueError
         If it is no such answer.
     """
-    parts: list[str | Table] = [_heading(answer)]
+    parts: list[str | Table] = [heading(answer)]
     with_interval = not _without_interval(answer)
     for attribute in attribute_entries(answer):
         how = "in clear"
@@ -46,14 +38,15 @@ def estimates_text(answer: Mapping[str, Any]) -> str:
         table = Table(title=f"{attribute.get('name')} ({how})", title_justify="left")
         table.add_column("category", overflow="fold")
         headings = ("estimate", "std. error", _level(answer)) if with_interval else ("estimate",)
-        for heading in headings:
-            table.add_column(heading, justify="right", no_wrap=True)
+        for name in headings:
+            table.add_column(name, justify="right", no_wrap=True)
         for row in attribute.get("categories", []):
             table.add_row(str(row["category"]), *_numbers(row, with_interval=with_interval))
         parts += [table, _fakes(attribute)]
     if answer.get("intervals"):
         parts.append(str(answer["intervals"]))
-    return rendered(*parts)
+    shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
+    return rendered(*parts) + shape
 
 
 def cross_table_text(answer: Mapping[str, Any]) -> str:
@@ -67,14 +60,45 @@ def cross_table_text(answer: Mapping[str, Any]) -> str:
     table = Table()
     for attribute in (answer["a"], answer["b"]):
         table.add_column(str(attribute), overflow="fold")
-    for heading in ("estimate", "std. error", _level(answer)):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for name in ("estimate", "std. error", _level(answer)):
+        table.add_column(name, justify="right", no_wrap=True)
     for cell in answer["cells"]:
         table.add_row(str(cell["a"]), str(cell["b"]), *_numbers(cell, with_interval=True))
-    parts: list[str | Table] = [_heading(answer), table, _fakes(answer)]
+    parts: list[str | Table] = [heading(answer), table, _fakes(answer)]
     if answer.get("intervals"):
         parts.append(str(answer["intervals"]))
     return rendered(*parts)
+
+
+def shape_text(tested: Mapping[str, Any]) -> str:
+    """Return a test of the reports' shape as lines of text.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such result.
+    """
+    p_value, alpha = tested["p_value"], float(tested["alpha"])
+    if p_value is None:
+        head = "Shape of the reports: nothing to test."
+    elif tested["flagged"]:
+        head = (
+            f"Shape of the reports: FLAGGED, p = {float(p_value):.2g}. Some were not made by "
+            f"devices: at most {alpha:.3g} of honest surveys are flagged."
+        )
+    else:
+        head = (
+            f"Shape of the reports: like those of devices, p = {float(p_value):.2g} (flagged at "
+            f"{alpha:g}). Fakes that were made with care look like this too."
+        )
+    lines = [head]
+    for attribute in tested["attributes"]:
+        chance = attribute["p_value"]
+        words = "not tested" if chance is None else f"p = {float(chance):.2g}"
+        lines.append(
+            f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
+        )
+    return "\n".join(lines)
 
 
 def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -101,7 +125,8 @@ def _level(answer: Mapping[str, Any]) -> str:
     return f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
 
 
-def _heading(answer: Mapping[str, Any]) -> str:
+def heading(answer: Mapping[str, Any]) -> str:
+    """Return the line that says which reports an answer is about."""
     estimator = answer.get("estimator", UNBIASED)
     return (
         f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"

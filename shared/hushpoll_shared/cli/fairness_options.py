@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
+from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS, LARGEST_CONFIDENCE, PROTECTED_INPUTS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, LARGEST_CONFIDENCE, min_open=True),
+    type=click.FloatRange(CONFIDENCES[0], LARGEST_CONFIDENCE),
     default=CONFIDENCE,
     show_default=True,
     help="Of the intervals.",

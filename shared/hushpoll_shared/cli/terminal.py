@@ -140,7 +140,7 @@ def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) 
         The answer does not have the form that `text` needs.
     """
     if as_json:
-        click.echo(_usable(lambda: json_text(document)))
+        click.echo(usable(lambda: json_text(document)))
     else:
         click.echo(check_answer(document, text))
 
@@ -153,10 +153,17 @@ def check_answer(document: object, text: Callable[[Any], str]) -> str:
     TransportError
         The answer does not have the form that `text` needs.
     """
-    return _usable(lambda: printable_lines(text(made_printable(document))))
+    return usable(lambda: printable_lines(text(made_printable(document))))
 
 
-def _usable(words: Callable[[], str]) -> str:
+def usable(words: Callable[[], _Result]) -> _Result:
+    """Return what is made of a server's answer.
+
+    Raises
+    ------
+    TransportError
+        The answer does not have the form that `words` needs.
+    """
     try:
         return words()
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):

@@ -156,7 +156,7 @@ def test_to_dict_names_each_cell():
         100,
         0.95,
     )
-    assert [(one["gender"], one["school"]) for one in found["cells"]] == [
+    assert [(one["a"], one["b"]) for one in found["cells"]] == [
         (gender, school) for gender in ("Female", "Male") for school in ("1", "2", "3")
     ]
     assert found["cells"][4]["frequency"] == table.frequency[1, 1]

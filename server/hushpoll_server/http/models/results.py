@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
 from hushpoll_server.http.models.surveys import PublishWarning
+from hushpoll_shared.estimators import CONFIDENCES
 
 Pending = Field(
     None,
@@ -39,7 +40,10 @@ class ConfidenceQuery(Strict):
     """Confidence of the intervals."""
 
     confidence: float = Field(
-        0.95, ge=0.01, le=0.999999, description="Of the intervals, in [0.01, 0.999999]."
+        0.95,
+        ge=CONFIDENCES[0],
+        le=CONFIDENCES[1],
+        description="Of the intervals, in [0.01, 0.999999].",
     )
 
 

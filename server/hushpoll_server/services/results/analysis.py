@@ -21,10 +21,9 @@ from hushpoll_analysis.estimates.cross_table import (
 )
 from hushpoll_analysis.estimates.estimators import terms_of
 from hushpoll_analysis.estimates.frequencies import (
-    AttributeEstimate,
+    Estimates,
     frequencies,
     frequencies_from_counts,
-    how_to_read,
 )
 from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -130,21 +129,11 @@ class Analysis:
             estimates = frequencies_from_counts(
                 published, counts.counts, confidence=confidence, estimator=estimator
             )
-        return {
-            **self.heading(row, release),
-            "n": estimates[0].n,
-            "confidence": confidence,
-            "estimator": estimator,
-            "intervals": terms.no_interval
-            or how_to_read(
-                sum(len(estimate.categories) for estimate in estimates), confidence, shape=True
-            ),
-            "attributes": [estimate.to_dict() for estimate in estimates],
-        }
+        return {**self.heading(row, release), **estimates.to_dict(shape=True)}
 
     def _from_records(
         self, row: VersionRow, release: Release, *, confidence: float, estimator: str
-    ) -> list[AttributeEstimate]:
+    ) -> Estimates:
         published = self._surveys.published(row)
         widest = max((attribute.k for attribute in published.perturbed), default=1)
         if release.reports * widest > LARGEST_LIKELIHOOD:
@@ -181,16 +170,7 @@ class Analysis:
         pair(published, a, b)
         release, counts = self.pair_counts(row, a, b)
         table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
-        return {
-            **self.heading(row, release),
-            "a": table.a,
-            "b": table.b,
-            "n": table.n,
-            "confidence": table.confidence,
-            "intervals": how_to_read(table.frequency.size, table.confidence, shape=True),
-            "cells": table.cells(),
-            "poisoning": table.poisoning.to_dict(),
-        }
+        return {**self.heading(row, release), **table.to_dict(shape=True)}
 
     def pair_counts(self, row: VersionRow, a: str, b: str) -> tuple[Release, JointCounts]:
         """Return the joint counts of two attributes, kept or counted now; raises as `cross_table`.

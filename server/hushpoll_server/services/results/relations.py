@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_analysis.estimates.cross_table import pair
-from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
 from hushpoll_analysis.multiplicity.simultaneous import (
     Method,
@@ -21,11 +20,6 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
-
-TOGETHER = (
-    "All of these intervals hold together with this confidence. They hold for one look at the "
-    "results, decided on beforehand."
-)
 
 
 class Relations:
@@ -66,9 +60,7 @@ class Relations:
             confidence=confidence,
             simultaneous=simultaneous,
         )
-        reading = TOGETHER if simultaneous else how_to_read(shares.intervals, confidence)
-        heading = self._analysis.heading(row, release)
-        return {**heading, "intervals": reading, **shares.to_dict()}
+        return {**self._analysis.heading(row, release), **shares.to_dict()}
 
     def change(
         self,
@@ -116,8 +108,7 @@ class Relations:
             for one, (row, name, labels) in zip(published, pairs, strict=True)
         )
         found = change_of_waves(*waves, confidence=confidence, simultaneous=simultaneous)
-        reading = TOGETHER if simultaneous else how_to_read(3 * len(found.shares), confidence)
-        return {"intervals": reading, **found.to_dict()}
+        return found.to_dict()
 
     def simultaneous_estimates(
         self, row: VersionRow, attribute: str | None, *, method: Method, confidence: float

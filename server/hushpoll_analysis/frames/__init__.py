@@ -1,0 +1,1 @@
+"""Results and records as tables of pandas, Polars and Arrow, and records from such tables."""

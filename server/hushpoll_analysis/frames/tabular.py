@@ -1,0 +1,76 @@
+"""Results as tables: what every result of an analysis can be turned into."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.tables.result_table import Kind, ResultTable
+from hushpoll_shared.tables.statistics import table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TYPES: Final[dict[Kind, str]] = {"text": "string", "number": "float64", "whole number": "int64"}
+
+
+class Tabular:
+    """A result that has a JSON form, and so a table.
+
+    The table has one row per estimate. A number that there is not, such as the limit of a set
+    without a bound, is null (in pandas NaN). What was asked, and how to read the answer, is in
+    ``methods`` of the table and in the metadata ``hushpoll.methods`` of the Arrow schema, as JSON.
+    """
+
+    __slots__ = ()
+    statistic_name: ClassVar[str]
+    """Of :data:`hushpoll_shared.tables.statistics.TABLES`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as the API and ``--json`` give it."""
+        raise NotImplementedError
+
+    def to_table(self) -> ResultTable:
+        """Return the result as rows with typed columns, of which files are made."""
+        return table_of(self.statistic_name, self.to_dict())
+
+    def to_arrow(self) -> Any:
+        """Return a ``pyarrow.Table``.
+
+        Raises
+        ------
+        MissingExtra
+            Without pyarrow.
+        """
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingExtra("server", "a table of Arrow") from error
+        table = self.to_table()
+        schema = pa.schema(
+            [pa.field(one.name, pa.type_for_alias(_TYPES[one.kind])) for one in table.columns],
+            metadata={"hushpoll.methods": json.dumps(dict(table.methods), ensure_ascii=False)},
+        )
+        cells = zip(*table.rows, strict=True) if table.rows else ((),) * len(schema)
+        arrays = [pa.array(part, field.type) for part, field in zip(cells, schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas DataFrame; raises as :meth:`to_arrow`."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> Any:
+        """Return a ``polars.DataFrame``.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``polars``.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtra("polars", "a table of Polars") from error
+        return pl.from_arrow(self.to_arrow())

@@ -1,0 +1,255 @@
+"""The statistics that commands show (extra ``cli``): options, text and table of each.
+
+A command asks a server or reads a file, and both give the same JSON form. So each statistic has the
+same options, the same text and the same table there and here. An option is passed under the name
+that the client's method and the analysis have for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from hushpoll_shared.cli.estimates_text import cross_table_text, estimates_text
+from hushpoll_shared.cli.fairness_text import fairness_text
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.relations_text import (
+    change_text,
+    dependencies_text,
+    independence_text,
+    joint_table_text,
+    shares_text,
+    together_text,
+)
+from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
+from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import TableFormat, format_of
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_CONFIDENCE: Final = click.option(
+    "--confidence",
+    type=click.FloatRange(*CONFIDENCES),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+_SIMULTANEOUS: Final = click.option(
+    "--simultaneous",
+    is_flag=True,
+    help="Widen the intervals so that all of them hold together with this confidence.",
+)
+_PAIR: Final = (click.argument("a"), click.argument("b"))
+_RATE: Final = click.option(
+    "--rate",
+    type=click.FloatRange(0, 0.5, min_open=True),
+    default=0.05,
+    show_default=True,
+    help="Part of the discoveries that is expected to be false, at most.",
+)
+
+
+def _labels(_ctx: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    labels = {}
+    for text in pairs:
+        category, equals, label = text.partition("=")
+        if not equals or not label:
+            raise click.UsageError(f"{option.opts[0]} is {text!r}; give CATEGORY=LABEL")
+        labels[category] = label
+    return labels
+
+
+def _mapping(name: str, field: str, which: str) -> Option:
+    return click.option(
+        name,
+        field,
+        multiple=True,
+        metavar="CATEGORY=LABEL",
+        callback=_labels,
+        help=f"Label of a category of {which}; may be repeated.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One statistic.
+
+    Attributes
+    ----------
+    table : str
+        Of :data:`hushpoll_shared.tables.statistics.TABLES`.
+    text : callable
+        From the JSON form to lines of text.
+    parameters : tuple of callable
+        What adds its arguments and options to a command, in the order of its help.
+    """
+
+    table: str
+    text: Callable[[Mapping[str, Any]], str]
+    parameters: tuple[Option, ...] = ()
+
+    def options(self, command: _Command) -> _Command:
+        """Add arguments and options of the statistic to a command, and ``--out``."""
+        added: Any = _OUT(command)
+        for parameter in reversed(self.parameters):
+            added = parameter(added)
+        return added  # type: ignore[no-any-return]  # click's decorators return their argument
+
+    def show(
+        self,
+        answer: Mapping[str, Any],
+        out: Path | None,
+        *,
+        as_json: bool,
+        guarantee: Callable[[], Mapping[str, str]] | None = None,
+    ) -> None:
+        """Print a result, and write its table into `out` where there is one.
+
+        Parameters
+        ----------
+        answer : mapping
+            The JSON form, of a server or of this machine.
+        out : Path or None
+            Ends in ``.csv`` or ``.xlsx``; see :func:`format_of`. ``.json`` is the JSON form.
+        as_json : bool
+            Whether to print JSON instead of text.
+        guarantee : callable, optional
+            Gives more lines for the sheet of methods; called only if there is one.
+
+        Raises
+        ------
+        TransportError
+            The answer does not have the statistic's form.
+        """
+        # An answer of another form must not replace the user's file.
+        check_answer(answer, self.text)
+        saved = ""
+        if out is not None:
+            content = self._file(answer, out, guarantee)
+            with replacing(out) as file:
+                file.write(content)
+            saved = f"\n\nThe table is in {out}."
+        emit_answer(answer, lambda shown: self.text(shown) + saved, as_json=as_json)
+
+    def _file(
+        self,
+        answer: Mapping[str, Any],
+        out: Path,
+        guarantee: Callable[[], Mapping[str, str]] | None,
+    ) -> bytes:
+        if _is_json(out):
+            return json.dumps(answer, indent=2, ensure_ascii=False).encode()
+        form: TableFormat = format_of(out)
+        table = usable(lambda: table_of(self.table, answer))
+        if guarantee is not None and form.has_methods:
+            table = table.with_methods(guarantee())
+        return usable(lambda: form.encode(table))
+
+
+def _is_json(out: Path) -> bool:
+    return out.suffix.lower() == ".json"
+
+
+def _check_ending(out: Path) -> None:
+    if not _is_json(out):
+        format_of(out)
+
+
+_OUT: Final = out_option(
+    "Write the table into this file as well; its ending says how: .csv, .xlsx, or .json.",
+    check=_check_ending,
+)
+
+ESTIMATES: Final = Statistic(
+    "estimates",
+    estimates_text,
+    (
+        click.option(
+            "--attribute", "attributes", multiple=True, help="Only this one; may be repeated."
+        ),
+        click.option(
+            "--estimator",
+            type=click.Choice(list(ESTIMATOR_TERMS)),
+            default=UNBIASED,
+            show_default=True,
+            help="unbiased has an interval; shrunk is usually nearest to the whole distribution.",
+        ),
+        _CONFIDENCE,
+    ),
+)
+CROSS_TABLE: Final = Statistic("cross-table", cross_table_text, (*_PAIR, _CONFIDENCE))
+SHARES: Final = Statistic(
+    "conditional-shares",
+    shares_text,
+    (
+        click.option("--of", required=True, help="Attribute whose shares are shown."),
+        click.option("--given", required=True, help="Attribute whose categories are the groups."),
+        click.option("--reference", help="Category of --given: compare every other group with it."),
+        _CONFIDENCE,
+        _SIMULTANEOUS,
+    ),
+)
+INDEPENDENCE: Final = Statistic(
+    "independence",
+    independence_text,
+    (
+        *_PAIR,
+        click.option(
+            "--alpha",
+            type=click.FloatRange(1e-9, 0.5),
+            default=0.05,
+            show_default=True,
+            help="Level of the test.",
+        ),
+    ),
+)
+CHANGE: Final = Statistic(
+    "changes",
+    change_text,
+    (
+        click.argument("attribute"),
+        click.option("--since-attribute", help="Attribute before.  [default: ATTRIBUTE]"),
+        _mapping("--map", "mapping", "the later version"),
+        _mapping("--since-map", "since_mapping", "the version to compare with"),
+        _CONFIDENCE,
+        _SIMULTANEOUS,
+    ),
+)
+JOINT_TABLE: Final = Statistic(
+    "joint-table",
+    joint_table_text,
+    (
+        click.argument("attributes", nargs=-1, required=True),
+        _CONFIDENCE,
+        click.option(
+            "--likelihood/--no-likelihood",
+            default=True,
+            show_default=True,
+            help="Show shares by maximum likelihood as well: never negative, without an interval.",
+        ),
+    ),
+)
+TOGETHER: Final = Statistic(
+    "simultaneous-estimates",
+    together_text,
+    (
+        click.option("--attribute", help="Only this one, with narrower intervals."),
+        click.option(
+            "--method",
+            type=click.Choice(["max-t", "bonferroni", "anytime"]),
+            default="max-t",
+            show_default=True,
+            help="anytime: they hold at all looks together, however often you look.",
+        ),
+        _CONFIDENCE,
+    ),
+)
+DEPENDENCIES: Final = Statistic("dependencies", dependencies_text, (_RATE,))
+FAIRNESS: Final = Statistic("fairness", fairness_text)

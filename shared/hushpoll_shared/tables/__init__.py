@@ -1,0 +1,1 @@
+"""Results as tables with named columns, and the files of tables: CSV and XLSX."""

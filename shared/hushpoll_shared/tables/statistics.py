@@ -1,0 +1,213 @@
+"""Which table each statistic gives: its columns, and the rows of its JSON form.
+
+The JSON form is what HTTP and ``--json`` give, so a table is the same wherever a result comes from:
+from a server, a file of records or a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.tables.result_table import Column, ResultTable, columns
+
+Answer = Mapping[str, Any]
+
+_INTERVAL: Final = columns(standard_error="number", lower="number", upper="number")
+_SHARE: Final = columns(frequency="number")
+_BOUNDED: Final = (*columns(value="number"), *_INTERVAL, *columns(bound="text"))
+# Of an answer, where it has them; a result in Python knows no survey and no release.
+_ABOUT: Final = (
+    "survey", "version", "digest", "release", "released_at", "next_release", "n", "pending",
+)  # fmt: skip
+_HOW: Final = ("confidence", "simultaneous", "estimator", "method", "alpha", "rate")
+
+
+def table_of(statistic: str, answer: Answer) -> ResultTable:
+    """Return the table of a result.
+
+    Parameters
+    ----------
+    statistic : str
+        A key of `TABLES`.
+    answer : mapping
+        The result's JSON form.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the answer does not have that form.
+    """
+    return TABLES[statistic](answer)
+
+
+def _estimates(answer: Answer) -> ResultTable:
+    named = columns(attribute="text", category="text")
+    terms = ESTIMATOR_TERMS.get(str(answer.get("estimator", UNBIASED)))
+    bounded = terms is None or terms.no_interval is None
+    return ResultTable.of(
+        "estimates",
+        (*named, *_SHARE, *(_INTERVAL if bounded else ())),
+        _of_attributes(answer),
+        _methods(answer),
+    )
+
+
+def _together(answer: Answer) -> ResultTable:
+    named = columns(attribute="text", category="text")
+    title = "estimates together"
+    return ResultTable.of(
+        title, (*named, *_SHARE, *_INTERVAL), _of_attributes(answer), _methods(answer)
+    )
+
+
+def _of_attributes(answer: Answer) -> Iterator[Answer]:
+    for attribute in answer["attributes"]:
+        for row in attribute["categories"]:
+            yield {**row, "attribute": attribute["name"]}
+
+
+def _cross_table(answer: Answer) -> ResultTable:
+    about = {name: answer[name] for name in ("a", "b")}
+    shape = (*columns(a="text", b="text"), *_SHARE, *_INTERVAL)
+    return ResultTable.of("cross-table", shape, answer["cells"], _methods(answer, about))
+
+
+def _joint_table(answer: Answer) -> ResultTable:
+    names = answer["attributes"]
+    axes = dict(zip("abc", names, strict=False))
+    likely = columns(likelihood="number") if answer["likelihood"] else ()
+    more = {**axes, "likelihood": answer["likelihood"] and answer["likelihood"]["interval"]}
+    entries = (
+        {**cell, **dict(zip(axes, cell["categories"], strict=True))} for cell in answer["cells"]
+    )
+    shape = (*columns(**dict.fromkeys(axes, "text")), *_SHARE, *_INTERVAL, *likely)
+    return ResultTable.of("joint table", shape, entries, _methods(answer, more))
+
+
+def _shares(answer: Answer) -> ResultTable:
+    kinds = [("share", answer["shares"])]
+    if answer["differences"] is not None:
+        kinds.append(("difference", answer["differences"]))
+    entries = ({**row, "statistic": kind} for kind, rows in kinds for row in rows)
+    about = {name: answer[name] for name in ("of", "given", "reference")}
+    shape = (*columns(statistic="text", group="text", category="text"), *_BOUNDED)
+    return ResultTable.of("conditional shares", shape, entries, _methods(answer, about))
+
+
+_SIDES: Final = ("before", "after", "difference")
+
+
+def _change(answer: Answer) -> ResultTable:
+    parts = (*_INTERVAL, *columns(bound="text"))
+    shape: list[Column] = [*columns(label="text")]
+    for side in _SIDES:
+        shape.append(Column(side, "number"))
+        shape += [Column(f"{side}_{part.name}", part.kind) for part in parts]
+    entries = (
+        {"label": row["label"]}
+        | {side: row[side]["value"] for side in _SIDES}
+        | {f"{side}_{part.name}": row[side][part.name] for side in _SIDES for part in parts}
+        for row in answer["changes"]
+    )
+    about: dict[str, object] = {"assumption": answer["assumption"]}
+    for side in ("before", "after"):
+        about |= {f"{side}: {name}": value for name, value in answer[side].items()}
+    spent = answer["epsilon_of_both"]
+    about |= {f"epsilon of a person in both: {name}": spent[name] for name in spent}
+    return ResultTable.of("change", tuple(shape), entries, _methods(answer, about))
+
+
+_TEST: Final = columns(a="text", b="text", statistic="number", degrees="whole", p_value="number")
+
+
+def _independence(answer: Answer) -> ResultTable:
+    more = columns(
+        conclusion="text",
+        smallest_detectable="number",
+        largest_detectable="number",
+        smallest_expected="number",
+    )
+    about = {"power of the detectable": answer["power"], "interval": "A test has no interval."}
+    return ResultTable.of("independence", (*_TEST, *more), [answer], _methods(answer, about))
+
+
+def _dependencies(answer: Answer) -> ResultTable:
+    more = columns(adjusted_p_value="number", conclusion="text")
+    about = {"reading": answer["reading"]}
+    return ResultTable.of("dependencies", (*_TEST, *more), answer["pairs"], _methods(answer, about))
+
+
+_SECTIONS: Final = {"metrics": "metric", "rates": "rate", "shares": "share"}
+
+
+def _fairness(answer: Answer) -> ResultTable:
+    protected = answer["protected"]
+    shape = (
+        *columns(group="text", statistic="text", name="text"),
+        *_BOUNDED,
+        *columns(conclusion="text", p_value="number", withheld="text"),
+    )
+    about = {
+        "protected attribute": protected["attribute"],
+        "privileged": "; ".join(protected.get("privileged", protected.get("reference"))),
+        "setting": answer["setting"],
+        "origin of the model": answer["origin"],
+        "together": answer.get("together"),
+    }
+    return ResultTable.of("fairness", shape, _of_groups(answer), _methods(answer, about))
+
+
+def _of_groups(answer: Answer) -> Iterator[Answer]:
+    pairs = answer.get("groups")
+    if pairs is None:
+        pairs = [{**answer, "group": "; ".join(answer["protected"]["unprivileged"])}]
+    absent = dict.fromkeys(("value", "standard_error", "lower", "upper", "bound"))
+    absent |= dict.fromkeys(("conclusion", "p_value", "withheld"))
+    for pair in pairs:
+        for section, kind in _SECTIONS.items():
+            for name, number in pair[section].items():
+                yield {**absent, **number, "group": pair["group"], "statistic": kind, "name": name}
+    for name, number in answer.get("largest", {}).items():
+        yield {**absent, **number, "group": None, "statistic": "largest disparity", "name": name}
+
+
+def _shape(answer: Answer) -> ResultTable:
+    shape = columns(name="text", protocol="text", p_value="number", finding="text")
+    about = {"p-value of all": answer["p_value"], "flagged": answer["flagged"]}
+    return ResultTable.of(
+        "shape of the reports", shape, answer["attributes"], _methods(answer, about)
+    )
+
+
+def _methods(answer: Answer, more: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Return what an answer says of itself, in words; what it lacks is None."""
+    survey = answer.get("survey")
+    # An audit has an object where others have the name.
+    named = survey if isinstance(survey, Mapping) else {"name": survey}
+    about = {name: answer.get(name) for name in _ABOUT} | {"survey": named["name"]}
+    about |= {name: named[name] for name in ("version", "digest") if name in named}
+    inputs = answer.get("inputs")
+    if isinstance(inputs, Mapping):
+        about |= {f"file: {name}": value for name, value in inputs.items()}
+    how = {name: answer.get(name) for name in _HOW}
+    return {**about, **how, **(more or {}), "how to read it": answer.get("intervals")}
+
+
+TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
+    {
+        "estimates": _estimates,
+        "cross-table": _cross_table,
+        "conditional-shares": _shares,
+        "independence": _independence,
+        "changes": _change,
+        "simultaneous-estimates": _together,
+        "dependencies": _dependencies,
+        "joint-table": _joint_table,
+        "fairness": _fairness,
+        "shape": _shape,
+    }
+)
+"""By the name of the statistic."""

@@ -1,0 +1,166 @@
+"""``hushpoll records``: every statistic from a file, as text, JSON and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis import (
+    change,
+    conditional_shares,
+    cross_table,
+    dependencies,
+    frequencies,
+    independence,
+    joint_table,
+    simultaneous_estimates,
+)
+from hushpoll_client.cli.commandline import main
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire.records_file import pack_records_header
+from relations_survey import draw, survey
+
+HOSTILE = ("=1+1", "@x", "שלום", "-5")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    published = survey(("GRR", 3, "2"), ("OUE", 2, "1.5"), (None, 3, ""))
+    joint = np.random.default_rng(3).dirichlet(np.full(18, 5.0)).reshape(3, 2, 3)
+    return [draw(published, joint, 4_000, seed)[1] for seed in (1, 2)]
+
+
+@pytest.fixture
+def files(drawn, tmp_path):
+    paths = [tmp_path / f"{number}.records" for number in range(2)]
+    for path, records in zip(paths, drawn, strict=True):
+        path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    return paths
+
+
+@pytest.fixture
+def call(capsys):
+    def called(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return called
+
+
+ASKED = {
+    "estimate": ((), lambda one, _: frequencies(one)),
+    "cross-table": (("a", "b"), lambda one, _: cross_table(one, "a", "b")),
+    "shares": (
+        ("--of", "a", "--given", "b", "--reference", "1", "--simultaneous"),
+        lambda one, _: conditional_shares(one, "a", "b", reference="1", simultaneous=True),
+    ),
+    "independence": (("a", "c", "--alpha", "0.1"),
+                     lambda one, _: independence(one, "a", "c", alpha=0.1)),
+    "table": (("a", "b", "c"), lambda one, _: joint_table(one, ["a", "b", "c"])),
+    "together": (("--attribute", "a"), lambda one, _: simultaneous_estimates(one, only=["a"])),
+    "all": (("--rate", "0.2"), lambda one, _: dependencies(one, rate=0.2)),
+    "change": (("a", "--map", "3=2", "--since-map", "3=2"),
+               lambda one, two: change(two, one, "a", mapping={"3": "2"},
+                                       before_mapping={"3": "2"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_each_statistic_of_a_file(call, files, drawn, tmp_path, command):
+    options, compute = ASKED[command]
+    more = ("--since", files[1]) if command == "change" else ()
+    asked = ("records", command, files[0], *options, *more)
+    result = compute(*drawn)
+    out = tmp_path / "table.csv"
+    code, said, err = call(*asked, "--json", "--out", out)
+    assert code == 0, err
+    document = json.loads(said)
+    published = drawn[0].published
+    assert (document["digest"], document["inputs"]) == (published.digest, {"records": "0.records"})
+    expected = result.to_dict()
+    assert {name: document[name] for name in expected} == json.loads(json.dumps(expected))
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    frame = result.to_pandas()
+    assert [list(row) for row in rows[:1]] == [list(frame)]
+    assert len(rows) == len(frame) > 0
+    code, said, err = call(*asked, "--out", tmp_path / "table.xlsx")
+    assert (code, err) == (0, "")
+    assert f"The table is in {tmp_path / 'table.xlsx'}." in " ".join(said.split())
+    assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
+
+
+@pytest.mark.parametrize("command", [name for name in ASKED if name not in ("independence", "all")])
+def test_confidence_of_each_interval(call, files, command):
+    options, _ = ASKED[command]
+    asked = ("records", command, files[0], *options)
+    asked += ("--since", files[1]) if command == "change" else ()
+    code, said, err = call(*asked, "--confidence", "0.8", "--json")
+    assert (code, json.loads(said)["confidence"]) == (0, 0.8), err
+    for wrong in ("0", "1", "0.9999999", "95", "much"):
+        code, said, err = call(*asked, "--confidence", wrong)
+        assert (code, said) == (2, "")
+        assert "--confidence" in err
+
+
+def test_shape_of_the_reports_of_a_file(call, files):
+    code, said, err = call("records", "estimate", files[0], "--check-shape")
+    assert code == 0, err
+    assert "Shape of the reports: like those of devices" in said
+
+
+def test_table_of_hostile_categories(call, tmp_path):
+    published = Manifest.from_dict(
+        {
+            "name": "hostile", "version": 1, "title": "Hostile", "epsilon": "2",
+            "attributes": [
+                {"name": "x", "role": "sensitive", "protocol": "GRR", "categories": list(HOSTILE)},
+                {"name": "lower", "role": "plain", "range": [1, 2]},
+            ],
+        }
+    ).resolve()  # fmt: skip
+    rng = np.random.default_rng(1)
+    rows = np.stack([rng.integers(0, 4, 50), rng.integers(0, 2, 50)], axis=1).astype(np.uint8)
+    path, out = tmp_path / "hostile.records", tmp_path / "hostile.csv"
+    path.write_bytes(pack_records_header(published) + rows.tobytes())
+    code, _, err = call("records", "cross-table", path, "x", "lower", "--out", out)
+    assert (code, err) == (0, "")
+    with out.open(newline="") as file:
+        cells = [row["a"] for row in csv.DictReader(file)]
+    assert cells[::2] == ["'=1+1", "'@x", "שלום", "'-5"]
+
+
+def test_file_for_a_table_is_checked_before_the_work(call, files, tmp_path):
+    asked = ("records", "estimate", files[0])
+    for name in ("table", "table.txt", "table.parquet"):
+        code, said, err = call(*asked, "--out", tmp_path / name)
+        assert (code, said) == (1, "")
+        assert "give a file that ends in .csv or .xlsx" in err
+    code, _, err = call(*asked, "--out", tmp_path / "none" / "table.csv")
+    assert (code, "is no directory; make it first" in err) == (1, True)
+    code, _, err = call(*asked, "--out", tmp_path)
+    assert code == 2
+    kept = tmp_path / "kept.csv"
+    kept.write_text("mine")
+    code, _, err = call("records", "cross-table", files[0], "a", "nothing", "--out", kept)
+    assert (code, kept.read_text()) == (1, "mine")
+    code, _, err = call("records", "cross-table", files[0], "a", "b", "--out", kept)
+    assert (code, kept.read_text()[:7]) == (0, '"a","b"')
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "0.records", "1.records", "kept.csv"
+    ]  # fmt: skip
+
+
+def test_mistakes_name_option_and_remedy(call, files):
+    code, _, err = call("records", "change", files[0], "a", "--since", files[1], "--map", "3")
+    assert (code, "--map is '3'; give CATEGORY=LABEL" in err) == (2, True)
+    code, _, err = call("records", "shares", files[0], "--of", "a", "--given", "b",
+                        "--reference", "9")  # fmt: skip
+    assert (code, "no category of b" in err) == (1, True)
+    code, _, err = call("records", "together", files[0], "--attribute", "nothing")
+    assert (code, "nothing" in err) == (1, True)
