@@ -26,7 +26,7 @@ ACCOUNTANTS: Final[Mapping[str, str]] = {
 APPROXIMATE: Final = frozenset({"gdp"})
 """Accountants whose epsilon is no upper bound."""
 
-NEIGHBOURS: Final = "add or remove one row"
+NEIGHBOURS: Final = "add or remove one row; the number of rows is public"
 
 PRV_ERROR: Final = 0.01
 """The PRV accountant's result is at most this much above the truth, and never below it."""

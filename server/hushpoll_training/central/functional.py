@@ -32,7 +32,7 @@ from hushpoll_training.central.logistic import Matrix, Vector
 GRID = 2**14
 """A row's l1 norm in steps of the grid, at most."""
 
-MOST_ROWS = 2**24
+EXACT_ROWS = 2**24
 """Sums of products on the grid are exact in floating point up to this many rows."""
 
 LEAST_ROWS = 10.0
@@ -48,18 +48,18 @@ class Coefficients:
 
     Attributes
     ----------
-    linear : f64[p]
-        Whole numbers: of w_j, in units of step / (2 linear_weight).
-    quadratic : f64[p, p]
-        Whole numbers, symmetric: the sums of x_j x_l on the grid, in units of step^2 / 8.
+    linear : int64[p]
+        Of w_j, in units of step / (2 linear_weight).
+    quadratic : int64[p, p]
+        Symmetric: the sums of x_j x_l on the grid, in units of step^2 / 8.
     rows : int
         n.
     radius : float
         What the l1 norm of a row, the constant included, does not exceed.
     """
 
-    linear: Vector
-    quadratic: npt.NDArray[np.float64]
+    linear: npt.NDArray[np.int64]
+    quadratic: npt.NDArray[np.int64]
     rows: int
     radius: float
 
@@ -110,29 +110,19 @@ def coefficients(table: Matrix, label: npt.NDArray[np.int64], radius: float) -> 
     Raises
     ------
     InvalidParameter
-        For a radius outside its interval, or more than 2^24 rows.
+        For a radius outside its interval.
     """
     if not 1 < radius < math.inf:
         raise InvalidParameter(f"radius is {radius}; it must be above 1 and finite", field="radius")
-    if table.shape[0] > MOST_ROWS:
-        raise InvalidParameter(
-            f"there are {table.shape[0]} rows; the functional mechanism computes exactly with at "
-            f"most {MOST_ROWS}. Use fewer rows, or the learner dpsgd",
-            field="rows",
-        )
-    step = radius / GRID
-    # The factor makes up for rounding, so that no entry is rounded up across a step.
-    scaled = within(table, radius - 1) * ((1 - 1e-12) / step)
-    constant = np.full((table.shape[0], 1), float(math.floor(1 / step)))
-    if isinstance(scaled, csr_matrix):
-        grid = csr_matrix(hstack([scaled, constant]))
-        grid.data = np.trunc(grid.data)
-        products = (grid.T @ grid).toarray()
-    else:
-        grid = np.hstack([np.trunc(scaled), constant])
-        products = grid.T @ grid
-    sign = 1.0 - 2.0 * label
-    return Coefficients(np.asarray(grid.T @ sign).ravel(), products, table.shape[0], radius)
+    size = table.shape[1] + 1
+    linear, quadratic = np.zeros(size, np.int64), np.zeros((size, size), np.int64)
+    for start in range(0, table.shape[0], EXACT_ROWS):
+        part = slice(start, start + EXACT_ROWS)
+        grid = _on_grid(table[part], radius)
+        products = (grid.T @ grid).toarray() if isinstance(grid, csr_matrix) else grid.T @ grid
+        linear += np.asarray(grid.T @ (1.0 - 2.0 * label[part])).ravel().astype(np.int64)
+        quadratic += products.astype(np.int64)
+    return Coefficients(linear, quadratic, table.shape[0], radius)
 
 
 def sensitivity(radius: float, *, counted: bool = False) -> float:
@@ -294,6 +284,19 @@ def descend_together(
     for _ in range(steps if largest > 0 else 0):
         weights = weights - rate / largest * (curvature @ weights + slope)
     return np.asarray(weights)
+
+
+def _on_grid(table: Matrix, radius: float) -> Matrix:
+    """Return rows within the radius, and their 1, in whole steps of the grid; f64."""
+    step = radius / GRID
+    # The factor makes up for rounding, so that no entry is rounded up across a step.
+    scaled = within(table, radius - 1) * ((1 - 1e-12) / step)
+    constant = np.full((table.shape[0], 1), float(math.floor(1 / step)))
+    if isinstance(scaled, csr_matrix):
+        grid = csr_matrix(hstack([scaled, constant]))
+        grid.data = np.trunc(grid.data)
+        return grid
+    return np.hstack([np.trunc(scaled), constant])
 
 
 def _grid_sensitivity(radius: float, *, counted: bool) -> Fraction:

@@ -78,13 +78,15 @@ def minimise(
         losses = np.logaddexp(0.0, -sign * (rows @ candidate))
         return float(losses.mean() + penalty / 2 * candidate @ candidate)
 
-    current = value(weights)
-    gradient = np.full(columns, math.inf)
+    def slope(candidate: Vector) -> Vector:
+        pull = rows.T @ (-sign * expit(-sign * (rows @ candidate))) / count
+        return np.asarray(pull + penalty * candidate)
+
+    current, gradient = value(weights), slope(weights)
     for _ in range(STEPS):
-        score = rows @ weights
-        gradient = rows.T @ (-sign * expit(-sign * score)) / count + penalty * weights
         if np.linalg.norm(gradient) <= tolerance * penalty:
             break
+        score = rows @ weights
         curvature = expit(score) * expit(-score) / count
         weighted = (
             diags(curvature) @ rows if isinstance(rows, csr_matrix) else curvature[:, None] * rows
@@ -95,13 +97,15 @@ def minimise(
         size, decrease = 1.0, float(gradient @ step)
         while size > 1e-12:
             candidate = weights - size * step
-            reached = value(candidate)
-            if reached <= current - 1e-4 * size * decrease:
+            reached, ahead = value(candidate), slope(candidate)
+            # Near the minimum, values differ by rounding alone; gradients still tell.
+            halved = np.linalg.norm(ahead) <= np.linalg.norm(gradient) / 2
+            if halved or reached <= current - 1e-4 * size * decrease:
                 break
             size /= 2
         else:
             break
-        weights, current = candidate, reached
+        weights, current, gradient = candidate, reached, ahead
     # Strong convexity: the distance to the minimiser is at most |gradient| / penalty.
     off_by = float(np.linalg.norm(gradient)) / penalty
     if off_by > max(tolerance, MOST_OFF_BY):

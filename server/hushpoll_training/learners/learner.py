@@ -105,8 +105,24 @@ class Design:
     weight: npt.NDArray[np.float64] | None = None
 
     def check_classes(self) -> None:
-        """Refuse rows of a single class; see :func:`check_classes`."""
+        """Refuse rows of a single class; see :func:`check_classes`.
+
+        For learners without a claim: a refusal tells something about rows that should be protected.
+        """
         check_classes(self.label.size, int(self.label.sum()))
+
+    def check_rows(self) -> None:
+        """Refuse no rows at all, for learners that take the number of rows to be public.
+
+        Raises
+        ------
+        InvalidParameter
+            If there are none.
+        """
+        if self.label.size == 0:
+            raise InvalidParameter(
+                "there are 0 rows, and there is nothing to learn from; give some", field="rows"
+            )
 
 
 class Span(NamedTuple):
@@ -226,10 +242,13 @@ class Learner(ABC):
     def fit(self, design: Design, options: FitOptions) -> Fitted:
         """Fit; the same design, parameters and seed give the same model, but for private noise.
 
+        A learner with a claim refuses only for what the claim takes to be public, or for numbers
+        that already have their noise: whether it refuses is part of what it publishes.
+
         Raises
         ------
         InvalidParameter
-            For labels of a single class.
+            For labels of a single class, if the learner claims nothing.
         """
 
     @abstractmethod

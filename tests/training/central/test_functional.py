@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from black_box_audit import lower_bound
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels.words import GeneratorBits
+from hushpoll_training.central import functional
 from hushpoll_training.central.discrete_laplace import discrete_laplace
 from hushpoll_training.central.functional import (
     GRID,
@@ -76,7 +77,7 @@ def test_no_added_row_moves_the_coefficients_by_more_than_the_sensitivity() -> N
 
 
 def test_noise_of_each_coefficient_has_the_deviation_that_is_said() -> None:
-    nothing = Coefficients(np.zeros(60), np.zeros((60, 60)), 0, RADIUS)
+    nothing = Coefficients(np.zeros(60, np.int64), np.zeros((60, 60), np.int64), 0, RADIUS)
     objective = perturb(nothing, 0.5, GeneratorBits(np.random.default_rng(4)), counted=True)
     draws = published(objective)[:-1]
     assert objective.deviation == pytest.approx(
@@ -93,8 +94,7 @@ def test_exact_sums_with_noise_are_rounded_once() -> None:
     radius, columns = 1.01, 40
     rng = np.random.default_rng(8)
     exact = Coefficients(
-        rng.integers(2**37, 2**38, columns).astype(float), np.zeros((columns, columns)), 2**24,
-        radius,
+        rng.integers(2**37, 2**38, columns), np.zeros((columns, columns), np.int64), 2**24, radius,
     )  # fmt: skip
     objective = perturb(exact, 1e-6, GeneratorBits(np.random.default_rng(9)))
     step, weight = radius / GRID, round(4 * GRID / radius)
@@ -133,12 +133,24 @@ def test_descents_of_groups_end_at_the_minimiser_of_their_mean() -> None:
         descend_together(parts[2:], 0.0, steps=1, rate=1.0, start=np.ones(2))
 
 
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_sums_over_parts_of_the_rows_are_those_over_all(
+    form: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guards: more rows than floating point adds exactly were refused, which told their number."""
+    rows, label = sample(100, 3)
+    whole = coefficients(form(rows), label, RADIUS)
+    monkeypatch.setattr(functional, "EXACT_ROWS", 7)
+    parts = coefficients(form(rows), label, RADIUS)
+    assert (parts.linear == whole.linear).all()
+    assert (parts.quadratic == whole.quadratic).all()
+    assert parts.rows == whole.rows == 100
+
+
 def test_bad_arguments_are_refused() -> None:
     rows, label = sample(10, 2)
     with pytest.raises(InvalidParameter, match="radius is 1; it must be above 1"):
         coefficients(rows, label, 1)
-    with pytest.raises(InvalidParameter, match="at most 16777216"):
-        coefficients(csr_matrix((2**24 + 1, 1)), label, RADIUS)
     with pytest.raises(InvalidParameter, match=r"epsilon is 0; it must lie in \(0, 64\]"):
         perturb(coefficients(rows, label, RADIUS), 0, GeneratorBits(np.random.default_rng(1)))
 

@@ -1,5 +1,7 @@
 """Penalised logistic regression: the minimiser, how far one row moves it, and its noise."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -15,6 +17,7 @@ from hushpoll_training.central.logistic import (
     perturb_output,
     sensitivity,
 )
+from hushpoll_training.learners.central.output_perturbation import bounded, with_constant
 
 
 def sample(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -48,6 +51,19 @@ def test_error_of_the_minimiser_is_bounded_as_said() -> None:
 def test_one_class_alone_has_a_minimiser_too() -> None:
     rows, _ = sample(50, 3, 3)
     assert np.isfinite(minimise(rows, np.ones(50, np.int64), 0.1).weights).all()
+
+
+@pytest.mark.parametrize("radius", [2.0, 30.0, 1000.0])
+@pytest.mark.parametrize("rows", [1, 50])
+def test_minimiser_is_known_well_enough_whatever_the_rows(rows: int, radius: float) -> None:
+    """Guards: for some rows, steps of rounding size were taken until the learner refused."""
+    rng = np.random.default_rng(0)
+    for scale in (1e-6, 1.0, 1e4):
+        drawn = rng.normal(size=(rows, 4))
+        table = with_constant(bounded(drawn * scale, math.sqrt(radius**2 - 1)))
+        labels = (np.ones(rows), drawn[:, 0] > 0, rng.random(rows) < 0.5, np.arange(rows) == 0)
+        for label in labels:
+            assert minimise(table, label.astype(np.int64), 1e-6).off_by < MOST_OFF_BY / 10
 
 
 def test_one_replaced_row_moves_the_weights_by_at_most_the_sensitivity() -> None:

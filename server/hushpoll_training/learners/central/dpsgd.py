@@ -78,11 +78,11 @@ class DPSGD(AccountedLearner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, or weights of rows.
+            For no rows, or weights of rows.
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_classes()
+        design.check_rows()
         refuse_row_weights(design, self)
         network = train_dpsgd(
             design.table, design.label, self.plan(design.label.size),

@@ -41,12 +41,12 @@ class GroupClippingSgd(DPSGD):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, weights of rows, or rows whose groups the columns of the
-            protected attribute do not tell.
+            For no rows, weights of rows, or columns that do not tell the rows' groups; see
+            :func:`categories_of`.
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_classes()
+        design.check_rows()
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         network = train_dpsgd_f(

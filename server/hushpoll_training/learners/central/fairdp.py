@@ -106,12 +106,11 @@ class FairDP(AccountedLearner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, weights of rows, or rows whose groups the columns of the
-            protected attribute do not tell.
+            For weights of rows, or columns that do not tell the rows' groups; see
+            :func:`categories_of`.
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_classes()
         refuse_row_weights(design, self)
         group, hidden_columns = categories_of(design, self)
         result = train_fairdp(

@@ -90,10 +90,10 @@ class FairFM(Learner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, weights of rows, rows whose groups the columns of the
-            protected attribute do not tell, or groups that are all too small for the noise.
+            For weights of rows, columns that do not tell the rows' groups (see
+            :func:`categories_of`), or groups whose numbers of rows with noise are all too small;
+            then epsilon is spent.
         """
-        design.check_classes()
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         table, bits = without_columns(design.table, columns), bits_for(options)

@@ -115,12 +115,13 @@ class Fermi(AccountedLearner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, weights of rows, rows whose groups the columns of the
-            protected attribute do not tell, or fewer than two groups that are large enough.
+            For no rows, weights of rows, columns that do not tell the rows' groups (see
+            :func:`categories_of`), or fewer than two groups whose counts with noise are large
+            enough; then `count_epsilon` is spent.
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_classes()
+        design.check_rows()
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         plan = self.plan(design.label.size)

@@ -86,9 +86,8 @@ class FunctionalMechanism(Learner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, weights of rows, or more than 2^24 rows.
+            For weights of rows.
         """
-        design.check_classes()
         refuse_row_weights(design, self)
         exact = coefficients(design.table, design.label, float(self.parameters["radius"]))
         if self.noiseless:

@@ -14,31 +14,48 @@ from hushpoll_training.learners.learner import Design, Learner, Table
 def groups_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], slice]:
     """Return the group of each row, counted from 0 over the groups that occur, and their columns.
 
+    For certificates, which are not private.
+
     Raises
     ------
     InvalidParameter
-        If the columns of the protected attribute do not tell each row's group, or tell only one.
+        As :func:`categories_of`, or if only one group occurs.
     """
     category, columns = categories_of(design, learner)
-    _, group = np.unique(category, return_inverse=True)
+    occurring, group = np.unique(category, return_inverse=True)
+    if occurring.size < 2:
+        raise InvalidParameter(
+            f"the learner {learner.name} has no difference between groups to certify, because all "
+            "rows are of one group; give rows of two groups or more",
+            field="protected",
+        )
     return np.asarray(group, np.int64), columns
 
 
 def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int64], slice]:
     """Return the category of each row, counted from 0 over all categories, and their columns.
 
-    The number of categories is public, whereas that of the groups that occur depends on the rows.
+    The number of categories is public, whereas that of the groups that occur depends on the rows:
+    one group, or none, is no reason to refuse. That a row has exactly one category is what a row in
+    clear is, whatever the others are.
 
     Raises
     ------
     InvalidParameter
-        If the columns of the protected attribute do not tell each row's group, or tell only one.
+        If the columns of the protected attribute do not tell each row's group, or are fewer than
+        two.
     """
     if design.protected is None:
         raise InvalidParameter(
             f"the learner {learner.name} treats each group apart, but the columns hold no "
             "protected attribute in clear; declare one in the manifest, train on rows in clear, "
             "or use the learner dpsgd",
+            field="protected",
+        )
+    if design.protected.stop - design.protected.start < 2:
+        raise InvalidParameter(
+            f"the learner {learner.name} treats each group apart, but the protected attribute has "
+            "a single category; declare one of two categories or more",
             field="protected",
         )
     columns = design.table[:, design.protected]
@@ -48,12 +65,6 @@ def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int6
             f"the learner {learner.name} needs to know each row's group, but the records tell "
             "several groups, or none, for a row; train it on rows in clear, or use the learner "
             "dpsgd",
-            field="protected",
-        )
-    if np.count_nonzero(member.sum(axis=0)) < 2:
-        raise InvalidParameter(
-            f"the learner {learner.name} treats each group apart, but all rows are of one group; "
-            "give rows of two groups or more",
             field="protected",
         )
     return np.asarray(member.argmax(axis=1), np.int64), design.protected

@@ -135,9 +135,9 @@ class OutputPerturbation(LinearLearner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, for weights of rows, or for too small a penalty.
+            For no rows, or weights of rows.
         """
-        design.check_classes()
+        design.check_rows()
         refuse_row_weights(design, self)
         penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
         rows = with_constant(bounded(design.table, self.feature_radius))

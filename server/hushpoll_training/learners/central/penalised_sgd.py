@@ -75,11 +75,11 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
         Raises
         ------
         InvalidParameter
-            For labels of a single class, or weights of rows.
+            For no rows, or weights of rows.
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_classes()
+        design.check_rows()
         refuse_row_weights(design, self)
         network = train_dpsgd(
             bounded(design.table, self.feature_radius), design.label, self.plan(design.label.size),

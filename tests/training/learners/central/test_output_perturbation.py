@@ -66,8 +66,6 @@ def test_long_rows_weigh_no_more_than_the_radius_allows():
 def test_bad_designs_and_parameters_are_refused():
     with pytest.raises(InvalidParameter, match="takes no weights of rows"):
         learner().fit(design(10, weight=np.ones(10)), FitOptions())
-    with pytest.raises(InvalidParameter, match="all of one class"):
-        learner().fit(design(10, label=np.ones(10, np.int64)), FitOptions())
     with pytest.raises(
         InvalidParameter, match=r"epsilon is 65; it must be a number in \[1e-06, 64\]"
     ):
