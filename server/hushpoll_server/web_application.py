@@ -21,6 +21,7 @@ from hushpoll_server.http.resources import (
     analysis,
     jobs,
     metrics,
+    models,
     origins,
     relations,
     surveys,
@@ -32,7 +33,15 @@ from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
 
-BLUEPRINTS: Final = (surveys.api, origins.api, tokens.api, analysis.api, relations.api, jobs.api)
+BLUEPRINTS: Final = (
+    surveys.api,
+    origins.api,
+    tokens.api,
+    analysis.api,
+    relations.api,
+    jobs.api,
+    models.api,
+)
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"
 

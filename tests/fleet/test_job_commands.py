@@ -112,6 +112,20 @@ def test_a_model_is_trained_by_the_worker(hushpoll, survey, worker, tmp_path):
     )
     assert code == 0, err
     assert "model.json" in zipfile.ZipFile(out).namelist()
+    code, said, _ = hushpoll("model", "list", survey)
+    model_id, line = said.split()[0], said.splitlines()[1]
+    assert (code, "parameters {'n_estimators': 3}" in line) == (0, True)
+    code, said, _ = hushpoll("model", "show", model_id)
+    assert (code, "What is protected, and from whom:" in said) == (0, True)
+    code, said, _ = hushpoll("model", "learners", survey)
+    assert (code, "lightgbm-parity: cannot run here: " in said) == (0, True)
+    again = tmp_path / "again.zip"
+    code, _, _ = hushpoll("model", "fetch", model_id, "--out", again)
+    assert (code, again.read_bytes()) == (0, out.read_bytes())
+    code, said, _ = hushpoll("model", "delete", model_id, "--yes")
+    assert (code, said) == (0, f"model {model_id} is deleted\n")
+    code, said, _ = hushpoll("model", "list", survey)
+    assert (code, said) == (0, f"{survey} has no model.\n")
 
 
 def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worker, tmp_path):

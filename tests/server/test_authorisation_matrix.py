@@ -22,6 +22,7 @@ from sample_survey import REPORTS, VERSION, bearer
 METRICS_TOKEN = "m" * 24
 NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
+NO_MODEL = "/api/v1/models/" + "0" * 32
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,12 @@ ROUTES = [
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
     Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),
     Route("jobs.train", "POST", f"{VERSION}/jobs/train", "train", 422, {"json": {"x": 1}}),
+    Route("jobs.tune", "POST", f"{VERSION}/jobs/tune", "train", 422, {"json": {"x": 1}}),
+    Route("models.list_models", "GET", f"{VERSION}/models", "read", 200),
+    Route("models.learners", "GET", f"{VERSION}/learners", "read", 200),
+    Route("models.show_model", "GET", NO_MODEL, "read", 404),
+    Route("models.model_file", "GET", f"{NO_MODEL}/file", "read", 404),
+    Route("models.delete_model", "DELETE", NO_MODEL, "train", 404),
     Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
     Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),

@@ -117,7 +117,7 @@ class JobCalls(Calls):
 
     def job(self, job_id: str) -> dict[str, Any]:
         """Look at a job; needs scope ``read``."""
-        return object_of(self._transport.get("jobs", _job_id(job_id)))
+        return object_of(self._transport.get("jobs", checked_job_id(job_id)))
 
     def jobs(
         self, *, survey: str | None = None, kind: str | None = None, state: str | None = None
@@ -139,11 +139,11 @@ class JobCalls(Calls):
 
         Needs the token that asked for it, or scope ``admin``.
         """
-        return self._post({}, "jobs", _job_id(job_id), "cancel")
+        return self._post({}, "jobs", checked_job_id(job_id), "cancel")
 
     def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch the file of a job's result, piece by piece; return its number of bytes."""
-        return self._transport.download("jobs", _job_id(job_id), "result", write=write)
+        return self._transport.download("jobs", checked_job_id(job_id), "result", write=write)
 
     def fairness(
         self,
@@ -319,13 +319,20 @@ class JobCalls(Calls):
         parameters = {field: value for field, value in body.items() if value is not None}
         job = self.start_job(kind, name, version, parameters)
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
-        document = object_of(self._transport.get("jobs", _job_id(job.get("id")), "result"))
+        document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
         if not isinstance(document.get(key, document.get("groups")), dict | list):
             raise unexpected(key)
         return document
 
 
-def _job_id(value: object) -> str:
+def checked_job_id(value: object) -> str:
+    """Return the id of a job, or of the model that it has trained.
+
+    Raises
+    ------
+    InvalidParameter
+        If it can be none.
+    """
     if not isinstance(value, str) or not _JOB_ID.fullmatch(value):
         raise InvalidParameter(
             f"the job's id is {show(value)}; an id is 1 to 64 letters, digits, '_' and '-': give "

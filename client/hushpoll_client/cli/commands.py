@@ -131,6 +131,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "cli",
         "Show, export, send or withdraw what this device has answered.",
     ),
+    "model": Row(
+        "hushpoll_client.cli.models:model",
+        "cli",
+        "List, show, fetch and delete the models that a server has trained.",
+    ),
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",

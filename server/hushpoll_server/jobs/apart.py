@@ -22,8 +22,9 @@ from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_server import logs
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.kinds import KINDS, Result
+from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.jobs.progress import SECONDS, Step, StepReader, StepWriter
+from hushpoll_server.jobs.result import Result
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.spelling.clock import FixedClock, format_timestamp
@@ -186,7 +187,7 @@ def _result(output: IO[bytes], code: int) -> Result:
     if "code" in about:
         raise Refused(about["code"], about["detail"])
     blocks = iter(lambda: output.read(BLOCK_BYTES), b"")
-    return Result(about["file_name"], about["media_type"], blocks)
+    return Result(about["file_name"], about["media_type"], blocks, about["card"])
 
 
 def main() -> None:
@@ -223,7 +224,11 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
         about = {"code": reason.code, "detail": reason.detail}
         output.write(json.dumps(about).encode() + b"\n")
         return
-    head = {"file_name": result.file_name, "media_type": result.media_type}
+    head = {
+        "file_name": result.file_name,
+        "media_type": result.media_type,
+        "card": result.card,
+    }
     output.write(json.dumps(head).encode() + b"\n")
     output.writelines(blocks)
 

@@ -6,22 +6,14 @@ OpenAPI documents them, and a function that returns the result's file.
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hushpoll_analysis.poisoning.report_shape import report_shape
-from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.limits import check_limits
+from hushpoll_server.jobs import training
 from hushpoll_server.jobs.parameters import (
     ExportParameters,
     FairnessParameters,
@@ -30,35 +22,15 @@ from hushpoll_server.jobs.parameters import (
     ShapeParameters,
     TableParameters,
     TrainParameters,
+    TuneParameters,
 )
 from hushpoll_server.jobs.progress import OnStep, Step, counted
+from hushpoll_server.jobs.result import Result, json_result
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
-
-if TYPE_CHECKING:
-    # Only jobs that train need the extra `train`, and importing it takes seconds.
-    from hushpoll_training.learners.learner import FitOptions
-    from hushpoll_training.models.recipe import Recipe
-
-
-@dataclass(frozen=True)
-class Result:
-    """A file, streamed.
-
-    Parameters
-    ----------
-    file_name, media_type : str
-        Of the file.
-    blocks : iterator of bytes
-        The file, in order; consumed once.
-    """
-
-    file_name: str
-    media_type: str
-    blocks: Iterator[bytes]
 
 
 def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any], _say: OnStep) -> Result:
@@ -71,7 +43,7 @@ def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any], _say:
     shown = moved if row.release == IMMEDIATE else None
     account = parts.releases.account(row)
     waiting = {key: account[key] for key in ("inbox", "sealed")}
-    return _json("seal", row, {"moved": shown, **waiting})
+    return json_result("seal", row, {"moved": shown, **waiting})
 
 
 def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
@@ -82,52 +54,6 @@ def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
         **parameters,
     )
     return Result(file.name, file.media_type, file.blocks)
-
-
-def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
-    """Ask a worker to fit a model to the version's records.
-
-    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. To fetch
-    it, a token needs the scope `read`.
-    """
-    from hushpoll_training.models.saved import save_model
-    from hushpoll_training.reports.card import model_card
-    from hushpoll_training.runs.record import run_record
-    from hushpoll_training.runs.training_run import train_collected
-
-    records = _collected(parts, row, say)
-    trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
-    say(Step("writes the model", 0, None, "files"))
-    run = run_record(trained, {})
-    with TemporaryDirectory(prefix="hushpoll-model-") as folder:
-        directory = Path(folder) / "model"
-        save_model(trained.model, directory, run, card=model_card(run))
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-            for path in sorted(directory.iterdir()):
-                file.write(path, path.name)
-    name = f"{row.name}-{row.version}-model.zip"
-    return Result(name, "application/zip", iter([archive.getvalue()]))
-
-
-def fairness(
-    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
-) -> Result:
-    """Ask a worker for group metrics with intervals, estimated from the records alone.
-
-    Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
-    protected attribute or a target is refused. Where an interval has no bound, the result has null
-    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. To
-    fetch it, a token needs the scope `read`.
-    """
-    from hushpoll_training.audits.records_fairness import fairness_of_records
-
-    fitted_by = TrainParameters.model_fields
-    others = {name: value for name, value in parameters.items() if name not in fitted_by}
-    records = _collected(parts, row, say)
-    fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
-    report = fairness_of_records(records, *fitting, **others)
-    return _json("fairness", row, report.to_dict())
 
 
 def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
@@ -144,7 +70,7 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     about = {"name": row.name, "version": row.version, "digest": row.digest}
     document = {"kind": "report shape", "survey": about, **tested.to_dict()}
     about_release = parts.releases.describe(row)
-    return _json("shape", row, {**document, "pending": release.pending, **about_release})
+    return json_result("shape", row, {**document, "pending": release.pending, **about_release})
 
 
 def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
@@ -159,37 +85,7 @@ def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
         records = counted(stream, release.reports, say).joined()
     say(Step("estimates the shares", 0, None, "cells"))
     found = joint_table(records, **parameters)
-    return _json("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
-
-
-def _collected(parts: Services, row: VersionRow, say: OnStep) -> Records:
-    """Return the records of a survey's release, held at once."""
-    release = parts.analysis.release(row)
-    with parts.analysis.scanning(row, release) as stream:
-        return counted(stream, release.reports, say).joined()
-
-
-def _how_to_fit(
-    parameters: Mapping[str, Any], say: OnStep | None = None, text: str = ""
-) -> tuple[Recipe, FitOptions]:
-    """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
-    from hushpoll_training.learners.learner import FitOptions
-    from hushpoll_training.models.recipe import Recipe
-
-    names = {name: parameters[name] for name in ("learner", "encoding") if parameters.get(name)}
-    recipe = Recipe.of(parameters.get("parameters"), **names)
-    unit = recipe.learner.progress_unit
-
-    def step(done: int, steps: int) -> None:
-        if say is not None:
-            say(Step(text, done, steps, unit))
-
-    return recipe, FitOptions(int(parameters.get("seed", 0)), on_progress=step)
-
-
-def _json(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
-    name = f"{row.name}-{row.version}-{kind}.json"
-    return Result(name, "application/json", iter([json.dumps(document).encode()]))
+    return json_result("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
 def _require_records(parts: Services, row: VersionRow, _parameters: Parameters) -> None:
@@ -207,46 +103,6 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:
     chosen_attributes(parts.surveys.published(row), parameters.attributes)
     parts.analysis.require_records(row)
-
-
-def _check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
-    """Refuse what no model can be fitted to, and a model larger than this server trains."""
-    try:
-        from hushpoll_training.data.target import Target
-
-        recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
-        recipe.learner.require_extra()
-        recipe.refuse_clear_rows("a job of a server")
-    except MissingExtra as error:
-        detail = f"{error}, on the web server as well as on its workers"
-        raise Refused("missing-extra", detail) from None
-    except InvalidParameter as error:
-        of_the_learner = error.field not in TrainParameters.model_fields
-        field = f"parameters.{error.field}" if of_the_learner else error.field
-        raise InvalidParameter(str(error), field=field) from None
-    Target.of(parts.surveys.published(row))
-    check_limits(recipe.learner, parts.settings.job_parameter_limits)
-    parts.analysis.require_records(row)
-
-
-def _check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
-    _check_train(parts, row, parameters)
-    from hushpoll_training.audits.predictions import AuditInputs
-    from hushpoll_training.audits.records_fairness import check_together, compared_survey
-
-    recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
-    recipe.refuse_repeated_fits("cross-fitting")
-    published = parts.surveys.published(row)
-    compared = compared_survey(published, parameters.groups, parameters.reference)
-    check_together(parameters.together, parameters.groups)
-    AuditInputs.of(compared, parameters.protected_input)
-    reports = parts.analysis.release(row).reports
-    if parameters.folds > reports:
-        remedy = f"give a number in [2, {reports}]" if reports > 1 else "collect more"
-        raise InvalidParameter(
-            f"folds is {parameters.folds}, and there are {reports} records; {remedy}",
-            field="folds",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,15 +144,22 @@ KINDS: Final = {
         JobKind(
             name="train",
             parameters=TrainParameters,
-            check=_check_train,
-            work=train,
+            check=training.check_train,
+            work=training.train,
+            own_process=True,
+        ),
+        JobKind(
+            name="tune",
+            parameters=TuneParameters,
+            check=training.check_tune,
+            work=training.tune,
             own_process=True,
         ),
         JobKind(
             name="fairness",
             parameters=FairnessParameters,
-            check=_check_fairness,
-            work=fairness,
+            check=training.check_fairness,
+            work=training.fairness,
             own_process=True,
         ),
         JobKind(

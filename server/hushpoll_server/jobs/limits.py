@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
-    from hushpoll_training.learners.learner import Learner
+    from hushpoll_training.learners.learner import Learner, Span
 
 
 def check_limits(learner: Learner, setting: str | None) -> None:
@@ -28,7 +29,7 @@ def check_limits(learner: Learner, setting: str | None) -> None:
         If a parameter is too large, or the setting names none of any learner: that would leave its
         limit at the learner's own, which nobody would see.
     """
-    for name, most in _limits(learner, setting).items():
+    for name, most in limits(learner, setting).items():
         value = learner.parameters[name]
         if most is not None and float(value) > most:
             raise InvalidParameter(
@@ -38,7 +39,60 @@ def check_limits(learner: Learner, setting: str | None) -> None:
             )
 
 
-def _limits(learner: Learner, setting: str | None) -> dict[str, int | float | None]:
+def check_groups(learner: Learner, published: Published) -> None:
+    """Refuse a learner that needs each record's group, where no record tells it.
+
+    Raises
+    ------
+    InvalidParameter
+        If the survey has no protected attribute, or it is perturbed.
+    """
+    protected = published.protected
+    if not learner.needs_groups or (
+        protected is not None and published.attribute(protected.attribute).oracle is None
+    ):
+        return
+    hidden = "declares none" if protected is None else f"collects {protected.attribute} perturbed"
+    raise InvalidParameter(
+        f"the learner {learner.name} needs each record's group in clear, and the survey {hidden}; "
+        "use a learner without groups, or train it on rows in clear elsewhere",
+        field="learner",
+    )
+
+
+def allowed_space(learner: Learner, setting: str | None) -> dict[str, Span]:
+    """Return what a search of a job may try: the learner's space, as far as its limits allow.
+
+    Parameters
+    ----------
+    learner, setting
+        See :func:`check_limits`.
+
+    Raises
+    ------
+    InvalidParameter
+        If the learner has nothing to search, or a limit leaves nothing of one of its intervals.
+    """
+    most = limits(learner, setting)
+    space: dict[str, Span] = {}
+    for name, span in learner.space.items():
+        limit = most.get(name)
+        if limit is not None and limit < span.low:
+            raise InvalidParameter(
+                f"the search of {name} begins at {span.low:g}, above {limit}, which is the most of "
+                "a job on this server; export the records and use hushpoll tune elsewhere",
+                field="learner",
+            )
+        space[name] = span if limit is None else span._replace(high=min(span.high, limit))
+    if not space:
+        raise InvalidParameter(
+            f"the learner {learner.name} has no parameters to search; use another learner",
+            field="learner",
+        )
+    return space
+
+
+def limits(learner: Learner, setting: str | None) -> dict[str, int | float | None]:
     """Return the largest value of each of the learner's numbers, None where any is taken."""
     from hushpoll_training.learners.parameters import ranges
     from hushpoll_training.learners.registry import LEARNERS

@@ -47,8 +47,8 @@ class ExportParameters(Parameters):
     )
 
 
-class TrainParameters(Parameters):
-    """How a model is fitted."""
+class FitParameters(Parameters):
+    """A learner with its parameters, and an encoding."""
 
     learner: Word | None = Field(
         None, description="The training algorithm, as hushpoll train --learner names it."
@@ -65,6 +65,38 @@ class TrainParameters(Parameters):
     )
 
 
+class TrainParameters(FitParameters):
+    """How a model is fitted, and whether it is measured."""
+
+    folds: int | None = Field(
+        None,
+        ge=2,
+        le=100,
+        strict=True,
+        description="Parts to cross-fit, to estimate accuracy and fairness from the records alone; "
+        "without it nothing is measured.",
+    )
+
+
+class TuneParameters(Parameters):
+    """A search of a learner's parameters on the records alone."""
+
+    learner: Word | None = Field(
+        None, description="The training algorithm, as hushpoll train --learner names it."
+    )
+    encoding: Word | None = Field(
+        None,
+        description="How records become features, as hushpoll train --encoding names it.",
+    )
+    seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of folds and learner.")
+    trials: int = Field(
+        30, ge=1, le=500, strict=True, description="Sets of parameters that are tried."
+    )
+    folds: int = Field(
+        FOLDS, ge=2, le=20, strict=True, description="Parts that each set is scored on."
+    )
+
+
 class ExpectedShares(Parameters):
     """Shares of the population that are known beforehand: declared, or from an earlier survey."""
 
@@ -77,7 +109,7 @@ class ExpectedShares(Parameters):
     base: float = Field(0.3, gt=0, lt=1, description="Those with a positive label.")
 
 
-class FairnessParameters(TrainParameters):
+class FairnessParameters(FitParameters):
     """How fairness is estimated from the records alone."""
 
     folds: int = Field(

@@ -19,7 +19,8 @@ from typing import IO, Final
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs import apart
-from hushpoll_server.jobs.kinds import KINDS, Result
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.result import Result
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.jobs import JobRow
@@ -116,6 +117,7 @@ class Runner:
             media_type=result.media_type,
             file_name=result.file_name,
             parts=iter(lambda: file.read(PART_BYTES), b""),
+            card=None if result.card is None else json.dumps(result.card),
         )
 
     def _result(self, job: JobRow, watch: apart.JobWatch) -> AbstractContextManager[Result]:

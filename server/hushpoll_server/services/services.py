@@ -14,11 +14,13 @@ from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.models import Models
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.jobs import JobStore
+from hushpoll_server.store.models import ModelStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import shuffled
 from hushpoll_server.store.users import ActionStore, UserStore
@@ -70,6 +72,7 @@ class Services(DeviceServices):
         self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
         self.drawing = Drawing()
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
+        self.models = Models(ModelStore(self.database), self.job_store, self.jobs, self.surveys)
         self.retention = Retention(
             jobs=self.job_store,
             surveys=self.surveys,

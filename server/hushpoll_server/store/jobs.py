@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import job_results, jobs
+from hushpoll_server.store.schema import job_results, jobs, models
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 CANCELLED = "cancelled"
@@ -222,8 +222,9 @@ class JobStore:
         media_type: str,
         file_name: str,
         parts: Iterable[bytes],
+        card: str | None = None,
     ) -> bool:
-        """Store a result; return False if the owner has lost the job.
+        """Store a result, of a model with its card; return False if the owner has lost the job.
 
         Each part has a transaction of its own, so that reports are stored in between. The last
         transaction makes the result visible; another attempt would begin anew.
@@ -247,7 +248,7 @@ class JobStore:
                     insert(job_results).values(job_id=job_id, part=number, data=data)
                 )
         with self._database.writing() as connection:
-            return held(
+            kept = held(
                 connection,
                 state=DONE,
                 finished_at=now,
@@ -255,6 +256,9 @@ class JobStore:
                 file_name=file_name,
                 size=size,
             )
+            if kept and card is not None:
+                connection.execute(insert(models).values(job_id=job_id, card=card))
+            return kept
 
     def fail(self, job_id: str, owner: str, *, now: int, code: str, detail: str) -> bool:
         """Store why a job has no result; return False if the owner has lost the job."""
@@ -288,8 +292,11 @@ class JobStore:
             number += 1
 
     def forget(self, *, before: int) -> int:
-        """Delete jobs that finished before a time, and their results; return how many."""
-        deleted = self._delete(and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before))
+        """Delete jobs that finished before a time, and results that are no models; say how many."""
+        kept = select(models.c.job_id)
+        deleted = self._delete(
+            and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before, jobs.c.id.not_in(kept))
+        )
         if deleted:
             self._database.erase(job_results)
         else:  # an earlier call may have left something
@@ -299,6 +306,12 @@ class JobStore:
     def forget_version(self, version_id: int, kind: str) -> int:
         """Delete the jobs of one kind of a version, and their results; return how many."""
         deleted = self._delete(and_(jobs.c.version_id == version_id, jobs.c.kind == kind))
+        self._database.erase(job_results)
+        return deleted
+
+    def forget_job(self, job_id: str) -> int:
+        """Delete one job and its result; return how many there were."""
+        deleted = self._delete(jobs.c.id == job_id)
         self._database.erase(job_results)
         return deleted
 
@@ -360,3 +373,4 @@ def _held(connection: Connection, job_id: str, owner: str, *more: Any, **columns
 
 def _clear(connection: Connection, job_id: str) -> None:
     connection.execute(delete(job_results).where(job_results.c.job_id == job_id))
+    connection.execute(delete(models).where(models.c.job_id == job_id))

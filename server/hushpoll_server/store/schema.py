@@ -275,6 +275,14 @@ jobs = Table(
     Column("progress", String),
 )
 
+# Of a job that has trained one. The card is JSON: what its readers may know of the model.
+models = Table(
+    "models",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("card", String, nullable=False),
+)
+
 job_results = Table(
     "job_results",
     metadata,

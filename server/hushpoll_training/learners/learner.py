@@ -172,6 +172,8 @@ class Learner(ABC):
         What ``hushpoll tune`` searches.
     progress_unit : str
         What the steps of a fit are, in the plural.
+    needs_groups : bool
+        Whether it fits only where each row's group is known in clear.
     files : tuple of str
         Names of the files that its models are saved in.
     distributions : tuple of str
@@ -194,6 +196,7 @@ class Learner(ABC):
     refused: ClassVar[Mapping[str, str]] = {}
     space: ClassVar[Mapping[str, Span]]
     progress_unit: ClassVar[str] = "steps"
+    needs_groups: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]]
     distributions: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str | None] = None

@@ -66,6 +66,7 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
         "confidence": record.get("confidence"),
         "metrics": _metrics(record),
         "unmeasured": record["unmeasured"],
+        "on_records": record.get("on_records"),
         "fairness": record.get("fairness"),
         "limits": limits(record),
         "versions": record["versions"],

@@ -9,11 +9,11 @@ of earlier trials at that fold is pruned.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -21,11 +21,25 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_training.learners.learner import Learner, Span
 from hushpoll_training.learners.registry import DEFAULT, create_learner
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.tuning.folds import Problem
 
 TRIALS: Final = 100
 _NAME: Final = "hushpoll"
 _SETTINGS: Final = "settings"
+
+
+class Scorer(Protocol):
+    """What a search makes as large as possible."""
+
+    @property
+    def seed(self) -> int:
+        """Of the search and the learner."""
+
+    @property
+    def folds(self) -> Sized:
+        """The parts that each set of parameters is scored on."""
+
+    def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
+        """Yield the score on each fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +66,7 @@ class Tuned:
 
 
 def tune(
-    problem: Problem,
+    problem: Scorer,
     storage: Path,
     settings: Mapping[str, Any],
     *,
@@ -66,8 +80,8 @@ def tune(
 
     Parameters
     ----------
-    problem : Problem
-        What to score on.
+    problem : Scorer
+        What to score on, such as a Problem.
     storage : Path
         SQLite file of the study, new or of the same settings.
     settings : mapping
@@ -135,7 +149,7 @@ def tune(
 
 
 def _score(
-    trial: Any, problem: Problem, learner: type[Learner], space: Mapping[str, Span], threads: int
+    trial: Any, problem: Scorer, learner: type[Learner], space: Mapping[str, Span], threads: int
 ) -> float | None:
     recipe = Recipe(learner(_suggest(trial, space)))
     values: list[float] = []

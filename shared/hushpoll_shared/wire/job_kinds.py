@@ -11,6 +11,7 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "seal": "publish",
         "export": "read",
         "train": "train",
+        "tune": "train",
         "fairness": "train",
         "shape": "read",
         "table": "read",

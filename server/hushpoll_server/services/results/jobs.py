@@ -106,16 +106,26 @@ class Jobs:
         Refused
             ``forbidden``: another token asked for it, and this one is no administrator's.
         """
+        self.require_own(job, grant, "cancel")
+        self._store.cancel(job.id, now=self._surveys.now())
+        return self.find(job.id)
+
+    def require_own(self, job: JobRow, grant: Grant, act: str) -> None:
+        """Refuse to do something to a job of another token, unless it is an administrator's.
+
+        Raises
+        ------
+        Refused
+            ``forbidden``.
+        """
         if job.token_id != grant.token_id and not grant.allows("admin"):
             raise Refused(
                 "forbidden",
                 f"job {job.id} was asked for by another token; have its holder or an "
-                "administrator cancel it",
+                f"administrator {act} it",
                 field="Authorization",
                 scope="admin",
             )
-        self._store.cancel(job.id, now=self._surveys.now())
-        return self.find(job.id)
 
     def describe(self, job: JobRow) -> dict[str, Any]:
         """Return a job as the API gives it."""

@@ -25,6 +25,7 @@ class GroupClippingSgd(DPSGD):
 
     name: ClassVar[str] = "dpsgd-f"
     label: ClassVar[str] = "DPSGD-F"
+    needs_groups: ClassVar[bool] = True
     description: ClassVar[str] = (
         "A network trained by differentially private gradient descent, with a clipping norm for "
         "each group"

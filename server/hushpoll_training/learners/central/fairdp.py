@@ -54,6 +54,7 @@ class FairDP(AccountedLearner):
 
     name: ClassVar[str] = "fairdp"
     label: ClassVar[str] = "FairDP"
+    needs_groups: ClassVar[bool] = True
     description: ClassVar[str] = (
         "A network trained by differentially private gradient descent in each group, averaged"
     )

@@ -53,6 +53,7 @@ class FairFM(Learner):
 
     name: ClassVar[str] = "fairfm"
     label: ClassVar[str] = "FairFM"
+    needs_groups: ClassVar[bool] = True
     description: ClassVar[str] = (
         "Logistic regression by a noisy polynomial objective for each group, with descents that "
         "are averaged"

@@ -52,6 +52,7 @@ class Fermi(AccountedLearner):
 
     name: ClassVar[str] = "dp-fermi"
     label: ClassVar[str] = "DP-FERMI"
+    needs_groups: ClassVar[bool] = True
     description: ClassVar[str] = (
         "Logistic regression by differentially private min-max descent, with a penalty for groups "
         "whose shares of positive predictions differ"

@@ -1,0 +1,46 @@
+"""What a job gives, a file, and what it reads first: the records of a survey's release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_server.jobs.progress import OnStep, counted
+from hushpoll_server.services.services import Services
+from hushpoll_server.store.catalogue import VersionRow
+
+
+@dataclass(frozen=True)
+class Result:
+    """A file, streamed.
+
+    Parameters
+    ----------
+    file_name, media_type : str
+        Of the file.
+    blocks : iterator of bytes
+        The file, in order; consumed once.
+    card : mapping or None
+        Of a model, its card; kept beside the file.
+    """
+
+    file_name: str
+    media_type: str
+    blocks: Iterator[bytes]
+    card: Mapping[str, Any] | None = None
+
+
+def json_result(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
+    """Return a document as a file of its kind."""
+    name = f"{row.name}-{row.version}-{kind}.json"
+    return Result(name, "application/json", iter([json.dumps(document).encode()]))
+
+
+def collected(parts: Services, row: VersionRow, say: OnStep) -> Records:
+    """Return the records of a survey's release, held at once."""
+    release = parts.analysis.release(row)
+    with parts.analysis.scanning(row, release) as stream:
+        return counted(stream, release.reports, say).joined()

@@ -1,0 +1,226 @@
+"""The kinds of jobs that train: a model, a search of a learner's parameters, a fairness audit."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_server.errors import Refused
+from hushpoll_server.jobs.limits import allowed_space, check_groups, check_limits
+from hushpoll_server.jobs.parameters import (
+    FairnessParameters,
+    FitParameters,
+    TrainParameters,
+    TuneParameters,
+)
+from hushpoll_server.jobs.progress import OnStep, Step
+from hushpoll_server.jobs.result import Result, collected, json_result
+from hushpoll_server.services.services import Services
+from hushpoll_server.store.catalogue import VersionRow
+
+if TYPE_CHECKING:
+    # Only jobs that train need the extra `train`, and importing it takes seconds.
+    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.models.recipe import Recipe
+
+
+def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+    """Ask a worker to fit a model to the version's records.
+
+    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. To fetch
+    it, a token needs the scope `read`. With `folds`, further models are cross-fitted to estimate
+    accuracy and fairness on perturbed records; the model's card says them as `on_records`.
+    """
+    from hushpoll_training.models.saved import save_model
+    from hushpoll_training.reports.card import model_card
+    from hushpoll_training.runs.record import run_record
+    from hushpoll_training.runs.training_run import train_collected
+
+    records = collected(parts, row, say)
+    trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
+    measured = _measured(records, parameters, say) if parameters.get("folds") else None
+    say(Step("writes the model", 0, None, "files"))
+    run = {**run_record(trained, {}, clock=parts.settings.clock), "on_records": measured}
+    card = model_card(run)
+    with TemporaryDirectory(prefix="hushpoll-model-") as folder:
+        directory = Path(folder) / "model"
+        save_model(trained.model, directory, run, card=card)
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(directory.iterdir()):
+                file.write(path, path.name)
+    name = f"{row.name}-{row.version}-model.zip"
+    return Result(name, "application/zip", iter([archive.getvalue()]), card)
+
+
+def _measured(records: Records, parameters: Mapping[str, Any], say: OnStep) -> dict[str, Any]:
+    """Return accuracy and fairness as records alone tell them, and how to read them."""
+    from hushpoll_training.audits.records_accuracy import accuracy_of_records
+    from hushpoll_training.audits.records_fairness import fairness_of_records
+
+    folds = parameters["folds"]
+    fitting = _how_to_fit(parameters, say, f"fits {folds} models to measure accuracy")
+    measured = accuracy_of_records(records, *fitting, folds=folds).to_dict()
+    if records.published.protected is None:
+        return {**measured, "fairness": None, "no_fairness": "no protected attribute is declared"}
+    fitting = _how_to_fit(parameters, say, f"fits {folds} models to audit fairness")
+    try:
+        audited = fairness_of_records(records, *fitting, folds=folds).to_dict()
+    except InvalidParameter as error:  # such as a survey that asks nothing else
+        return {**measured, "fairness": None, "no_fairness": str(error)}
+    return {**measured, "fairness": audited["metrics"], "no_fairness": None}
+
+
+def tune(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+    """Ask a worker to search a learner's parameters on the records alone, as `hushpoll tune` does.
+
+    The score is the accuracy on perturbed records that a model did not see. The best of many scores
+    is better than its parameters deserve: train with them and `folds`, by another seed, to measure.
+    The result is JSON: `parameters`, which a training takes, `score`, `trials` and `pruned`. To
+    fetch it, a token needs the scope `read`.
+    """
+    from hushpoll_training.tuning.from_records import RecordsProblem
+    from hushpoll_training.tuning.study import tune as search
+
+    records = collected(parts, row, say)
+    recipe, options = _how_to_fit(parameters)
+    folds, trials = parameters["folds"], parameters["trials"]
+    problem = RecordsProblem.of(records, recipe.encoding, folds=folds, seed=options.seed)
+
+    def tried(done: int) -> None:
+        say(Step("searches parameters", done, trials, "trials"))
+
+    with TemporaryDirectory(prefix="hushpoll-tune-") as folder:
+        tuned = search(
+            problem,
+            Path(folder) / "study.sqlite",
+            {},
+            trials=trials,
+            learner=recipe.learner.name,
+            space=allowed_space(recipe.learner, parts.settings.job_parameter_limits),
+            on_trial=tried,
+        )
+    document = {
+        "learner": recipe.learner.name,
+        "encoding": recipe.encoding.name,
+        "seed": options.seed,
+        "folds": folds,
+        "parameters": dict(tuned.parameters),
+        "score": {"accuracy_on_records": tuned.score},
+        "interval": "none: the best of many scores is better than its parameters deserve",
+        "trials": tuned.trials,
+        "pruned": tuned.pruned,
+        "versions": recipe.learner.versions(),
+    }
+    return json_result("tune", row, document)
+
+
+def fairness(
+    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
+) -> Result:
+    """Ask a worker for group metrics with intervals, estimated from the records alone.
+
+    Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
+    protected attribute or a target is refused. Where an interval has no bound, the result has null
+    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. To
+    fetch it, a token needs the scope `read`.
+    """
+    from hushpoll_training.audits.records_fairness import fairness_of_records
+
+    fitted_by = FitParameters.model_fields
+    others = {name: value for name, value in parameters.items() if name not in fitted_by}
+    records = collected(parts, row, say)
+    fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
+    report = fairness_of_records(records, *fitting, **others)
+    return json_result("fairness", row, report.to_dict())
+
+
+def _how_to_fit(
+    parameters: Mapping[str, Any], say: OnStep | None = None, text: str = ""
+) -> tuple[Recipe, FitOptions]:
+    """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
+    from hushpoll_training.learners.learner import FitOptions
+    from hushpoll_training.models.recipe import Recipe
+
+    names = {name: parameters[name] for name in ("learner", "encoding") if parameters.get(name)}
+    recipe = Recipe.of(parameters.get("parameters"), **names)
+    unit = recipe.learner.progress_unit
+
+    def step(done: int, steps: int) -> None:
+        if say is not None:
+            say(Step(text, done, steps, unit))
+
+    return recipe, FitOptions(int(parameters.get("seed", 0)), on_progress=step)
+
+
+def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
+    """Refuse what no model can be fitted to, and a model larger than this server trains."""
+    recipe = _check_fit(parts, row, parameters)
+    check_limits(recipe.learner, parts.settings.job_parameter_limits)
+    if parameters.folds is not None:
+        recipe.refuse_repeated_fits("cross-fitting")
+        _check_folds(parts, row, parameters.folds)
+
+
+def check_tune(parts: Services, row: VersionRow, parameters: TuneParameters) -> None:
+    """Refuse a search that no worker could do."""
+    chosen = parameters.model_dump(include={"learner", "encoding", "seed"})
+    recipe = _check_fit(parts, row, FitParameters.model_validate(chosen))
+    recipe.refuse_repeated_fits("a search")
+    setting = parts.settings.job_parameter_limits
+    # Those that are not searched have their defaults.
+    least = {name: span.low for name, span in allowed_space(recipe.learner, setting).items()}
+    check_limits(type(recipe.learner)(least), setting)
+    _check_folds(parts, row, parameters.folds)
+
+
+def _check_folds(parts: Services, row: VersionRow, folds: int) -> None:
+    reports = parts.analysis.release(row).reports
+    if folds > reports:
+        remedy = f"give a number in [2, {reports}]" if reports > 1 else "collect more"
+        raise InvalidParameter(
+            f"folds is {folds}, and there are {reports} records; {remedy}", field="folds"
+        )
+
+
+def _check_fit(parts: Services, row: VersionRow, parameters: FitParameters) -> Recipe:
+    """Return the recipe that a request asks for, if this server may fit it to the records."""
+    try:
+        from hushpoll_training.data.target import Target
+
+        recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
+        recipe.learner.require_extra()
+        recipe.refuse_clear_rows("a job of a server")
+    except MissingExtra as error:
+        detail = f"{error}, on the web server as well as on its workers"
+        raise Refused("missing-extra", detail) from None
+    except InvalidParameter as error:
+        of_the_learner = error.field not in FitParameters.model_fields
+        field = f"parameters.{error.field}" if of_the_learner else error.field
+        raise InvalidParameter(str(error), field=field) from None
+    published = parts.surveys.published(row)
+    Target.of(published)
+    check_groups(recipe.learner, published)
+    parts.analysis.require_records(row)
+    return recipe
+
+
+def check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
+    """Refuse an audit that no worker could do."""
+    recipe = _check_fit(parts, row, parameters)
+    check_limits(recipe.learner, parts.settings.job_parameter_limits)
+    from hushpoll_training.audits.predictions import AuditInputs
+    from hushpoll_training.audits.records_fairness import check_together, compared_survey
+
+    recipe.refuse_repeated_fits("cross-fitting")
+    published = parts.surveys.published(row)
+    compared = compared_survey(published, parameters.groups, parameters.reference)
+    check_together(parameters.together, parameters.groups)
+    AuditInputs.of(compared, parameters.protected_input)
+    _check_folds(parts, row, parameters.folds)

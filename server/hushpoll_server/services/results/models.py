@@ -1,0 +1,128 @@
+"""Models as analysts see them: the trainings of a survey's version, their cards, their end.
+
+A model is the result of a job ``train``, and has the job's id. It is kept until it is deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hushpoll_server.errors import Refused
+from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import DONE, ENDED, JobRow, JobStore
+from hushpoll_server.store.models import ModelStore
+
+KIND: Final = "train"
+
+
+class Models:
+    """Trainings and their models."""
+
+    def __init__(
+        self, store: ModelStore, job_store: JobStore, jobs: Jobs, surveys: SurveyService
+    ) -> None:
+        self._store = store
+        self._job_store = job_store
+        self._jobs = jobs
+        self._surveys = surveys
+
+    def runs(self, row: VersionRow) -> list[dict[str, Any]]:
+        """Return the newest 200 trainings of a version, each with what is said of its model."""
+        rows = self._jobs.newest(lambda _: True, survey=row.name, kind=KIND)
+        rows = [job for job in rows if job.version_id == row.id]
+        cards = self._store.cards([job.id for job in rows if job.state == DONE])
+        return [self._run(job, cards.get(job.id)) for job in rows]
+
+    def find(self, job_id: str) -> JobRow:
+        """Return the job that trained a model, or was to.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: there is none of this id, or none any more.
+        """
+        job = self._jobs.find(job_id)
+        if job.kind != KIND:
+            raise Refused("not-found", f"job {job_id!r} is no training", field="model_id")
+        return job
+
+    def card(self, job: JobRow) -> dict[str, Any]:
+        """Return a model's card.
+
+        Raises
+        ------
+        Refused
+            ``job-not-done``: its training waits, runs or has failed; ``job-cancelled``.
+        """
+        self._jobs.result(job)  # which refuses one that is not done
+        text = self._store.cards([job.id]).get(job.id)
+        if text is None:
+            raise Refused(
+                "not-found",
+                f"the model {job.id!r} was trained by an earlier release and has its card in its "
+                "file alone; fetch that",
+                field="model_id",
+            )
+        card: dict[str, Any] = json.loads(text)
+        return card
+
+    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return trainings of a version that are done, in the order of their ids.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: there is no such training of this version, or it has no model.
+        """
+        runs = {run["job"]["id"]: run for run in self.runs(row) if run["model"] is not None}
+        for one in ids:
+            if one not in runs:
+                raise Refused("not-found", f"there is no model {one[:32]!r} of this version")
+        return [runs[one] for one in dict.fromkeys(ids)]
+
+    def delete(self, job: JobRow, grant: Grant) -> None:
+        """Delete a training that has ended, its model and its card.
+
+        Raises
+        ------
+        Refused
+            ``forbidden``: another token asked for it, and this one is no administrator's;
+            ``job-not-done``: it has not ended.
+        """
+        self._jobs.require_own(job, grant, "delete")
+        if job.state not in ENDED:
+            raise Refused(
+                "job-not-done",
+                f"the training {job.id} is {job.state}; cancel it first",
+                state=job.state,
+            )
+        self._job_store.forget_job(job.id)
+
+    def _run(self, job: JobRow, text: str | None) -> dict[str, Any]:
+        return {
+            "job": self._jobs.describe(job),
+            "model": None if text is None else _about(json.loads(text)),
+        }
+
+
+def _about(card: dict[str, Any]) -> dict[str, Any]:
+    """Return what a list of models says of one, out of its card."""
+    model, privacy = card["model"], card["model"]["privacy"]
+    return {
+        "learner": model["learner"],
+        "encoding": model["encoding"],
+        "parameters": model["parameters"],
+        "seed": model["seed"],
+        "rows": card["data"]["rows"].get("fitted"),
+        "local_epsilon": card["survey"]["epsilon"],
+        "epsilon": privacy.get("epsilon"),
+        "delta": privacy.get("delta"),
+        "accountant": privacy.get("accountant"),
+        "protections": card["protections"],
+        "on_records": card.get("on_records"),
+    }
