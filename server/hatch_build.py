@@ -17,7 +17,10 @@ FROM_CLIENT = (
     "hushpoll_client_js/package.json",
     "hushpoll_client_js/src",
     "hushpoll_client_js/tools",
+    "hushpoll_client_js/bundle.json",
 )
+# Made by scripts/bundle, which needs node; without it, pages load the modules one by one.
+BUNDLE = "hushpoll_client_js/dist"
 
 
 class FoldersOfClient(BuildHookInterface[Any]):
@@ -32,5 +35,6 @@ class FoldersOfClient(BuildHookInterface[Any]):
         here = Path(self.root)
         if version == "editable" or (here / FROM_CLIENT[0]).is_dir():
             return
-        for name in FROM_CLIENT:
+        bundle = (BUNDLE,) if (here.parent / "client" / BUNDLE).is_dir() else ()
+        for name in FROM_CLIENT + bundle:
             build_data["force_include"][str(here.parent / "client" / name)] = name

@@ -1,4 +1,4 @@
-"""The files that pages load: the browser SDK's modules, the dashboard's, style sheet and icon.
+"""The files that pages load: the browser SDK's script, the dashboard's, style sheet and icon.
 
 They are read once, compressed once, and addressed by a hash of them all, so that browsers may keep
 them for ever and a new release is never mixed with an old one.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     "js": "text/javascript",
     "css": "text/css",
     "svg": "image/svg+xml",
+    "map": "application/json",
 }
 ENTRY = "page/main.js"
 # Registered by its own address, and not a part of the page.
@@ -69,21 +71,47 @@ def assets() -> Assets:
     """
     own = resources.files(__package__) / "assets"
     # Not imported: a folder of JavaScript that is installed beside the packages.
-    sdk = resources.files("hushpoll_client_js") / "src"
-    files = {path: body for path, body in [*_files(sdk), *_files(own)] if path not in UNUSED}
+    files = scripts(resources.files("hushpoll_client_js")) | dict(_files(own))
     files["style.css"] = style_sheet().encode()
     if ENTRY not in files:
         raise FileNotFoundError(f"the installation has no {ENTRY} of the browser SDK; reinstall it")
-    digest = hashlib.sha256()
-    for path, body in sorted(files.items()):
-        digest.update(f"{path}\0{len(body)}\0".encode() + body)
     return Assets(
-        digest.hexdigest()[:16],
+        hash_of(files)[:16],
         {
             path: Asset(MEDIA_TYPES[path.rpartition(".")[2]], body, gzip.compress(body, 9, mtime=0))
             for path, body in sorted(files.items())
         },
     )
+
+
+def scripts(sdk: Traversable) -> dict[str, bytes]:
+    """Return the scripts of the browser SDK that a page loads, by path.
+
+    That is one bundled script, if the package has one that was made from its own sources, as
+    ``bundle.json`` says; else the modules. A checkout has no bundle before ``scripts/bundle`` made
+    one, and none that holds after a change of the sources.
+
+    Parameters
+    ----------
+    sdk : Traversable
+        The folder of the browser SDK.
+    """
+    sources = dict(_files(sdk / "src"))
+    record, built = sdk / "bundle.json", sdk / "dist"
+    if record.is_file() and built.is_dir():
+        bundle = dict(_files(built))
+        hashes = {"sources": hash_of(sources), "bundle": hash_of(bundle)}
+        if json.loads(record.read_bytes()) == hashes:
+            return bundle
+    return {path: body for path, body in sources.items() if path not in UNUSED}
+
+
+def hash_of(files: Mapping[str, bytes]) -> str:
+    """Return one hash of all files, their paths included."""
+    digest = hashlib.sha256()
+    for path, body in sorted(files.items()):
+        digest.update(f"{path}\0{len(body)}\0".encode() + body)
+    return digest.hexdigest()
 
 
 def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:

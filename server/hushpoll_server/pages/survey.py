@@ -5,6 +5,8 @@ Pages that were rendered are kept in bounded memory, since a published version n
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import threading
 from collections.abc import Callable, Hashable
@@ -13,9 +15,10 @@ from typing import Final, Literal
 
 from flask import Blueprint, Response, render_template, request
 
+from hushpoll_analysis.html import style_sheet
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import not_modified, services
-from hushpoll_server.pages.assets import ENTRY, WORKER, assets
+from hushpoll_server.pages.assets import ENTRY, WORKER, Asset, assets
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -24,12 +27,14 @@ from hushpoll_shared.wire.problems import PROBLEMS
 
 pages = Blueprint("page", __name__, template_folder="templates")
 
+# The page carries its style sheet, so that it is on the screen after one request.
+_STYLE = base64.b64encode(hashlib.sha256(style_sheet().encode()).digest()).decode()
 # Everything from this server, no markup from strings, and no form that sends anywhere.
 POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self'",
+        f"style-src 'self' 'sha256-{_STYLE}'",
         "img-src 'self'",
         "connect-src 'self'",
         "worker-src 'self'",
@@ -104,10 +109,16 @@ def _consecutive(categories: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A page as HTML in UTF-8, and the hash of it."""
+    """A page as HTML in UTF-8, as it is and compressed by gzip, and the hash of it."""
 
     body: bytes
+    compressed: bytes
     etag: str
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory."""
+        return len(self.body) + len(self.compressed)
 
 
 class RenderedPages:
@@ -128,18 +139,19 @@ class RenderedPages:
             page = self._pages.get(key)  # another request may have rendered it meanwhile
             if page is None:
                 body = render().encode()
-                page = Rendered(body, hashlib.sha256(body).hexdigest())
+                compressed = gzip.compress(body, 9, mtime=0)
+                page = Rendered(body, compressed, hashlib.sha256(body).hexdigest())
                 self._keep(key, page)
         return page
 
     def _keep(self, key: Hashable, page: Rendered) -> None:
-        if len(page.body) > self._most_bytes:
+        if page.size > self._most_bytes:
             return  # it would drive out all the others, and not be kept itself
-        while self._bytes + len(page.body) > self._most_bytes:
+        while self._bytes + page.size > self._most_bytes:
             oldest = next(iter(self._pages))
-            self._bytes -= len(self._pages.pop(oldest).body)
+            self._bytes -= self._pages.pop(oldest).size
         self._pages[key] = page
-        self._bytes += len(page.body)
+        self._bytes += page.size
 
 
 # The key is the digest, which names the content: all applications of a process may share it.
@@ -178,11 +190,7 @@ def asset(build: str, path: str) -> Response:
     file = assets().files.get(path) if build == assets().build else None
     if file is None:
         raise Refused("not-found", "the page has no such file; load the page again")
-    compressed = request.accept_encodings.quality("gzip") > 0
-    answer = Response(file.compressed if compressed else file.body, mimetype=file.media_type)
-    if compressed:
-        answer.headers["Content-Encoding"] = "gzip"
-    answer.headers["Vary"] = "Accept-Encoding"
+    answer = _encoded(file, file.media_type)
     answer.headers["Cache-Control"] = FOR_EVER
     answer.headers["Content-Security-Policy"] = POLICY
     if path == WORKER:
@@ -199,7 +207,7 @@ def _form(row: VersionRow) -> Response:
         case State.CLOSED | State.CLOSING:
             raise Refused("survey-closed", "the survey takes no more answers")
     page = PAGES.get((row.digest, _root()), lambda: _rendered(surveys.published(row)))
-    answer = _page(page.body, not_modified(page.etag))
+    answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
     answer.set_etag(page.etag)
     return answer
 
@@ -209,6 +217,7 @@ def _rendered(published: Published) -> str:
     return render_template(
         "survey.html",
         survey=published,
+        style=style_sheet(),
         questions=questions(published),
         root=root,
         modules=assets().modules,
@@ -221,13 +230,23 @@ def _rendered(published: Published) -> str:
 
 def _notice(refusal: Refused) -> Response:
     heading, words = NOTICES[refusal.code]
-    answer = _page(render_template("notice.html", heading=heading, words=words, root=_root()))
+    html = render_template("notice.html", heading=heading, words=words, root=_root())
+    answer = _page(Response(html, mimetype="text/html"))
     answer.status_code = PROBLEMS[refusal.code].status
     return answer
 
 
-def _page(html: str | bytes, instead: Response | None = None) -> Response:
-    answer = Response(html, mimetype="text/html") if instead is None else instead
+def _encoded(content: Asset | Rendered, media_type: str) -> Response:
+    """Return a file or page, compressed if the browser takes that; none of them holds a secret."""
+    compressed = request.accept_encodings.quality("gzip") > 0
+    answer = Response(content.compressed if compressed else content.body, mimetype=media_type)
+    if compressed:
+        answer.headers["Content-Encoding"] = "gzip"
+    answer.headers["Vary"] = "Accept-Encoding"
+    return answer
+
+
+def _page(answer: Response) -> Response:
     answer.headers["Cache-Control"] = "no-cache"
     answer.headers["Content-Security-Policy"] = POLICY
     answer.headers["Referrer-Policy"] = "no-referrer"

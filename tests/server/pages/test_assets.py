@@ -1,12 +1,15 @@
-"""The files that a hosted page loads: how long they are kept, and that none is missing."""
+"""The files that a hosted page loads: which they are, how long they are kept, that none misses."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 
+import pytest
+
 from hushpoll_analysis.html import style_sheet
-from hushpoll_server.pages.assets import WORKER, assets
+from hushpoll_server.pages.assets import WORKER, assets, hash_of, scripts
 
 
 def test_files_are_kept_for_ever_under_their_build_alone(site):
@@ -38,3 +41,46 @@ def test_every_module_imported_in_the_browser_is_served():
                 elif part != ".":
                     resolved.append(part)
             assert "/".join(resolved) in files, (path, found)
+
+
+@pytest.fixture
+def sdk(tmp_path):
+    """A browser SDK with two modules and the bundle that was made of them."""
+    for name, body in {
+        "src/page/main.js": 'import "../wire.js";',
+        "src/wire.js": "export {};",
+        "src/index.js": "export {};",
+        "dist/page/main.js": "one script",
+        "dist/page/main.js.map": "{}",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(body)
+    hashes = {
+        key: hash_of(
+            {
+                path.relative_to(tmp_path / folder).as_posix(): path.read_bytes()
+                for path in (tmp_path / folder).rglob("*.*")
+            }
+        )
+        for key, folder in (("sources", "src"), ("bundle", "dist"))
+    }
+    (tmp_path / "bundle.json").write_text(json.dumps(hashes))
+    return tmp_path
+
+
+def test_a_bundle_that_was_made_of_the_sources_is_served_instead_of_them(sdk):
+    assert scripts(sdk) == {"page/main.js": b"one script", "page/main.js.map": b"{}"}
+
+
+@pytest.mark.parametrize("changed", ["src/wire.js", "src/index.js", "dist/page/main.js"])
+def test_modules_are_served_where_sources_or_bundle_are_other_than_recorded(sdk, changed):
+    (sdk / changed).write_text("changed")
+    served = scripts(sdk)
+    assert sorted(served) == ["page/main.js", "wire.js"]
+    assert served["page/main.js"] == (sdk / "src/page/main.js").read_bytes()
+
+
+@pytest.mark.parametrize("missing", ["dist", "bundle.json"])
+def test_modules_are_served_where_no_bundle_was_made(sdk, missing):
+    (sdk / missing).rename(sdk.parent / missing)
+    assert sorted(scripts(sdk)) == ["page/main.js", "wire.js"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import json
 import re
 import threading
@@ -67,6 +70,19 @@ def test_the_page_asks_every_question_under_a_policy_of_its_own(site):
     assert policy.startswith("default-src 'none'; script-src 'self';")
     assert "unsafe" not in policy
     assert not re.search(r"<script>|\son\w+=|style=", text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'self' 'sha256-{hashed}';" in policy
+
+
+def test_the_page_is_compressed_for_browsers_that_take_it(site):
+    site.publish()
+    plain = site.get("/s/work", headers={"Accept-Encoding": "identity"})
+    assert "Content-Encoding" not in plain.headers
+    packed = site.get("/s/work", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
 
 
 def test_the_newest_open_version_is_asked_and_any_by_its_number(site):
@@ -143,7 +159,8 @@ def test_a_page_is_rendered_once_and_not_sent_again(site, monkeypatch):
 
 
 def test_pages_are_kept_in_bounded_memory():
-    pages = RenderedPages(most_bytes=25)
+    size = RenderedPages().get("a", lambda: "a" * 10).size
+    pages = RenderedPages(most_bytes=2 * size + size // 2)
     made = []
 
     def get(key):
@@ -158,7 +175,7 @@ def test_pages_are_kept_in_bounded_memory():
     assert made == ["a", "b", "c"]
     get("b")
     assert made == ["a", "b", "c"]  # the oldest made room, not all
-    pages.get("large", lambda: "x" * 26)
+    pages.get("large", lambda: "x" * 3 * size)
     get("c")
     assert made == ["a", "b", "c"]  # a page that cannot be kept drives out none
     assert pages.get("large", lambda: "y").body == b"y"

@@ -1,0 +1,69 @@
+/**
+ * Bundle the modules of the hosted survey page: `node tools/bundle.js [FOLDER]`, by default into `dist`.
+ *
+ * The same sources and the same esbuild give the same bytes on every machine, so everybody can compare what a
+ * server sends with what the sources say. `bundle.json` keeps the hashes; a server whose sources have other
+ * ones serves the modules themselves.
+ */
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { argv, stdout } from "node:process";
+import { fileURLToPath } from "node:url";
+
+import { buildSync } from "esbuild";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const ENTRIES = ["page/main.js", "page/worker.js"];
+
+/**
+ * One hash of several files, by their paths: of each "path, NUL, length, NUL, content".
+ *
+ * @param {Map<string, Uint8Array>} files
+ */
+function hashOf(files) {
+  const hash = createHash("sha256");
+  for (const path of [...files.keys()].sort()) {
+    const body = /** @type {Uint8Array} */ (files.get(path));
+    hash.update(`${path}\0${body.length}\0`).update(body);
+  }
+  return hash.digest("hex");
+}
+
+function sources() {
+  const folder = join(PACKAGE, "src");
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  return new Map(names.map((name) => [name.split(sep).join("/"), readFileSync(join(folder, name))]));
+}
+
+/** @returns {Map<string, Uint8Array>} The scripts and their source maps, by path. */
+function bundled() {
+  const { outputFiles } = buildSync({
+    absWorkingDir: PACKAGE,
+    entryPoints: ENTRIES.map((path) => `src/${path}`),
+    outbase: "src",
+    outdir: "dist",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+    sourcemap: "linked",
+    legalComments: "none",
+    write: false,
+  });
+  return new Map(outputFiles.map(({ path, contents }) => [relative(join(PACKAGE, "dist"), path).split(sep).join("/"), contents]));
+}
+
+const folder = argv[2] ?? join(PACKAGE, "dist");
+const files = bundled();
+rmSync(folder, { recursive: true, force: true });
+for (const [path, body] of files) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), body);
+}
+const record = { sources: hashOf(sources()), bundle: hashOf(files) };
+const text = `${JSON.stringify(record, null, 2)}\n`;
+if (argv[2] === undefined) writeFileSync(join(PACKAGE, "bundle.json"), text);
+stdout.write(text);
