@@ -187,6 +187,6 @@ def record_randomizer(oracles: Sequence[FrequencyOracle]) -> Randomizer:
         if len(losses) > _VALUES:
             losses = np.ceil(losses / step) * step
         losses, place = np.unique(losses, return_inverse=True)
-        chances = np.bincount(place, weights=chances)
+        chances = np.bincount(place, weights=chances).astype(np.float64)
     distance = float(chances @ -np.expm1(-np.maximum(losses, 0.0))) * _UP
     return Randomizer(ratio, min(distance, 1.0))

@@ -193,9 +193,9 @@ def perturb(
 def without_noise(exact: Coefficients) -> Objective:
     """Return the polynomial itself, for the NonDP baseline. It is not private."""
     step = exact.radius / GRID
-    return Objective(
-        exact.quadratic * (step**2 / 8), exact.linear * (step / 2), float(exact.rows), 0.0
-    )
+    quadratic = np.asarray(exact.quadratic * (step**2 / 8), np.float64)
+    linear = np.asarray(exact.linear * (step / 2), np.float64)
+    return Objective(quadratic, linear, float(exact.rows), 0.0)
 
 
 def repair(objective: Objective, strength: float) -> tuple[Vector, npt.NDArray[np.float64]]:
