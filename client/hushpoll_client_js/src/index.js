@@ -1,4 +1,4 @@
-/** The public names of the SDK; what few need, such as `memory_storage.js`, is imported by its path. */
+/** The public names of the SDK; what few need is in `hushpoll/surveyjs` and `hushpoll/memory_storage`. */
 
 export { SurveyClient } from "./client.js";
 export {
