@@ -1,5 +1,7 @@
 """The learners of the extra ``dpsgd``: claims, saved models and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -165,3 +167,59 @@ def test_learner_without_privacy_has_no_noise_and_claims_nothing(name: str):
     assert plain.claim.epsilon is None
     fitted = plain.fit(rows, FitOptions(noise_seed=1))
     assert np.mean((fitted.scores(rows.table) > 0.5) == rows.label) > 0.85
+
+
+def several(rows: int = 600) -> Design:
+    """Return rows with a second protected attribute of three categories, and one more without."""
+    plain, town = design(rows), np.arange(rows) // 2 % 3
+    table = np.column_stack([plain.table.toarray(), np.eye(3)[town], np.eye(2)[town % 2]])
+    names = (*NAMES, "town=a", "town=b", "town=c", "pet=no", "pet=yes")
+    places = {"sex": slice(0, 2), "town": slice(4, 7), "pet": slice(7, 9)}
+    return Design(table, plain.label, names, slice(0, 2), attributes=places)
+
+
+def test_groups_of_fairdp_are_the_combinations_of_several_attributes():
+    rows = several()
+    learner = create_learner("fairdp", QUICK["fairdp"] | {"further_groups": " town ,pet"})
+    assert learner.parameters["further_groups"] == "town, pet"
+    fitted = learner.fit(rows, FitOptions(noise_seed=2))
+    assert fitted.last_step.groups == 2 * 3 * 2
+    other = rows.table.copy()
+    other[:, [0, 1, 4, 5, 6, 7, 8]] = other[:, [1, 0, 5, 6, 4, 8, 7]]
+    assert fitted.scores(other) == pytest.approx(fitted.scores(rows.table))
+    claims = [create_learner("fairdp", QUICK["fairdp"]).claim, learner.claim]
+    assert claims[0] == claims[1]  # a row is in one group, however many attributes make it
+
+
+def test_each_of_several_attributes_has_its_certificate():
+    rows = several()
+    learner = create_learner("fairdp", QUICK["fairdp"] | {"further_groups": "town"})
+    proved = learner.fit(rows, FitOptions(noise_seed=2)).certificates(rows)
+    alone = [proved[f"tau_demographic_parity_{name}"] for name in ("protected", "town")]
+    # A group is a mean of the combinations in it, so its rate lies between theirs.
+    assert 0 < max(alone) <= proved["tau_demographic_parity"] <= proved["tau_worst_case"]
+
+
+def test_row_that_is_alone_in_its_combination_does_not_change_their_number():
+    whole = several()
+    learner = create_learner("fairdp", QUICK["fairdp"] | {"further_groups": "town, pet"})
+    counts = [
+        learner.groups(replace(whole, table=whole.table[:size], label=whole.label[:size])).count
+        for size in (600, 1, 0)
+    ]
+    assert counts == [12, 12, 12]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("country", "has 'country'; it must name attributes .*: town, pet"),
+        ("sex", "has 'sex'; it must name attributes"),
+        ("town, town", "must be different names with commas between them"),
+    ],
+)
+def test_bad_further_groups_are_refused(names: str, message: str):
+    with pytest.raises(InvalidParameter, match=message):
+        create_learner("fairdp", QUICK["fairdp"] | {"further_groups": names}).fit(
+            several(), FitOptions()
+        )

@@ -96,6 +96,8 @@ class Design:
         apart reads them here, and in the tables that it scores.
     weight : f64[n], optional
         Of each row, not negative.
+    attributes : mapping of str to slice
+        The columns of each attribute of categories that the rows tell in clear, by name.
     """
 
     table: Table
@@ -103,6 +105,7 @@ class Design:
     names: tuple[str, ...]
     protected: slice | None = None
     weight: npt.NDArray[np.float64] | None = None
+    attributes: Mapping[str, slice] = field(default_factory=dict)
 
     def check_classes(self) -> None:
         """Refuse rows of a single class; see :func:`check_classes`.
@@ -164,7 +167,7 @@ class Learner(ABC):
         What people call it.
     description : str
         What it is, as a model card says it.
-    bounds : mapping of str to Range or Choice
+    bounds : mapping of str to Range, Choice or Names
         Its parameters: type, interval or words, and default of each.
     refused : mapping of str to str
         Names that users may expect to be parameters, each with the reason and the remedy.

@@ -59,7 +59,30 @@ class Choice:
         return str(value)
 
 
-Parameter: TypeAlias = Range | Choice
+@dataclass(frozen=True, slots=True)
+class Names:
+    """One parameter that is a text of names, such as ``race, age``; none by default."""
+
+    default: str = ""
+
+    def check(self, name: str, value: Any, label: str) -> str:
+        """Return the text as :func:`split_names` splits it; see :func:`check_parameters`."""
+        listed = split_names(value) if isinstance(value, str) else ()
+        if not isinstance(value, str) or len(set(listed)) < len(listed):
+            raise InvalidParameter(
+                f"{name} is {value!r}; it must be different names with commas between them, such "
+                f"as 'race, age'; {label}'s default is none",
+                field=name,
+            )
+        return ", ".join(listed)
+
+
+def split_names(value: str) -> tuple[str, ...]:
+    """Return the names in a text, without the commas and spaces between them."""
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+Parameter: TypeAlias = Range | Choice | Names
 Value: TypeAlias = int | float | str
 
 
@@ -80,7 +103,7 @@ def check_parameters(
     ----------
     values : mapping
         Those that were given.
-    bounds : mapping of str to Range or Choice
+    bounds : mapping of str to Range, Choice or Names
         Those that there are.
     refused : mapping of str to str
         Reason and remedy for names that users may expect.

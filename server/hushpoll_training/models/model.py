@@ -73,14 +73,20 @@ def design(
     """Return what a learner is fitted to: rows in the columns of `features`, and their labels.
 
     With `perturbed`, rows are records. Then they do not tell their groups where the protected
-    attribute was perturbed, not even if its records look like answers, as those of GRR do.
+    attribute was perturbed, not even if its records look like answers, as those of GRR do. The
+    same holds for other attributes.
     """
     groups = features.published.protected
     protected = None
     if groups is not None and groups.attribute in features.attributes:
         hidden = perturbed and features.published.attribute(groups.attribute).oracle is not None
         protected = None if hidden else features.columns_of(groups.attribute)
-    return Design(table, label, features.names, protected)
+    clear = {
+        name: features.columns_of(name)
+        for name in features.attributes
+        if not (perturbed and features.published.attribute(name).oracle is not None)
+    }
+    return Design(table, label, features.names, protected, attributes=clear)
 
 
 def fit_records(

@@ -107,7 +107,7 @@ def fairdp(places: tuple[Path, Path], runs: Path) -> None:
     data, out = places
     results: dict[str, Any] = {
         name: fairdp_page.read(runs / name)
-        for name in ("two-groups", *fairdp_page.TITLES)
+        for name in ("two-groups", *fairdp_page.TITLES, fairdp_page.SEVERAL)
         if (runs / name).is_dir()
     }
     present = [name for name in fairdp_page.TITLES if name in results]

@@ -5,9 +5,10 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.models.model import count_rows, fit_clear, fit_records, take
+from hushpoll_training.models.model import count_rows, design, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
 
 PARAMETERS = {"n_estimators": 15, "min_child_samples": 30}
@@ -78,3 +79,17 @@ def test_columns_of_different_length_are_refused():
     for codes in ({"a": np.arange(3), "b": np.arange(4)}, {}):
         with pytest.raises(InvalidParameter, match="one code per row and attribute"):
             count_rows(codes)
+
+
+def test_rows_in_clear_tell_every_attribute_and_records_those_that_were_not_perturbed(
+    survey, people, perturbed
+):
+    published, codes = survey(epsilon="2", protocol="GRR"), people(50)
+    clear = one_hot_features(published)
+    told = design(clear, clear.from_codes(codes), codes["income"] % 2).attributes
+    assert set(told) == set(clear.attributes)
+    assert clear.names[told["job"]][0].startswith("job=")
+    records = Records(published, perturbed(published, codes))
+    table = clear.from_records(records)
+    told = design(clear, table, codes["income"] % 2, perturbed=True).attributes
+    assert set(told) == set(clear.attributes) - {item.name for item in published.perturbed}

@@ -91,16 +91,17 @@ class ClearRows:
             for name, values in self.numbers.items()
         ]
         names = list(self.numbers)
-        protected = slice(0, 0)
+        places: dict[str, slice] = {}
         for name in features:
             labels = self.categories[name]
-            if name == self.protected:
-                protected = slice(len(names), len(names) + len(labels))
+            places[name] = slice(len(names), len(names) + len(labels))
             names += [f"{name}={label}" for label in labels]
             place = (np.arange(self.rows), self.codes[name])
             parts.append(csr_matrix((np.ones(self.rows), place), (self.rows, len(labels))))
         table = hstack(parts, format="csr", dtype=np.float32)
-        return Design(table, self.codes[self.target], tuple(names), protected)
+        return Design(
+            table, self.codes[self.target], tuple(names), places[self.protected], attributes=places
+        )
 
     def survey_codes(self) -> dict[str, npt.NDArray[np.int64]]:
         """Return all columns as a survey would hold them; numbers as the intervals of their edges.

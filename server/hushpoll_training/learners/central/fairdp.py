@@ -17,8 +17,9 @@ from hushpoll_training.certificates.fairdp import (
 from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLearner
 from hushpoll_training.learners.central.dpsgd import PrivateNetwork
 from hushpoll_training.learners.central.groups import (
-    categories_of,
-    groups_of,
+    Groups,
+    combinations_of,
+    occurring,
     without_columns,
     without_weights,
 )
@@ -32,7 +33,7 @@ from hushpoll_training.learners.learner import (
     FitOptions,
     Span,
 )
-from hushpoll_training.learners.parameters import Parameter, Range
+from hushpoll_training.learners.parameters import Names, Parameter, Range, split_names
 
 _RATES: Final = ("sample_rate", "last_layer_norm", "clip", "learning_rate", "adam_rate")
 """Parameters of the plan that are called alike in it and are positive numbers."""
@@ -45,7 +46,9 @@ class FairDP(AccountedLearner):
     The groups are the categories of the protected attribute, each a column of ones and zeros, and
     one that no row has counts too: that nobody has it is not public. The network itself never gets
     these columns. The groups' sampling rate is `sample_rate`; the number of rows is not used. A row
-    that changes its group counts as one removed and one added. The certificates of the training are
+    that changes its group counts as one removed and one added. With `further_groups`, names of more
+    protected attributes, the groups are the combinations of all their categories (appendix E): a
+    row is still in one group. The certificates of the training are
     not private: a model that was just fitted can compute them, and none is saved. The last tenth of
     the steps are plain ones, where `last_sample_rate` and `last_learning_rate` hold instead, if
     they are not 0: the worst-case certificate needs small batches and a large rate there
@@ -71,6 +74,7 @@ class FairDP(AccountedLearner):
         "adam_rate": Range(float, 1e-6, 100.0, 0.02),
         "last_sample_rate": Range(float, 0.0, 1.0, 0.0),
         "last_learning_rate": Range(float, 0.0, 100.0, 0.0),
+        "further_groups": Names(),
     }
     space: ClassVar[Mapping[str, Span]] = {"last_layer_norm": Span(0.1, 1.0, None)}
     progress_unit: ClassVar[str] = "steps"
@@ -108,20 +112,24 @@ class FairDP(AccountedLearner):
         ------
         InvalidParameter
             For weights of rows, or columns that do not tell the rows' groups; see
-            :func:`categories_of`.
+            :func:`combinations_of`.
         MissingExtra
             Without the extra ``dpsgd``.
         """
         refuse_row_weights(design, self)
-        group, hidden_columns = categories_of(design, self)
+        groups = self.groups(design)
         result = train_fairdp(
-            without_columns(design.table, hidden_columns), design.label, group, self.plan(),
-            groups=hidden_columns.stop - hidden_columns.start, seed=options.seed,
-            noise_seed=options.noise_seed, on_step=options.on_progress,
+            without_columns(design.table, groups.columns), design.label, groups.member, self.plan(),
+            groups=groups.count, seed=options.seed, noise_seed=options.noise_seed,
+            on_step=options.on_progress,
         )  # fmt: skip
         network = result.networks[0]
-        # The columns of the protected attribute had zeros; their first weights would still count.
-        return FairDPNetwork(self, without_weights(network, hidden_columns), result.last_step)
+        # The columns of protected attributes had zeros; their first weights would still count.
+        return FairDPNetwork(self, without_weights(network, groups.columns), result.last_step)
+
+    def groups(self, design: Design) -> Groups:
+        """Return the groups of some rows: :func:`combinations_of` all protected attributes."""
+        return combinations_of(design, self, split_names(str(self.parameters["further_groups"])))
 
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
@@ -141,20 +149,30 @@ class FairDPNetwork(PrivateNetwork):
         Not private, and in no file: a network that is read again is a :class:`PrivateNetwork`.
     """
 
+    learner: FairDP
     last_step: LastStep = field(repr=False)
 
     def certificates(self, design: Design) -> Mapping[str, float]:
         """Return tau_emp by notion, its standard error for parity, and the worst case.
 
+        The groups are the combinations of all protected attributes. With further ones, tau_emp of
+        each attribute's own categories stands beside it, such as ``tau_demographic_parity_race``;
+        the protected attribute is called ``protected`` there. The worst case holds for any groups.
+
         Raises
         ------
         InvalidParameter
-            If the columns do not tell the rows' groups.
+            If the columns do not tell the rows' groups, or only one group of an attribute occurs.
         """
-        group, _ = groups_of(design, self.learner)
+        groups = self.learner.groups(design)
+        member = occurring(groups.member, self.learner)
         chances = positive_chances(self.last_step, self.network.hidden(design.table))
-        found = empirical(chances, design.label, group)
+        found = empirical(chances, design.label, member)
         figures = {f"tau_{name}": tau for name, tau in found.items()}
         figures["tau_worst_case"] = worst_case(self.last_step)
-        figures["tau_demographic_parity_error"] = parity_error(chances, group)
+        figures["tau_demographic_parity_error"] = parity_error(chances, member)
+        if len(groups.by_attribute) > 1:
+            for attribute, category in groups.by_attribute.items():
+                own = empirical(chances, design.label, occurring(category, self.learner))
+                figures |= {f"tau_{name}_{attribute}": tau for name, tau in own.items()}
         return {name: value for name, value in figures.items() if isfinite(value)}
