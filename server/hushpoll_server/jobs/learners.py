@@ -88,11 +88,13 @@ def _described(learner: Learner, published: Published, setting: str | None) -> d
 
 
 def _parameters(learner: Learner, setting: str | None) -> list[dict[str, Any]]:
-    from hushpoll_training.learners.parameters import Range
+    from hushpoll_training.learners.parameters import Names, Range
 
     most = limits(learner, setting)
     described: list[dict[str, Any]] = []
     for name, allowed in learner.bounds.items():
+        if isinstance(allowed, Names):
+            continue  # a job may give it, but it is no choice of a form: it depends on the survey
         if not isinstance(allowed, Range):
             words = {"words": list(allowed.words), "low": None, "high": None}
             described.append({"name": name, "kind": "word", "default": allowed.default, **words})
