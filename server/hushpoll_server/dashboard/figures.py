@@ -1,12 +1,9 @@
-"""Charts as pages and downloads show them: SVG inside the page, files, and CSV of the data."""
+"""Charts as pages and downloads show them: SVG inside the page, files, and tables of the data."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from flask import Response
 from markupsafe import Markup
@@ -16,13 +13,14 @@ from hushpoll_server.charts.specifications import Chart, as_one_image, with_ligh
 from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_server.http.tables import table_file
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.result_table import ResultTable
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
-FORMS: Final = ("svg", "png", "csv", "json")
 MEDIA_TYPES: Final = {
     "svg": "image/svg+xml",
     "png": "image/png",
-    "csv": "text/csv",
     "json": "application/json",
 }
 
@@ -47,32 +45,34 @@ def inline(chart: Chart, label_id: str) -> Markup | None:
 
 
 def download(
-    form: str, name: str, chart: Chart, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
+    form: str, name: str, chart: Chart, table: ResultTable, published: Published
 ) -> Response:
     """Return a chart, or the data behind it, as a file.
 
     Parameters
     ----------
     form : str
-        ``svg``, ``png``, ``csv`` or ``json`` (the Vega-Lite specification).
+        ``svg``, ``png``, ``csv``, ``xlsx`` or ``json`` (the Vega-Lite specification).
     name : str
         Of the file, without its ending.
     chart : Chart
         The chart.
-    rows : iterable of mapping
-        All the data, by the names in `columns`; more than the picture shows if that is cut.
-    columns : sequence of str
-        Of the CSV file.
+    table : ResultTable
+        All the data; more than the picture shows if that is cut.
+    published : Published
+        The survey.
 
     Raises
     ------
+    InvalidParameter
+        See :func:`hushpoll_server.http.tables.table_file`.
     Refused
         ``not-found`` for another form; ``unavailable`` where the picture could not be drawn.
     """
+    if form in TABLE_FORMATS:
+        return finished(table_file(form, name, table, published))
     alone = with_light_colours(chart.specification)
-    if form == "csv":
-        body = _csv(rows, columns)
-    elif form == "json":
+    if form == "json":
         body = json.dumps(alone, indent=1).encode()
     elif form in ("svg", "png"):
         try:
@@ -86,14 +86,3 @@ def download(
     answer = Response(body, mimetype=MEDIA_TYPES[form])
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return finished(answer)
-
-
-def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
-    """Return a table in UTF-8: texts quoted, and none that a spreadsheet takes for a formula."""
-    file = io.StringIO()
-    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        cells = (row[column] for column in columns)
-        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in cells])
-    return file.getvalue().encode()

@@ -21,6 +21,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.tables.statistics import table_of
 
 CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
@@ -34,14 +35,12 @@ MOST_CHARTS: Final = 8
 # Refusals that say that there is nothing to show yet, or any more.
 NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 
-COLUMNS: Final = ("category", "frequency", "standard_error", "lower", "upper")
 _CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
     "estimators": ESTIMATORS,
     "shares": SHARES,
 }
-CELL_COLUMNS: Final = ("a", "b", "frequency", "standard_error", "lower", "upper")
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/estimates")
@@ -101,12 +100,13 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
         estimator=estimator,
     )
     parts.actions.looked(member().actor, "estimates", row.name, row.version)
-    columns = COLUMNS if ESTIMATOR_TERMS[estimator].no_interval is None else COLUMNS[:2]
     for entry in answer["attributes"]:
         if entry["name"] == attribute:
             figure = _figure(entry, answer, choice("sort", SORTS))
             name = f"{row.name}-{row.version}-{attribute}"
-            return download(form, name, figure["chart"], figure["rows"], columns)
+            shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
+            table = table_of("estimates", shown)
+            return download(form, name, figure["chart"], table, parts.surveys.published(row))
     raise Refused("not-found", "this survey has no such question")
 
 
@@ -151,7 +151,8 @@ def cross_tables(name: str, version: int) -> Response:
 def cross_table_file(name: str, version: int, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    names = [attribute.name for attribute in services().surveys.published(row).attributes]
+    published = services().surveys.published(row)
+    names = [attribute.name for attribute in published.attributes]
     chosen = {
         "a": choice("a", names),
         "b": choice("b", names),
@@ -161,7 +162,10 @@ def cross_table_file(name: str, version: int, form: str) -> Response:
     table = _table(row, chosen)
     share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
     file_name = f"{row.name}-{row.version}-{chosen['a']}-{chosen['b']}{share}"
-    return download(form, file_name, _heat_map(chosen, table), table["cells"], CELL_COLUMNS)
+    shown = table_of("cross-table", {**table, "a": chosen["a"], "b": chosen["b"]})
+    if chosen["share"] != "all":
+        shown = shown.with_methods({"shares": SHARES[chosen["share"]]})
+    return download(form, file_name, _heat_map(chosen, table), shown, published)
 
 
 def _table(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask_openapi3.models.info import Info
 
+from hushpoll_server.http.tables import table_contents
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
 
 VERSION = "1"
@@ -43,6 +44,8 @@ def document(generated: dict[str, Any]) -> dict[str, Any]:
     for path, operations in generated["paths"].items():
         for operation in operations.values():
             answers = operation["responses"]
+            if any(_names_tables(item) for item in operation.get("parameters", ())):
+                answers["200"]["content"] |= table_contents()
             if PROBLEM_MEDIA_TYPE not in answers.get("422", {}).get("content", {}):
                 answers.pop("422", None)
             for status, answer in problems(*_common(path, operation)).items():
@@ -63,6 +66,11 @@ def _common(path: str, operation: dict[str, Any]) -> set[int]:
     if "requestBody" in operation:
         statuses |= {400, 408, 413, 415, 422}
     return statuses
+
+
+def _names_tables(parameter: dict[str, Any]) -> bool:
+    """Return whether a parameter lets a request ask for a table in place of JSON."""
+    return parameter["name"] == "format" and "xlsx" in str(parameter["schema"])
 
 
 def _constrained(schema: dict[str, Any]) -> bool:

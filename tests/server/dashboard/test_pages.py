@@ -241,7 +241,7 @@ def test_csv_has_no_cell_that_a_spreadsheet_runs(site, visit):
     site.send_batch(published, reports)
     visitor = visit("ada", work="reader")
     lines = visitor.get(f"{WORK}/estimates/q.csv").text.splitlines()[1:]
-    assert [line.partition(",")[0] for line in lines] == [
+    assert [line.split(",")[1] for line in lines] == [
         '"\'=cmd()"',
         '"\'+1"',
         '"\'-1"',
@@ -258,16 +258,21 @@ def test_downloads_have_all_rows_in_each_form(filled, visit):
     file = visitor.get(f"{WORK}/estimates/age.csv")
     assert file.mimetype == "text/csv"
     lines = file.text.splitlines()
-    assert lines[0] == '"category","frequency","standard_error","lower","upper"'
+    assert lines[0] == '"attribute","category","frequency","standard_error","lower","upper"'
     assert len(lines) == 1 + 8
     for form, kind, start in (
         ("svg", "image/svg+xml", b"<svg"),
         ("png", "image/png", b"\x89PNG"),
         ("json", "application/json", b"{"),
+        ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", b"PK"),
     ):
         file = visitor.get(f"{WORK}/estimates/age.{form}")
         assert (file.mimetype, file.data.startswith(start)) == (kind, True)
         assert "attachment" in file.headers["Content-Disposition"]
+    assert visitor.get(f"{WORK}/cross-table.xlsx?a=gender&b=age").data.startswith(b"PK")
+    page = visitor.get(f"{WORK}/estimates?attribute=age").text
+    for form in ("svg", "png", "csv", "xlsx", "json"):
+        assert f"/estimates/age.{form}?" in page
     specification = json.loads(visitor.get(f"{WORK}/cross-table.json?a=gender&b=age").data)
     assert len(specification["data"]["values"]) == 2 * 8
     assert visitor.get(f"{WORK}/estimates/age.exe").status_code == 404
@@ -369,7 +374,7 @@ def test_estimator_without_an_interval_shows_none_and_says_why(filled, visit, na
     answer = filled.get(f"/api/v1{WORK}/estimates?estimator={name}").json
     (age,) = [one for one in answer["attributes"] if one["name"] == "age"]
     lines = visitor.get(f"{WORK}/estimates/age.csv?estimator={name}").text.splitlines()
-    assert lines[0] == '"category","frequency"'
+    assert lines[0] == '"attribute","category","frequency"'
     shares = [float(line.rpartition(",")[2]) for line in lines[1:]]
     assert shares == [row["frequency"] for row in age["categories"]]
 
@@ -398,7 +403,7 @@ def test_cross_table_has_shares_of_rows_and_of_columns(site, visit, share, query
     answer = site.get(f"/api/v1{WORK}/conditional-shares?{query}").json["shares"]
     assert all(f"{100 * one['value']:.1f}&nbsp;%" in page for one in answer)
     lines = visitor.get(f"{WORK}/cross-table.csv?{view}").text.splitlines()[1:]
-    rows = [[json.loads(cell) for cell in line.split(",")] for line in lines]
+    rows = [[json.loads(cell or "null") for cell in line.split(",")] for line in lines]
     expected = {tuple(one[name] for name in names): one["value"] for one in answer}
     assert {(a, b): value for a, b, value, *_ in rows} == expected
     assert [a for a, *_ in rows] == ["low"] * 3 + ["high"] * 3

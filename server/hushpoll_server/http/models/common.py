@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 Name = Field(
@@ -14,6 +16,16 @@ class Strict(BaseModel):
     """A request body or parameter set: unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class TableQuery(Strict):
+    """The form of a statistic's answer."""
+
+    format: Literal["json", "csv", "xlsx"] | None = Field(
+        None,
+        description="`csv` and `xlsx` are the table behind the answer; in CSV a text that looks "
+        "like a formula has an apostrophe before it. By default what `Accept` names, or JSON.",
+    )
 
 
 class Answer(BaseModel):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
+from hushpoll_server.http.models.common import Answer, Digest, Name, TableQuery
 from hushpoll_server.http.models.results import (
     CategoryEstimate,
     ConfidenceQuery,
@@ -33,7 +33,7 @@ class ConditionalSharesQuery(ConfidenceQuery):
     )
 
 
-class IndependenceQuery(Strict):
+class IndependenceQuery(TableQuery):
     """The two attributes of a test."""
 
     a: str = Field(description="An attribute.")
@@ -80,7 +80,7 @@ class SimultaneousQuery(ConfidenceQuery):
     )
 
 
-class DependenciesQuery(Strict):
+class DependenciesQuery(TableQuery):
     """Of many tests, the part of false discoveries."""
 
     rate: float = Field(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
+from hushpoll_server.http.models.common import Answer, Digest, Name, TableQuery
 from hushpoll_server.http.models.surveys import PublishWarning
 from hushpoll_shared.estimators import CONFIDENCES
 
@@ -36,8 +36,8 @@ class VersionResult(Answer):
     )
 
 
-class ConfidenceQuery(Strict):
-    """Confidence of the intervals."""
+class ConfidenceQuery(TableQuery):
+    """Confidence of the intervals, and the form of the answer."""
 
     confidence: float = Field(
         0.95,

@@ -18,6 +18,7 @@ from hushpoll_server.http.models.results import (
     OverviewAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.tables import statistic_answer
 from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -45,7 +46,12 @@ def estimates(path: VersionPath, query: EstimatesQuery) -> Response:
     row = parts.surveys.version(path.name, path.version)
     answer = parts.analysis.estimates(row, confidence=query.confidence, estimator=query.estimator)
     parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
-    return json_answer(EstimatesAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        EstimatesAnswer.model_validate(answer),
+        "estimates",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
 
 
 @api.get(
@@ -62,7 +68,12 @@ def cross_tables(path: VersionPath, query: CrossTableQuery) -> Response:
     row = parts.surveys.version(path.name, path.version)
     answer = parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
     parts.actions.looked(current_grant().actor, "cross-tables", row.name, row.version)
-    return json_answer(CrossTableAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        CrossTableAnswer.model_validate(answer),
+        "cross-table",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
 
 
 @api.get(

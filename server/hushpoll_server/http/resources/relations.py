@@ -7,7 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, endpoint, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.relations import (
     ChangeAnswer,
@@ -22,6 +22,7 @@ from hushpoll_server.http.models.relations import (
     SimultaneousQuery,
 )
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.tables import statistic_answer
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 api = APIBlueprint(
@@ -45,9 +46,14 @@ def conditional_shares(path: VersionPath, query: ConditionalSharesQuery) -> Resp
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    answer = parts.relations.conditional_shares(row, **query.model_dump())
+    answer = parts.relations.conditional_shares(row, **query.model_dump(exclude={"format"}))
     parts.actions.looked(current_grant().actor, "conditional-shares", row.name, row.version)
-    return json_answer(ConditionalSharesAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        ConditionalSharesAnswer.model_validate(answer),
+        "conditional-shares",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
 
 
 @api.get("/changes", responses={200: ChangeAnswer, **REFUSALS})
@@ -76,7 +82,12 @@ def changes(path: VersionPath, query: ChangeQuery) -> Response:
     )
     for row in (before, after):
         parts.actions.looked(current_grant().actor, "changes", row.name, row.version)
-    return json_answer(ChangeAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        ChangeAnswer.model_validate(answer),
+        "changes",
+        form=query.format,
+        published=parts.surveys.published(after),
+    )
 
 
 def _labels(text: str | None, field: str) -> dict[str, str]:
@@ -107,7 +118,12 @@ def independence(path: VersionPath, query: IndependenceQuery) -> Response:
     row = parts.surveys.version(path.name, path.version)
     answer = parts.relations.independence(row, query.a, query.b, alpha=query.alpha)
     parts.actions.looked(current_grant().actor, "independence", row.name, row.version)
-    return json_answer(IndependenceAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        IndependenceAnswer.model_validate(answer),
+        "independence",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
 
 
 @api.get("/simultaneous-estimates", responses={200: SimultaneousAnswer, **REFUSALS})
@@ -120,7 +136,12 @@ def simultaneous_estimates(path: VersionPath, query: SimultaneousQuery) -> Respo
         row, query.attribute, method=query.method, confidence=query.confidence
     )
     parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
-    return json_answer(SimultaneousAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        SimultaneousAnswer.model_validate(answer),
+        "simultaneous-estimates",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
 
 
 @api.get("/dependencies", responses={200: DependenciesAnswer, **REFUSALS})
@@ -134,4 +155,9 @@ def dependencies(path: VersionPath, query: DependenciesQuery) -> Response:
     row = parts.surveys.version(path.name, path.version)
     answer = parts.relations.dependencies(row, rate=query.rate)
     parts.actions.looked(current_grant().actor, "independence", row.name, row.version)
-    return json_answer(DependenciesAnswer.model_validate(answer), nulls=True)
+    return statistic_answer(
+        DependenciesAnswer.model_validate(answer),
+        "dependencies",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )

@@ -12,6 +12,8 @@ from hushpoll_analysis import (
     independence,
     simultaneous_estimates,
 )
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import csv_bytes
 from sample_survey import VERSION, bearer, make_report
 
 pytestmark = pytest.mark.sqlite
@@ -162,3 +164,57 @@ def test_dependencies_are_those_of_the_function(site, published):
 def test_bad_question_about_many_answers_is_refused_by_field(site, published, what, query, field):
     answer = site.get(f"{VERSION}/{what}", query_string=query)
     assert site.problem(answer) == (422, "invalid-request", field)
+
+
+TABLES = {
+    "estimates": ("estimates", {}),
+    "cross-tables": ("cross-table", {"a": "gender", "b": "income"}),
+    "conditional-shares": ("conditional-shares", {"of": "income", "given": "gender"}),
+    "independence": ("independence", {"a": "gender", "b": "income"}),
+    "simultaneous-estimates": ("simultaneous-estimates", {}),
+    "dependencies": ("dependencies", {}),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_tables_are_those_of_the_answer(site, published, what):
+    statistic, query = TABLES[what]
+    table = table_of(statistic, site.get(f"{VERSION}/{what}", query_string=query).json)
+    asked = {**query, "format": "csv"}
+    answer = site.get(f"{VERSION}/{what}", query_string=asked)
+    assert (answer.status_code, answer.mimetype) == (200, "text/csv")
+    assert answer.data == csv_bytes(table)
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="work-1-{statistic}.csv"'
+    book = site.get(f"{VERSION}/{what}", query_string={**query, "format": "xlsx"})
+    assert book.data.startswith(b"PK")
+    assert book.headers["Cache-Control"] == "no-store"
+
+
+def test_accept_names_the_form_where_no_format_does(site, published):
+    path, key = f"{VERSION}/estimates", dict(site.admin)
+    for accept, form in (
+        ("text/csv", "text/csv"),
+        ("text/html, text/csv;q=0.9", "text/csv"),
+        ("text/html, */*", "application/json"),
+        ("image/png", "application/json"),
+        ("application/json, text/csv", "application/json"),
+    ):
+        assert site.get(path, headers={**key, "Accept": accept}).mimetype == form, accept
+    named = site.get(f"{path}?format=json", headers={**key, "Accept": "text/csv"})
+    assert named.mimetype == "application/json"
+    assert site.problem(site.get(f"{path}?format=xml")) == (422, "invalid-request", "format")
+
+
+def test_table_of_a_change(site, published):
+    site.fill(site.publish(version=2, epsilon="2"), 30, gender="Female")
+    query = {"attribute": "gender", "since_version": 1, "format": "csv"}
+    answer = site.get("/api/v1/surveys/work/versions/2/changes", query_string=query)
+    assert answer.text.startswith('"label","before","before_standard_error"')
+
+
+def test_sheet_of_too_many_rows_is_refused(site, published, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.http.tables.MOST_ROWS_OF_XLSX", 3)
+    answer = site.get(f"{VERSION}/estimates?format=xlsx")
+    assert site.problem(answer) == (422, "invalid-request", "format")
+    assert "ask for csv" in answer.json["detail"]
+    assert site.get(f"{VERSION}/estimates?format=csv").status_code == 200

@@ -1,0 +1,104 @@
+"""Answers of statistics: JSON, or the table that it has as CSV or XLSX.
+
+A request names the form by ``format``, or by ``Accept`` where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from flask import Response, request
+from pydantic import BaseModel
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.answering import JSON_MEDIA_TYPE
+from hushpoll_server.http.endpoint import json_answer
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.guarantee import guarantee
+from hushpoll_shared.tables.result_table import ResultTable
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
+
+Format = Literal["json", "csv", "xlsx"]
+
+MOST_ROWS_OF_XLSX: Final = 1 << 16
+"""A sheet of so many rows takes some two seconds; other requests wait for part of them."""
+
+
+def statistic_answer(
+    model: BaseModel,
+    statistic: str,
+    *,
+    form: Format | None,
+    published: Published,
+) -> Response:
+    """Render a statistic in the form that the request asks for.
+
+    Parameters
+    ----------
+    model : BaseModel
+        The answer.
+    statistic : str
+        Of :data:`hushpoll_shared.tables.statistics.TABLES`.
+    form : str or None
+        What the request names; None: by its ``Accept``, and JSON by default.
+    published : Published
+        The survey, whose guarantee a sheet of methods has.
+
+    Raises
+    ------
+    InvalidParameter
+        For XLSX of more than `MOST_ROWS_OF_XLSX` rows.
+    """
+    form = form or _accepted()
+    if form == "json":
+        answer = json_answer(model, nulls=True)
+    else:
+        table = table_of(statistic, model.model_dump(exclude_unset=True))
+        name = f"{published.name}-{published.version}-{statistic}"
+        answer = table_file(form, name, table, published)
+        answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def table_file(form: str, name: str, table: ResultTable, published: Published) -> Response:
+    """Return a table as a file; raises as :func:`statistic_answer`.
+
+    Parameters
+    ----------
+    form : str
+        Of :data:`hushpoll_shared.tables.table_files.TABLE_FORMATS`.
+    name : str
+        Of the file, without its ending.
+    table, published
+        What it shows, and the survey.
+    """
+    if form == "xlsx" and len(table.rows) > MOST_ROWS_OF_XLSX:
+        raise InvalidParameter(
+            f"format is 'xlsx' and the table has {len(table.rows)} rows; a server writes at most "
+            f"{MOST_ROWS_OF_XLSX} into a sheet: ask for csv",
+            field="format",
+        )
+    encoded = TABLE_FORMATS[form]
+    if encoded.has_methods:
+        table = table.with_methods(guarantee(published))
+    answer = Response(encoded.encode(table), mimetype=encoded.media_type)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    return answer
+
+
+def table_contents() -> Mapping[str, Any]:
+    """Return the contents that the OpenAPI document names beside JSON."""
+    return {
+        form.media_type: {"schema": {"type": "string", "format": "binary"}}
+        for form in TABLE_FORMATS.values()
+    }
+
+
+def _accepted() -> Format:
+    types: dict[str, Format] = {JSON_MEDIA_TYPE: "json"}
+    forms: tuple[Format, ...] = ("csv", "xlsx")
+    types |= {TABLE_FORMATS[form].media_type: form for form in forms}
+    best = request.accept_mimetypes.best_match(types, JSON_MEDIA_TYPE)
+    return types[best]
