@@ -69,8 +69,19 @@ class Tabular:
         MissingExtra
             Without the extra ``polars``.
         """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtra("polars", "a table of Polars") from error
-        return pl.from_arrow(self.to_arrow())
+        return polars_of(self.to_arrow())
+
+
+def polars_of(table: Any) -> Any:
+    """Return an Arrow table as a ``polars.DataFrame``.
+
+    Raises
+    ------
+    MissingExtra
+        Without the extra ``polars``.
+    """
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise MissingExtra("polars", "a table of Polars") from error
+    return pl.from_arrow(table)

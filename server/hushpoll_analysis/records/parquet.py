@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from hushpoll_analysis.frames.record_tables import rows_of
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
@@ -109,13 +107,20 @@ def read_row_group(path: str, group: int) -> Records:
     InvalidParameter, MalformedRecord
         Naming file and row group.
     """
-    from pyarrow import parquet
+    from pyarrow import ArrowException, parquet
 
     published, _, _ = _describe(path)
-    table = parquet.ParquetFile(path).read_row_group(group)
     where = f"{path}, row group {group}"
     try:
-        return Records(published, _rows(published, table))
+        table = parquet.ParquetFile(path).read_row_group(group)
+        return Records(published, rows_of(published, table.to_batches()))
+    except (ArrowException, OSError) as error:
+        # Arrow says by an OSError without a number that the bytes are no Parquet.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InvalidParameter(
+            f"{where} is damaged ({error}); export the records again", field="paths"
+        ) from None
     except MalformedRecord as error:
         message = f"{where}: {error}"
         raise MalformedRecord(message, reason=error.reason, field=error.field) from None
@@ -141,38 +146,3 @@ def _describe(path: str | Path) -> tuple[Published, int, int]:
         )
     published = Published.from_json(metadata[b"hushpoll.manifest"])
     return published, file.num_row_groups, file.metadata.num_rows
-
-
-def _rows(published: Published, table: Any) -> npt.NDArray[np.uint8]:
-    """Return uint8[n, L]: the records that a table's columns came from; not yet checked."""
-    rows = np.empty((table.num_rows, published.layout.record_size), np.uint8)
-    for attribute in published.attributes:
-        field = published.layout.field(attribute.name)
-        if attribute.name not in table.column_names:
-            raise InvalidParameter(
-                f"there is no column {attribute.name}; export the records again", field="paths"
-            )
-        values = table.column(attribute.name).to_pylist()
-        if attribute.oracle is None:
-            place = {category: code for code, category in enumerate(attribute.domain)}
-            codes = np.array([place.get(text, -1) for text in values], np.int64)
-            _refuse(attribute.name, codes < 0, "range")
-            part = codes.astype(f"<u{field.size}").view(np.uint8)
-        else:
-            parts = [value or b"" for value in values]
-            sizes = np.fromiter(map(len, parts), np.int64, len(parts))
-            _refuse(attribute.name, sizes != field.size, "length")
-            part = np.frombuffer(b"".join(parts), np.uint8)
-        rows[:, field.offset : field.end] = part.reshape(-1, field.size)
-    return rows
-
-
-def _refuse(name: str, malformed: npt.NDArray[np.bool_], reason: str) -> None:
-    """Refuse the first row that is malformed, if there is one."""
-    if malformed.any():
-        raise MalformedRecord(
-            f"records[{int(malformed.argmax())}] has a malformed part of {name} ({reason}); export "
-            "the records again",
-            reason=reason,
-            field=name,
-        )

@@ -117,6 +117,8 @@ class Records:
     def read(cls, path: Path) -> Records:
         """Read a file of records, which carries its manifest, and check it.
 
+        The file is what export saves, also as Parquet.
+
         Raises
         ------
         InvalidParameter, ManifestRefused, MalformedRecord
@@ -127,6 +129,8 @@ class Records:
             If it cannot be read.
         """
         try:
+            if _is_parquet(path):
+                return _read_parquet(path)
             return cls(*read_records(path))
         except MalformedRecord as error:
             raise MalformedRecord(
@@ -196,6 +200,42 @@ class Records:
         """
         oracle = self.published.attribute(name).oracle
         return Channel.of(oracle).debias(self.indicators(name))
+
+    @classmethod
+    def from_table(cls, data: Any, published: Published | None = None) -> Records:
+        """Return the checked records of a table of pandas, Polars or Arrow.
+
+        See :func:`hushpoll_analysis.frames.record_tables.records_of`.
+        """
+        from hushpoll_analysis.frames.record_tables import records_of  # needs pyarrow
+
+        return records_of(data, published)
+
+    def to_arrow(self) -> Any:
+        """Return a ``pyarrow.Table``: categories in clear, and the bytes that devices sent.
+
+        Its schema has the manifest, so that :meth:`from_table` needs nothing else.
+        """
+        from hushpoll_analysis.frames.record_tables import arrow_table
+
+        return arrow_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return :meth:`to_arrow` as a pandas DataFrame, which has no manifest."""
+        table: pd.DataFrame = self.to_arrow().to_pandas()
+        return table
+
+    def to_polars(self) -> Any:
+        """Return :meth:`to_arrow` as a ``polars.DataFrame``, which has no manifest.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``polars``.
+        """
+        from hushpoll_analysis.frames.tabular import polars_of
+
+        return polars_of(self.to_arrow())
 
     def frame(self) -> pd.DataFrame:
         """Return all indicators, with columns named ``attribute=category`` in manifest order."""
@@ -278,6 +318,20 @@ def one_hot(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint8]:
     matrix = np.zeros((len(values), k), dtype=np.uint8)
     matrix[np.arange(len(values)), values] = 1
     return matrix
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _read_parquet(path: Path) -> Records:
+    # It needs pyarrow, which is slow to import.
+    from hushpoll_analysis.records.parquet import ParquetRecords, read_row_group
+
+    described = ParquetRecords.of([path])
+    parts = (read_row_group(*group) for group in described.groups)
+    return RecordStream(described.published, parts).joined()
 
 
 def _refuse_row(published: Published, start: int, row: MalformedRow) -> NoReturn:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
@@ -268,18 +269,12 @@ def _schema(published: Published, format: str, content: str) -> Any:
             ]
     return pa.schema(
         fields,
-        metadata={
-            "hushpoll.digest": published.digest,
-            "hushpoll.manifest": published.canonical,
-            "hushpoll.content": content,
-        },
+        metadata=schema_metadata(published, content),
     )
 
 
 def _record_type(attribute: PublishedAttribute, format: str) -> Any:
-    if attribute.oracle is None:
-        return pa.dictionary(pa.int32(), pa.string()) if format == "parquet" else pa.string()
-    return pa.binary(attribute.oracle.record_size) if format == "parquet" else pa.string()
+    return reported_type(attribute) if format == "parquet" else pa.string()
 
 
 def _columns(
@@ -304,12 +299,10 @@ def _reported(
     domain: Sequence[str],
     format: str,
 ) -> Any:
-    if attribute.oracle is None:
-        codes = records.codes(attribute.name).astype(np.int32)
-        named = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
-        return named if format == "parquet" else named.dictionary_decode()
-    data = np.ascontiguousarray(records.column(attribute.name))
+    column = reported(records, attribute)
     if format == "parquet":
-        size = pa.binary(attribute.oracle.record_size)
-        return pa.FixedSizeBinaryArray.from_buffers(size, len(data), [None, pa.py_buffer(data)])
-    return pa.array([row.tobytes().hex() for row in data], pa.string())
+        return column
+    if attribute.oracle is None:
+        cells = pa.array(domain, pa.string())
+        return pa.DictionaryArray.from_arrays(column.indices, cells).dictionary_decode()
+    return pa.array([row.hex() for row in column.to_pylist()], pa.string())

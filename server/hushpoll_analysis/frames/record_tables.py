@@ -1,0 +1,267 @@
+"""Records as tables of Arrow, and from tables of pandas, Polars and Arrow.
+
+A column is an attribute. In clear it holds categories; of a perturbed attribute it holds the bytes
+that the device sent, or the same in hexadecimal, as CSV files have them. All three libraries give
+their tables through the Arrow PyCapsule interface (``__arrow_c_stream__``), batch by batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+MANIFEST = "hushpoll.manifest"
+CONTENT = "hushpoll.content"
+"""Keys of a schema's metadata, as exported Parquet files have them."""
+
+
+def schema_metadata(published: Published, content: str) -> dict[str, Any]:
+    """Return what a table of a survey's records says of itself."""
+    return {"hushpoll.digest": published.digest, MANIFEST: published.canonical, CONTENT: content}
+
+
+def arrow_table(records: Records) -> Any:
+    """Return records as a ``pyarrow.Table``, a column per attribute, with the manifest.
+
+    Raises
+    ------
+    MissingExtra
+        Without pyarrow.
+    """
+    pa = _pyarrow("records as a table")
+    attributes = records.published.attributes
+    return pa.Table.from_arrays(
+        [reported(records, attribute) for attribute in attributes],
+        schema=pa.schema(
+            [
+                pa.field(attribute.name, reported_type(attribute), nullable=False)
+                for attribute in attributes
+            ],
+            metadata=schema_metadata(records.published, "records"),
+        ),
+    )
+
+
+def reported_type(attribute: PublishedAttribute) -> Any:
+    """Return the Arrow type of an attribute's column."""
+    pa = _pyarrow("records as a table")
+    if attribute.oracle is None:
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.binary(attribute.oracle.record_size)
+
+
+def reported(records: Records, attribute: PublishedAttribute) -> Any:
+    """Return an attribute's column: categories, or the bytes that the device sent."""
+    pa = _pyarrow("records as a table")
+    if attribute.oracle is None:
+        codes = records.codes(attribute.name).astype(np.int32)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes), pa.array(attribute.domain, pa.string())
+        )
+    data = np.ascontiguousarray(records.column(attribute.name))
+    buffers = [None, pa.py_buffer(data)]
+    return pa.FixedSizeBinaryArray.from_buffers(reported_type(attribute), len(data), buffers)
+
+
+def records_of(data: Any, published: Published | None = None) -> Records:
+    """Return the checked records of a table of pandas, Polars, Arrow or another library.
+
+    Parameters
+    ----------
+    data : object
+        It has ``__arrow_c_stream__``, as tables of pandas 2.2, Polars and pyarrow have. A column
+        in clear holds the categories' texts, or whole numbers for categories that are numbers.
+    published : Published, optional
+        The survey; by default the manifest that an Arrow table of an exported Parquet file has.
+
+    Raises
+    ------
+    InvalidParameter
+        For an object that is no table, a table without a survey or of another one, a column that is
+        missing, of a wrong type, or no attribute.
+    MalformedRecord
+        Naming the first row that no device could have sent, and its attribute.
+    ManifestRefused
+        If the table's own manifest is wrong.
+    MissingExtra
+        Without pyarrow.
+    """
+    pa = _pyarrow("records from a table")
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise InvalidParameter(
+            f"the records are a {type(data).__name__}, which is no table; give one of pandas, "
+            "Polars or Arrow",
+            field="records",
+        )
+    reader = pa.RecordBatchReader.from_stream(data)
+    published = _survey(reader.schema.metadata or {}, published)
+    _check_columns(reader.schema.names, published)
+    return Records(published, rows_of(published, reader))
+
+
+def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint8]:
+    """Return uint8[n, L]: the records that columns came from; not yet checked.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    batches : iterable of pyarrow.RecordBatch
+        They have a column for each attribute.
+
+    Raises
+    ------
+    InvalidParameter, MalformedRecord
+        For a column that is missing or of a wrong type; for the first cell that is no category, or
+        of another size than a device sends.
+    """
+    parts, done = [np.empty((0, published.layout.record_size), np.uint8)], 0
+    for batch in batches:
+        parts.append(_rows_of_batch(published, batch, done))
+        done += batch.num_rows
+    return np.concatenate(parts)
+
+
+def _rows_of_batch(published: Published, batch: Any, first: int) -> npt.NDArray[np.uint8]:
+    rows = np.empty((batch.num_rows, published.layout.record_size), np.uint8)
+    for attribute in published.attributes:
+        if attribute.name not in batch.schema.names:
+            raise InvalidParameter(
+                f"there is no column {attribute.name}; export the records again", field="records"
+            )
+        field = published.layout.field(attribute.name)
+        column = batch.column(attribute.name)
+        if attribute.oracle is None:
+            codes = _codes(attribute, column)
+            _refuse(attribute.name, codes < 0, "range", first)
+            part = codes.astype(f"<u{field.size}").view(np.uint8)
+        else:
+            part = _reports(attribute.name, field.size, column, first)
+        rows[:, field.offset : field.end] = part.reshape(-1, field.size)
+    return rows
+
+
+def _codes(attribute: PublishedAttribute, column: Any) -> npt.NDArray[np.int64]:
+    """Return the code of each cell, -1 for one that is no category."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(column.type):
+        # -1 at the end, where an empty cell finds it
+        codes = np.append(_codes(attribute, column.dictionary), -1)
+        return np.asarray(
+            codes[np.asarray(column.indices.cast(pa.int64()).fill_null(len(codes) - 1))]
+        )
+    if pa.types.is_string_view(column.type):
+        column = pa.array(column.to_pylist(), pa.string())  # not every Arrow converts it
+    elif not (_is_text(column.type) or pa.types.is_integer(column.type)):
+        _wrong_type(attribute.name, column.type, "the categories as texts")
+    known = pa.array(attribute.domain, pa.string())
+    codes = compute.index_in(column.cast(pa.string()), value_set=known)
+    return np.asarray(codes.fill_null(-1)).astype(np.int64)
+
+
+def _reports(name: str, size: int, column: Any, first: int) -> npt.NDArray[np.uint8]:
+    import pyarrow as pa
+
+    kind = column.type
+    is_binary = any(
+        is_kind(kind)
+        for is_kind in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+        )
+    )
+    if not (is_binary or _is_text(kind)):
+        _wrong_type(name, kind, "the bytes that devices sent, or the same in hexadecimal")
+    values = column.to_pylist()
+    sizes = np.fromiter((len(value or b"") for value in values), np.int64, len(values))
+    _refuse(name, sizes != (size if is_binary else 2 * size), "length", first)
+    if is_binary:
+        return np.frombuffer(b"".join(values), np.uint8)
+    digits = frozenset("0123456789abcdefABCDEF")
+    wrong = (not digits.issuperset(value) for value in values)
+    _refuse(name, np.fromiter(wrong, np.bool_, len(values)), "form", first)
+    return np.frombuffer(bytes.fromhex("".join(values)), np.uint8)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(kind) for is_kind in is_kinds)
+
+
+def _survey(metadata: dict[bytes, bytes], published: Published | None) -> Published:
+    """Return the survey that is given, or that the table names."""
+    content = metadata.get(CONTENT.encode(), b"records").decode(errors="replace")
+    if content != "records":
+        raise InvalidParameter(
+            f"the table holds {show(content)}, no records; export with --content records",
+            field="records",
+        )
+    manifest = metadata.get(MANIFEST.encode())
+    own = None if manifest is None else Published.from_json(manifest)
+    if own is None and published is None:
+        raise InvalidParameter(
+            "the table does not say of which survey it is; give published, the survey's version",
+            field="published",
+        )
+    if own is not None and published is not None and own.digest != published.digest:
+        raise InvalidParameter(
+            f"the table is of {own.name} version {own.version}, digest {own.digest}, and published "
+            f"is {published.name} version {published.version}, digest {published.digest}; give "
+            "that version or none",
+            field="published",
+        )
+    survey = published or own
+    assert survey is not None  # noqa: S101  (one of the two is there)
+    return survey
+
+
+def _check_columns(columns: list[str], published: Published) -> None:
+    names = [attribute.name for attribute in published.attributes]
+    for column in columns:
+        if column not in names or columns.count(column) > 1:
+            wrong = "twice" if column in names else f"which {published.name} does not ask"
+            raise InvalidParameter(
+                f"the table has the column {show(column)} {wrong}; drop it. The attributes are "
+                f"{', '.join(names)}",
+                field="records",
+            )
+
+
+def _wrong_type(name: str, kind: Any, wanted: str) -> NoReturn:
+    raise InvalidParameter(
+        f"the column {name} has the type {kind}; it must hold {wanted}", field=name
+    )
+
+
+def _refuse(name: str, malformed: npt.NDArray[np.bool_], reason: str, first: int) -> None:
+    """Refuse the first row that is malformed, if there is one."""
+    if malformed.any():
+        raise MalformedRecord(
+            f"records[{first + int(malformed.argmax())}] has a malformed part of {name} "
+            f"({reason}); export the records again",
+            reason=reason,
+            field=name,
+        )
+
+
+def _pyarrow(feature: str) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingExtra("server", feature) from error
+    return pa
