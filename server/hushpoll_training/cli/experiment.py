@@ -61,7 +61,9 @@ def experiment() -> None:
 
 @experiment.command()
 @click.argument("config", required=False)
-@click.option("--data", metavar="FILE", help="CSV of integer codes, one column an attribute.")
+@click.option(
+    "--data", metavar="FILE", help="CSV or Parquet of integer codes, one column an attribute."
+)
 @click.option(
     "--manifest",
     metavar="FILE",

@@ -206,7 +206,7 @@ def predictions(
 ) -> None:
     """Compare any number of groups, and their intersections, by the predictions of FILE.
 
-    FILE is a CSV of labels, predictions and groups in clear.
+    FILE is a CSV or Parquet file of labels, predictions and groups in clear.
     """
     groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
     if reference is not None and len(groupings) > 1:

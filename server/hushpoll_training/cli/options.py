@@ -39,7 +39,7 @@ threads_option = click.option(
     help="Processors to use; results do not depend on it. More than are idle make it slower.",
 )
 ignore_option = click.option(
-    "--ignore", multiple=True, metavar="COLUMN", help="A column of the CSV files not to read."
+    "--ignore", multiple=True, metavar="COLUMN", help="A column of the files not to read."
 )
 learner_option = click.option(
     "--learner",
@@ -106,7 +106,7 @@ def read_clear_data(
     Parameters
     ----------
     data : Path
-        The CSV file.
+        The CSV or Parquet file.
     settings : mapping
         The other options that :func:`clear_data_options` adds; None where not given.
     ignored : sequence of str

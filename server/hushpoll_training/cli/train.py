@@ -67,15 +67,18 @@ Training: TypeAlias = Callable[[Recipe, FitOptions], TrainingRun]
 
 @click.command()
 @click.option("--records", type=FILE, help="Collected records, as hushpoll export saves them.")
-@click.option("--panel", type=FILE, help="CSV of other people's clear answers, to test on.")
+@click.option(
+    "--panel", type=FILE, help="CSV or Parquet of other people's clear answers, to test on."
+)
 @click.option(
     "--baseline",
     type=FILE,
-    help="CSV of clear answers to fit the NonDP baseline to; by default it is cross-validated on "
-    "the panel.",
+    help="CSV or Parquet of clear answers to fit the NonDP baseline to; by default it is "
+    "cross-validated on the panel.",
 )
 @clear_data_options(
-    "Simulate: CSV of clear answers, to split and perturb.", "In place of the manifest's."
+    "Simulate: CSV or Parquet of clear answers, to split and perturb.",
+    "In place of the manifest's.",
 )
 @click.option(
     "--test-size",
@@ -226,7 +229,7 @@ def _fit_on_cluster(
     "--data",
     required=True,
     type=FILE,
-    help="CSV of clear answers; with the target's column, the model is scored on it.",
+    help="CSV or Parquet of clear answers; with the target's column, the model is scored on it.",
 )
 @click.option(
     "--out",

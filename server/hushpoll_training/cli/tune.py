@@ -32,7 +32,7 @@ PARAMS: Final = "params.json"
 
 
 @click.command("tune")
-@clear_data_options("CSV of clear answers.", "With --perturbed.", required=True)
+@clear_data_options("CSV or Parquet of clear answers.", "With --perturbed.", required=True)
 @click.option(
     "--perturbed", is_flag=True, help="Fit to randomised answers; by default to those in clear."
 )

@@ -22,12 +22,12 @@ LARGEST_CODE = 65_535
 
 
 def read_codes(path: Path, *, ignored: Collection[str] = ()) -> dict[str, npt.NDArray[np.int64]]:
-    """Read a CSV of integer codes, one column per attribute.
+    """Read a CSV or Parquet file of integer codes, one column per attribute.
 
     Parameters
     ----------
     path : Path
-        UTF-8, comma-separated, with a header.
+        CSV: UTF-8, comma-separated, with a header.
     ignored : collection of str
         Columns that are not read.
 

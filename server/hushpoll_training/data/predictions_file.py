@@ -45,7 +45,7 @@ def read_predictions(
     Parameters
     ----------
     path : Path
-        UTF-8, comma-separated, with a header.
+        CSV (UTF-8, comma-separated, with a header) or Parquet.
     label, predicted : str
         Columns of the true and of the predicted category.
     positive : str

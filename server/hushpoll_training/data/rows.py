@@ -1,4 +1,4 @@
-"""Clear rows in the manifest's terms, read from CSV files strictly: a bad cell ends the reading.
+"""Clear rows in the manifest's terms, read strictly from CSV or Parquet: a bad cell ends it.
 
 Training on rows that were silently dropped or shifted gives numbers that nobody can trust. So a
 cell that is not understood ends the reading, and every mistake is named by file, row, column, value
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from hushpoll_shared.spelling.csv_cells import escaped, unescaped
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.parquet_rows import is_parquet, parquet_header, parquet_texts
 
 CHUNK = 65_536
 """Rows whose texts are held at a time."""
@@ -59,18 +60,20 @@ class Column:
 
 @dataclass(slots=True)
 class _Chunk:
+    """Rows that are held at a time; those of a Parquet file have no lines."""
+
     first: int = 1
-    rows: list[list[str]] = field(default_factory=list)
+    rows: list[Sequence[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
     def place(self, at: int) -> str:
-        return f"row {self.first + at} (line {self.lines[at]})"
+        return f"row {self.first + at}" + (f" (line {self.lines[at]})" if self.lines else "")
 
 
 def read_coded(
     path: Path, option: str, columns_of: Callable[[Sequence[str]], Iterable[Column]]
 ) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
-    """Read a CSV file with a header (UTF-8, comma-separated).
+    """Read a CSV file with a header (UTF-8, comma-separated), or a Parquet file.
 
     Parameters
     ----------
@@ -93,10 +96,12 @@ def read_coded(
     ------
     InvalidParameter
         If the file is no UTF-8 text, no CSV, has no rows, a row of another length than the header,
-        or a cell that its column refuses.
+        or a cell that its column refuses; if a Parquet file is damaged.
     OSError
         If the file cannot be read.
     """
+    if is_parquet(path):
+        return _read_parquet(path, option, columns_of)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, strict=True)
@@ -122,14 +127,33 @@ def read_coded(
             chunk = _code(path, option, chunk, columns, parts)
     except UnicodeDecodeError as error:
         raise InvalidParameter(
-            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}); give a CSV file, "
-            "saved as UTF-8",
+            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}); give a CSV file "
+            "that is saved as UTF-8, or a whole Parquet file",
             field=option,
         ) from None
     except csv.Error as error:
         raise InvalidParameter(
             f"{path} line {reader.line_num} is no CSV: {error}; correct the quotes", field=option
         ) from None
+    if chunk.first == 1:
+        raise InvalidParameter(f"{path} has no rows; give a file with some", field=option)
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}, chunk.first - 1
+
+
+def _read_parquet(
+    path: Path, option: str, columns_of: Callable[[Sequence[str]], Iterable[Column]]
+) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
+    named = [escaped(name) for name in parquet_header(path, option)]
+    read = list(columns_of(_header(path, option, named)))
+    # Only these columns are read, in this order.
+    columns = [
+        (replace(column, position=place), _Codes(column.code)) for place, column in enumerate(read)
+    ]
+    parts: dict[str, list[npt.NDArray[np.int64]]] = {column.name: [] for column in read}
+    chunk = _Chunk()
+    for texts in parquet_texts(path, option, [column.position for column in read], CHUNK):
+        chunk.rows = list(zip(*texts, strict=True))
+        chunk = _code(path, option, chunk, columns, parts)
     if chunk.first == 1:
         raise InvalidParameter(f"{path} has no rows; give a file with some", field=option)
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}, chunk.first - 1
@@ -178,12 +202,13 @@ def read_rows(
     optional: Collection[str] = (),
     ignored: Collection[str] = (),
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """Read a CSV file of people who gave their answers in clear.
+    """Read a CSV or Parquet file of people who gave their answers in clear.
 
     Parameters
     ----------
     path : Path
-        UTF-8, comma-separated, with a header. An empty cell is the missing category.
+        CSV: UTF-8, comma-separated, with a header. An empty cell, of Parquet a null, is the missing
+        category.
     published : Published
         The survey.
     option : str

@@ -4,9 +4,12 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
+from hushpoll_analysis import Records
 from hushpoll_training.cli.fairness import records as audit
 from hushpoll_training.cli.train import predict, train
 from hushpoll_training.cli.tune import tune_command
@@ -331,3 +334,24 @@ def test_prediction_refuses_in_one_line(trained, run, arguments, code, words):
     assert (found, out) == (code, "")
     assert words in err
     assert "Traceback" not in err
+
+
+def test_parquet_gives_what_csv_gives(trained, run, files, tmp_path):
+    for name in ("features", "answers", "panel"):
+        frame = pd.read_csv(files / f"{name}.csv")  # numbers where the categories are numbers
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    parquet.write_table(Records.read(files / "small.records").to_arrow(), tmp_path / "all.parquet")
+    code, out, err = run(predict, "--model", "model", "--data", tmp_path / "features.parquet")
+    assert code == 0, err
+    assert out == run(predict, "--model", "model", "--data", "features.csv")[1]
+    code, out, err = run(
+        *(train, "--records", tmp_path / "all.parquet", "--panel", tmp_path / "panel.parquet"),
+        *("--baseline", tmp_path / "answers.parquet", "--seed", 1, "--json", *FAST),
+    )
+    assert code == 0, err
+    again = json.loads(out)
+    assert again["inputs"]["records"] == "all.parquet"
+    varying = {"finished": 0, "timings": 0, "inputs": 0}
+    assert {**again, **varying} == {**trained, **varying}
+    code, _, err = run(predict, "--model", "model", "--data", tmp_path / "all.parquet")
+    assert (code, err.count("\n")) == (1, 1)
