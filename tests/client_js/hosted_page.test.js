@@ -270,6 +270,8 @@ test("the keyboard alone is enough, and the focus follows", async () => {
   const press = async (...keys) => {
     for (const key of keys) await page.keyboard.press(key);
   };
+  await press("Tab", "Enter"); // why this is safe
+  await page.getByText("proves nobody's answer").waitFor();
   await press("Tab", "Space", "ArrowDown"); // "no", then "yes"
   await press("Tab");
   await page.keyboard.type("44");
@@ -292,6 +294,14 @@ test("unanswered questions are named, linked and marked; a missing category stan
   await alert.waitFor();
   assert.match(await alert.innerText(), /3 questions want an answer:\s*How old are you\?: give a whole number from 18 to 90\s*trade: choose an answer\s*Which town/);
   assert.equal(await page.locator("[aria-invalid=true]").count(), 3);
+  const beside = () => page.locator(".fault:visible").allInnerTexts();
+  assert.deepEqual(await beside(), ["Give a whole number from 18 to 90.", "Choose an answer.", "Choose an answer."]);
+  assert.deepEqual(await page.locator(".need").allInnerTexts(), [
+    "You may skip it: “Prefer not to say” is then randomised in place of an answer.",
+    "You may skip it: “Not told” is then randomised in place of an answer.",
+    "An answer is required.",
+    "An answer is required.",
+  ]);
   await alert.getByRole("link", { name: "trade" }).click();
   assert.equal(await page.evaluate(() => document.activeElement.id), "q2-0");
   await page.locator("#q1").fill("");
@@ -300,6 +310,10 @@ test("unanswered questions are named, linked and marked; a missing category stan
   await toReview(page);
   await heading(page, "What would be sent");
   assert.equal(await page.locator("#problem").isVisible(), false);
+  assert.deepEqual(await beside(), []);
+  const skipped = "(you skipped this question; this is randomised in its place)";
+  assert.deepEqual(await page.locator("#review-together dd").allInnerTexts(), [`Prefer not to say ${skipped}`, `Not told ${skipped}`, "office"]);
+  assert.deepEqual(await page.locator("#review-clear dd").allInnerTexts(), ["Oslo"]);
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
 });

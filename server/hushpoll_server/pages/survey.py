@@ -59,7 +59,7 @@ class Question:
 
     ``kind`` is ``radio`` for few choices, ``number`` for consecutive whole numbers from ``least``
     to ``most``, else ``select``. ``choices`` are codes and categories; of a number only the missing
-    category.
+    category. ``missing`` stands in for an answer that is skipped; None where one must be given.
     """
 
     attribute: str
@@ -67,6 +67,7 @@ class Question:
     kind: Kind
     perturbed: bool
     choices: tuple[tuple[int, str], ...]
+    missing: str | None = None
     least: str = ""
     most: str = ""
 
@@ -87,6 +88,7 @@ def _question(attribute: PublishedAttribute) -> Question:
             "number",
             attribute.perturbed,
             domain[len(numbers) :],
+            attribute.missing,
             numbers[0],
             numbers[-1],
         )
@@ -96,6 +98,7 @@ def _question(attribute: PublishedAttribute) -> Question:
         kind,
         attribute.perturbed,
         domain,
+        attribute.missing,
     )
 
 

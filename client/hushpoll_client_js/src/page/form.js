@@ -39,21 +39,25 @@ export function checkForm(form, { attributes }) {
  *
  * @param {HTMLFormElement} form
  * @param {Published} published
- * @returns {{answers: Record<string, string | null>, faults: Fault[]}}
+ * @returns {{answers: Record<string, string | null>, skipped: Set<string>, faults: Fault[]}} Skipped are attributes whose
+ *   missing category stands in for an answer.
  */
 export function readForm(form, { attributes }) {
   /** @type {Fault[]} */
   const faults = [];
   /** @type {[string, string | null][]} */
   const answers = [];
+  /** @type {Set<string>} */
+  const skipped = new Set();
   fieldsOf(form).forEach((field, at) => {
     const { name, question, domain, missing } = attributes[at];
     const given = field.dataset.kind === "number" ? typed(field, missing) : chosen(field, domain);
     const answer = given ?? missing;
+    if (given === undefined && missing !== undefined) skipped.add(name);
     if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
     else faults.push({ field, question: question ?? name, words: wanted(field) });
   });
-  return { answers: Object.fromEntries(answers), faults };
+  return { answers: Object.fromEntries(answers), skipped, faults };
 }
 
 /**
@@ -68,6 +72,23 @@ export const hasAnswers = (form) =>
       type === "radio" || type === "checkbox" ? checked : value !== "" || validity.badInput,
     );
   });
+
+/**
+ * Say beside each question that wants an answer what it wants, and nothing beside the others.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Fault[]} faults
+ */
+export function markFaults(form, faults) {
+  for (const field of fieldsOf(form)) {
+    const fault = faults.find((one) => one.field === field);
+    const words = /** @type {HTMLElement} */ (field.querySelector(".fault"));
+    words.hidden = !fault;
+    words.textContent = fault ? `${fault.words.charAt(0).toUpperCase()}${fault.words.slice(1)}.` : "";
+    field.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+    if (fault) firstInput(field)?.setAttribute("aria-invalid", "true");
+  }
+}
 
 /** @param {HTMLElement} field @returns {HTMLElement | null} */
 export const firstInput = (field) => field.querySelector("input, select");

@@ -6,7 +6,7 @@ import { HushpollError } from "../errors.js";
 import { preview } from "../preview.js";
 import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
-import { checkForm, firstInput, hasAnswers, readForm } from "./form.js";
+import { checkForm, firstInput, hasAnswers, markFaults, readForm } from "./form.js";
 import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
 import { readLink } from "./link.js";
@@ -131,10 +131,9 @@ async function deliver(published) {
 async function review(published, again) {
   // Another tab, or another person, may have answered meanwhile.
   if (await entryOf(published)) return drop(published);
-  const { answers, faults } = readForm(form, published);
-  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  const { answers, skipped, faults } = readForm(form, published);
+  markFaults(form, faults);
   if (faults.length) {
-    for (const { field } of faults) firstInput(field)?.setAttribute("aria-invalid", "true");
     showPart("survey");
     showProblem(
       element("p", {}, faults.length === 1 ? "One question wants an answer:" : `${faults.length} questions want an answer:`),
@@ -152,7 +151,7 @@ async function review(published, again) {
     return undefined;
   }
   const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
-  showReview(preview(published, answers), total(others));
+  showReview(preview(published, answers), { answers, skipped }, total(others));
   if (!again) step("review", true);
   showPart("review");
   return undefined;

@@ -6,9 +6,11 @@ import { legend, picture } from "./picture.js";
 
 /**
  * @param {import("../preview.js").Preview} shown
+ * @param {{answers: Record<string, string | null>, skipped: Set<string>}} own What the respondent has answered; it is on this
+ *   page alone.
  * @param {string} spent Epsilon that this device has spent on other surveys.
  */
-export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, spent) {
+export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped }, spent) {
   byId("review-notices").replaceChildren(...notices.map((words) => paragraph(words)));
   byId("review-clear").replaceChildren(
     element("h3", {}, clear.length ? "Sent as you answered" : "No answer is sent in clear"),
@@ -17,7 +19,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
           element("p", {}, "The survey's operator can read these answers."),
           element("dl", {}, ...clear.flatMap((line) => [
             element("dt", {}, line.question ?? line.name),
-            element("dd", {}, line.answer ?? ""),
+            element("dd", {}, line.answer ?? "", ...(skipped.has(line.name) ? [own(" (you skipped this question)")] : [])),
           ])),
           paragraph(CLEAR_HINT),
         ]
@@ -25,7 +27,11 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   );
   byId("review-together").replaceChildren(
     element("h3", {}, "Randomised on this device, before anything is sent"),
-    element("ul", {}, ...perturbed.map((line) => element("li", {}, line.question ?? line.name))),
+    element("p", { class: "soft legend" }, "You answered as follows. What is sent for these questions is randomised."),
+    element("dl", {}, ...perturbed.flatMap(({ name, question }) => [
+      element("dt", {}, question ?? name),
+      element("dd", {}, answers[name] ?? "", ...(skipped.has(name) ? [own(" (you skipped this question; this is randomised in its place)")] : [])),
+    ])),
     element("h4", {}, "All randomised answers together"),
     paragraph(protection.words),
     paragraph(protection.limit),
@@ -54,6 +60,9 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
     element("p", { class: "digest" }, "Survey digest: ", element("code", {}, digest)),
   );
 }
+
+/** @param {string} words */
+const own = (words) => element("span", { class: "own" }, words);
 
 /** @param {string} words */
 const paragraph = (words) => element("p", {}, words);
