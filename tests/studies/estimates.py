@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import click
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +21,7 @@ from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile, weighted
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from studies.command import study_command
 
 Array = npt.NDArray[np.float64]
 
@@ -248,20 +247,12 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-@click.command()
-@click.option("--surveys", type=click.IntRange(min=2), default=500, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True)
-@json_option
-@reports_errors
-def main(surveys: int, seed: int, as_json: bool) -> None:
-    """Measure how often the intervals of estimates and cells cover, raw and weighted."""
-    rows = run_study(surveys=surveys, seed=seed)
-    document = {
-        "surveys": surveys,
-        "seed": seed,
-        "rows": [{name: getattr(row, name) for name in Row.__slots__} for row in rows],
-    }
-    emit(document, lambda: markdown(rows), as_json=as_json)
+main = study_command(
+    run_study,
+    markdown,
+    help="Measure how often the intervals of estimates and cells cover, raw and weighted.",
+    seed=SEED,
+)
 
 
 if __name__ == "__main__":

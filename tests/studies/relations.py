@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import click
 import numpy as np
 import numpy.typing as npt
 
@@ -26,10 +25,10 @@ from hushpoll_analysis import (
     three_way_table,
 )
 from hushpoll_analysis.multiplicity.simultaneous import Method
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from relations_survey import draw, survey
+from studies.command import study_command
 
 Array = npt.NDArray[np.float64]
 Question = tuple[str | None, int, str]
@@ -364,20 +363,12 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-@click.command()
-@click.option("--surveys", type=click.IntRange(min=2), default=500, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True)
-@json_option
-@reports_errors
-def main(surveys: int, seed: int, as_json: bool) -> None:
-    """Measure coverage, level and power of answers about several questions."""
-    rows = run_study(surveys=surveys, seed=seed)
-    document = {
-        "surveys": surveys,
-        "seed": seed,
-        "rows": [{name: getattr(row, name) for name in Row.__slots__} for row in rows],
-    }
-    emit(document, lambda: markdown(rows), as_json=as_json)
+main = study_command(
+    run_study,
+    markdown,
+    help="Measure coverage, level and power of answers about several questions.",
+    seed=SEED,
+)
 
 
 if __name__ == "__main__":

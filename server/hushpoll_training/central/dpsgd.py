@@ -20,6 +20,7 @@ from hushpoll_training.central.accounting import Schedule
 from hushpoll_training.central.draws import Draws, import_torch
 from hushpoll_training.central.logistic import Matrix
 from hushpoll_training.central.network import Network, layer_sizes
+from hushpoll_training.central.plans import check_plan, epochs_schedule
 
 if TYPE_CHECKING:
     import torch
@@ -62,19 +63,11 @@ class SgdPlan:
     def __post_init__(self) -> None:
         counts = {"epochs": self.epochs, "batch_size": self.batch_size}
         counts |= {f"hidden[{layer}]": width for layer, width in enumerate(self.hidden)}
-        for name, value in counts.items():
-            if value < 1:
-                raise InvalidParameter(f"{name} is {value}; it must be at least 1", field=name)
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise InvalidParameter(
-                    f"{name} is {getattr(self, name)}; it must be positive", field=name
-                )
-        if not self.noise_multiplier >= 0:
-            raise InvalidParameter(
-                f"noise_multiplier is {self.noise_multiplier}; it must be at least 0",
-                field="noise_multiplier",
-            )
+        check_plan(
+            counts=counts,
+            positive={"learning_rate": self.learning_rate, "clip": self.clip},
+            unsigned={"noise_multiplier": self.noise_multiplier},
+        )
         if self.optimizer not in ("sgd", "adam"):
             raise InvalidParameter(
                 f"optimizer is {self.optimizer!r}; it must be sgd or adam", field="optimizer"
@@ -88,8 +81,7 @@ class SgdPlan:
 
     def schedule(self, rows: int) -> Schedule:
         """Return sampling rate and steps for this many rows, as an accountant needs them."""
-        rate = min(1.0, self.batch_size / rows)
-        return Schedule(rate, max(1, round(self.epochs / rate)))
+        return epochs_schedule(rows, epochs=self.epochs, batch_size=self.batch_size)
 
 
 def train_dpsgd(

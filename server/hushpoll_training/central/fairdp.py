@@ -28,6 +28,7 @@ from hushpoll_training.central.dpsgd import (
 from hushpoll_training.central.draws import Draws, import_torch
 from hushpoll_training.central.logistic import Matrix, Vector
 from hushpoll_training.central.network import Network
+from hushpoll_training.central.plans import check_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,12 @@ class FairDPPlan:
     last_learning_rate: float | None = None
 
     def __post_init__(self) -> None:
-        for name in (
-            "last_layer_norm", "clip", "learning_rate", "adam_rate",
-        ):  # fmt: skip
-            if not getattr(self, name) > 0:
-                raise InvalidParameter(
-                    f"{name} is {getattr(self, name)}; it must be positive", field=name
-                )
-        if not self.noise_multiplier >= 0:
-            raise InvalidParameter(
-                f"noise_multiplier is {self.noise_multiplier}; it must be at least 0",
-                field="noise_multiplier",
-            )
+        positive = ("last_layer_norm", "clip", "learning_rate", "adam_rate")
+        check_plan(
+            counts={"steps": self.steps},
+            positive={name: getattr(self, name) for name in positive},
+            unsigned={"noise_multiplier": self.noise_multiplier},
+        )
         if not self.hidden or min(self.hidden) < 1:
             raise InvalidParameter(
                 f"hidden is {self.hidden}; FairDP needs at least one hidden layer, of width 1 or "
@@ -96,8 +91,6 @@ class FairDPPlan:
             raise InvalidParameter(
                 f"plain_steps is {self.plain_steps}; it must lie in [0, 1]", field="plain_steps"
             )
-        if self.steps < 1:
-            raise InvalidParameter(f"steps is {self.steps}; it must be at least 1", field="steps")
         for schedule in self.schedules():
             del schedule  # building it checks the rate
 

@@ -32,6 +32,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.accounting import Schedule
 from hushpoll_training.central.discrete_laplace import noisy_count, quantile
 from hushpoll_training.central.logistic import Matrix, Vector
+from hushpoll_training.central.plans import check_plan, epochs_schedule
 
 SMALL_BY_CHANCE: Final = 1e-6
 """A group whose count noise alone would exceed with at least this chance is taken for empty."""
@@ -68,26 +69,17 @@ class FermiPlan:
     ascent_noise: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise InvalidParameter(
-                    f"{name} is {getattr(self, name)}; it must be at least 1", field=name
-                )
-        for name in ("learning_rate", "ascent_rate", "clip", "ascent_clip"):
-            if not getattr(self, name) > 0:
-                raise InvalidParameter(
-                    f"{name} is {getattr(self, name)}; it must be positive", field=name
-                )
-        for name in ("fairness", "noise", "ascent_noise"):
-            if not getattr(self, name) >= 0:
-                raise InvalidParameter(
-                    f"{name} is {getattr(self, name)}; it must be at least 0", field=name
-                )
+        positive = ("learning_rate", "ascent_rate", "clip", "ascent_clip")
+        unsigned = ("fairness", "noise", "ascent_noise")
+        check_plan(
+            counts={"epochs": self.epochs, "batch_size": self.batch_size},
+            positive={name: getattr(self, name) for name in positive},
+            unsigned={name: getattr(self, name) for name in unsigned},
+        )
 
     def schedule(self, rows: int) -> Schedule:
         """Return sampling rate and steps for this many rows, as an accountant needs them."""
-        rate = min(1.0, self.batch_size / rows)
-        return Schedule(rate, max(1, round(self.epochs / rate)))
+        return epochs_schedule(rows, epochs=self.epochs, batch_size=self.batch_size)
 
 
 def private_shares(group: npt.NDArray[np.int64], groups: int, epsilon: float, bits: Bits) -> Vector:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.datasets.dataset import Dataset, Recipe, ranked
-from hushpoll_training.datasets.source import Source
+from hushpoll_training.datasets.source import Source, read_table
 
 SOURCE: Final = Source(
     "https://storage.googleapis.com/lawschool_dataset/bar_pass_prediction.csv",
@@ -58,13 +58,7 @@ def clean(path: Path) -> Dataset:
     OSError
         If it cannot be read.
     """
-    try:
-        table = pd.read_csv(path)
-    except ValueError as error:
-        raise InvalidParameter(
-            f"{path} is no CSV file ({' '.join(str(error).split())}); give {SOURCE.file}",
-            field="from",
-        ) from None
+    table = read_table(path, SOURCE.file, "from")
     for name in RECIPE.questions:
         if name not in table.columns:
             raise InvalidParameter(f"{path} has no column {name}; give {SOURCE.file}", field="from")

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import pandas as pd
+
 from hushpoll_protocols.errors import InvalidParameter, TransportError
 from hushpoll_shared.spelling.text import show
 
@@ -37,6 +39,31 @@ class Source:
 
     url: str
     file: str
+
+
+def read_table(path: Path, file: str, field: str) -> pd.DataFrame:
+    """Read a CSV file with a header.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    file, field : str
+        What the source calls it, and the field that gave the path; for messages.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no CSV file.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        return pd.read_csv(path)
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{path} is no CSV file ({' '.join(str(error).split())}); give {file}", field=field
+        ) from None
 
 
 def download(source: Source, folder: Path, *, url: str | None = None) -> Path:

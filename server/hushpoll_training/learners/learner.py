@@ -114,19 +114,6 @@ class Design:
         """
         check_classes(self.label.size, int(self.label.sum()))
 
-    def check_rows(self) -> None:
-        """Refuse no rows at all, for learners that take the number of rows to be public.
-
-        Raises
-        ------
-        InvalidParameter
-            If there are none.
-        """
-        if self.label.size == 0:
-            raise InvalidParameter(
-                "there are 0 rows, and there is nothing to learn from; give some", field="rows"
-            )
-
 
 class Span(NamedTuple):
     """A closed interval that tuning searches, and the step of a whole number."""

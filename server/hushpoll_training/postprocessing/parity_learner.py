@@ -28,7 +28,7 @@ from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import PrivacyClaim
-from hushpoll_training.central.seeded_bits import SeededBits
+from hushpoll_training.learners.central.functional import bits_for
 from hushpoll_training.learners.learner import (
     Design,
     FitOptions,
@@ -173,9 +173,8 @@ class ParityLearner(Learner):
         groups = two_groups(design.table, design.protected)
         predictions = _predictions(fitted.scores(design.table, threads=options.threads))
         spent = str(self.parameters["rate_epsilon"])
-        bits = None if options.noise_seed is None else SeededBits(options.noise_seed)
         rates = (
-            private_rates(predictions, groups, (spent, spent), bits)
+            private_rates(predictions, groups, (spent, spent), bits_for(options))
             if float(spent) > 0
             else positive_rates(predictions, groups)
         )

@@ -9,10 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.datasets.clear.rows import ClearRows, Scale, clear_rows
+from hushpoll_training.datasets.source import read_table
 
 FILES: Final = ("abalone.csv",)
 _NUMBERS: Final = (
@@ -32,12 +30,7 @@ def load(path: Path, *, missing: str = "drop") -> ClearRows:
     OSError
         If it cannot be read.
     """
-    try:
-        table = pd.read_csv(path)
-    except ValueError as error:
-        raise InvalidParameter(
-            f"{path} is no CSV file ({' '.join(str(error).split())}); give {FILES[0]}", field="data"
-        ) from None
+    table = read_table(path, FILES[0], "data")
     return clear_rows(
         "abalone",
         table.drop(columns=["y", "is_train"], errors="ignore"),

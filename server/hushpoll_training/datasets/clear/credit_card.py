@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.datasets.clear.rows import ClearRows, Scale, clear_rows
+from hushpoll_training.datasets.source import read_table
 
 FILES: Final = ("credit_card.csv",)
 _BILLS: Final = ((51_200, 73_600), (49_200, 71_200), (47_000, 69_300), (43_300, 64_300),
@@ -42,12 +41,7 @@ def load(path: Path, *, missing: str = "drop") -> ClearRows:
     OSError
         If it cannot be read.
     """
-    try:
-        table = pd.read_csv(path)
-    except ValueError as error:
-        raise InvalidParameter(
-            f"{path} is no CSV file ({' '.join(str(error).split())}); give {FILES[0]}", field="data"
-        ) from None
+    table = read_table(path, FILES[0], "data")
     table = table.drop(columns="ID", errors="ignore")
     for column in _OTHERS:
         if column not in table.columns:

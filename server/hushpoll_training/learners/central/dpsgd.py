@@ -15,6 +15,7 @@ from hushpoll_training.learners.central.accounted import ACCOUNTANT, AccountedLe
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
+    refuse_no_rows,
     refuse_row_weights,
 )
 from hushpoll_training.learners.learner import (
@@ -82,7 +83,7 @@ class DPSGD(AccountedLearner):
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_rows()
+        refuse_no_rows(design)
         refuse_row_weights(design, self)
         network = train_dpsgd(
             design.table, design.label, self.plan(design.label.size),

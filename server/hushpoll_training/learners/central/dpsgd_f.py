@@ -9,7 +9,10 @@ from typing import ClassVar
 from hushpoll_training.central.dpsgd_f import train_dpsgd_f
 from hushpoll_training.learners.central.dpsgd import DPSGD, PrivateNetwork
 from hushpoll_training.learners.central.groups import categories_of
-from hushpoll_training.learners.central.output_perturbation import refuse_row_weights
+from hushpoll_training.learners.central.output_perturbation import (
+    refuse_no_rows,
+    refuse_row_weights,
+)
 from hushpoll_training.learners.learner import Design, FitOptions
 from hushpoll_training.learners.parameters import Parameter, Range
 
@@ -47,7 +50,7 @@ class GroupClippingSgd(DPSGD):
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_rows()
+        refuse_no_rows(design)
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         network = train_dpsgd_f(

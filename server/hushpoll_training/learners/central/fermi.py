@@ -27,6 +27,7 @@ from hushpoll_training.learners.central.groups import (
 from hushpoll_training.learners.central.output_perturbation import (
     WEIGHTS,
     read_network,
+    refuse_no_rows,
     refuse_row_weights,
     with_constant,
 )
@@ -122,7 +123,7 @@ class Fermi(AccountedLearner):
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_rows()
+        refuse_no_rows(design)
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         plan = self.plan(design.label.size)

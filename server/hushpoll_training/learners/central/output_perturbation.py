@@ -137,7 +137,7 @@ class OutputPerturbation(LinearLearner):
         InvalidParameter
             For no rows, or weights of rows.
         """
-        design.check_rows()
+        refuse_no_rows(design)
         refuse_row_weights(design, self)
         penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
         rows = with_constant(bounded(design.table, self.feature_radius))
@@ -235,6 +235,20 @@ def refuse_row_weights(design: Design, learner: Learner) -> None:
             f"the learner {learner.name} takes no weights of rows: its privacy counts each row "
             "once; leave the weights out, or use the learner lightgbm",
             field="weight",
+        )
+
+
+def refuse_no_rows(design: Design) -> None:
+    """Refuse no rows at all, for learners that take the number of rows to be public.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are none.
+    """
+    if design.label.size == 0:
+        raise InvalidParameter(
+            "there are 0 rows, and there is nothing to learn from; give some", field="rows"
         )
 
 

@@ -14,6 +14,7 @@ from hushpoll_training.learners.central.output_perturbation import (
     LinearLearner,
     LinearModel,
     bounded,
+    refuse_no_rows,
     refuse_row_weights,
 )
 from hushpoll_training.learners.learner import Design, FitOptions, Span
@@ -79,7 +80,7 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
         MissingExtra
             Without the extra ``dpsgd``.
         """
-        design.check_rows()
+        refuse_no_rows(design)
         refuse_row_weights(design, self)
         network = train_dpsgd(
             bounded(design.table, self.feature_radius), design.label, self.plan(design.label.size),

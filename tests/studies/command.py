@@ -1,0 +1,46 @@
+"""The command of a study that draws surveys: its options, and its rows as Markdown or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+
+
+def study_command(
+    run_study: Callable[..., Sequence[Any]],
+    markdown: Callable[[Sequence[Any]], str],
+    *,
+    help: str,
+    seed: int,
+    surveys: int = 500,
+) -> click.Command:
+    """Return the command of a study.
+
+    Parameters
+    ----------
+    run_study : callable
+        Takes `surveys` and `seed` and returns the rows, which are dataclasses.
+    markdown : callable
+        Takes the rows and returns their table.
+    help : str
+        What the study measures, in a sentence.
+    seed, surveys : int
+        Defaults of the options.
+    """
+
+    @click.command(help=help)
+    @click.option("--surveys", type=click.IntRange(min=2), default=surveys, show_default=True)
+    @click.option("--seed", type=click.IntRange(min=0), default=seed, show_default=True)
+    @json_option
+    @reports_errors
+    def main(surveys: int, seed: int, as_json: bool) -> None:
+        rows = run_study(surveys=surveys, seed=seed)
+        document = {"surveys": surveys, "seed": seed, "rows": [asdict(row) for row in rows]}
+        emit(document, lambda: markdown(rows), as_json=as_json)
+
+    return main
