@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_analysis.shuffling.amplification import Randomizer, check_crowd, shuffled_epsilon
 from hushpoll_protocols import FrequencyOracle
@@ -38,6 +39,8 @@ _VALUES: Final = 1 << 14
 
 _GRID: Final = 1 << 15
 _UP: Final = 1 + 1e-9
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,8 @@ def record_randomizer(oracles: Sequence[FrequencyOracle]) -> Randomizer:
     ratio = math.prod((oracle.likelihood_ratio for oracle in oracles), start=Fraction(1))
     if len(oracles) == 1:
         return Randomizer(ratio, oracles[0].p - oracles[0].q)
-    losses, chances = np.zeros(1), np.ones(1)
+    losses: Array = np.zeros(1)
+    chances: Array = np.ones(1)
     step = sum(math.log(oracle.likelihood_ratio) for oracle in oracles) / _GRID
     for oracle in oracles:
         likelihood = oracle.likelihood_ratio
