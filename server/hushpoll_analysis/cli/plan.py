@@ -1,23 +1,66 @@
-"""``hushpoll plan``: what a survey will be able to say, for every protocol and split."""
+"""``hushpoll plan``: whether a survey can answer what is wanted, and which protocol and split."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.fairness_options import confidence_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
 
+COLUMNS: Final = 80
+ATTRIBUTES: Final = 3
+"""In one table of so many columns."""
+
 
 @click.command("plan")
 @click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--n", type=click.IntRange(min=1), required=True, help="Respondents.")
+@click.option("--n", type=click.IntRange(min=1), help="Respondents; needed without --want.")
+@click.option(
+    "--want",
+    "wants",
+    multiple=True,
+    metavar="KIND:SUBJECT=VALUE",
+    help="What the survey has to answer: width:age=0.02, difference:age=0.05, change:age=0.05 or "
+    "audit:SPD=0.1; ? as VALUE asks which can be had. May be repeated.",
+)
+@click.option(
+    "--share", type=float, help="With --want: the category's share.  [default: 1/categories]"
+)
+@click.option(
+    "--group",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="With --want difference: the smaller group's share of the respondents.",
+)
+@click.option("--epsilon", help="With --want: in place of the draft's.")
+@click.option(
+    "--delta",
+    type=float,
+    default=DELTA,
+    show_default=True,
+    help="Of what a trusted shuffler would add.",
+)
+@click.option(
+    "--crowd",
+    type=click.IntRange(min=1),
+    help="Reports with the same values in clear.  [default: n over their combinations]",
+)
+@confidence_option
 @click.option(
     "--gap", type=float, default=0.1, show_default=True, help="Difference of rates to be found."
 )
@@ -49,53 +92,107 @@ from hushpoll_shared.survey.manifest import load_manifest
 )
 @json_option
 @reports_errors
-def plan_command(manifest: Path, n: int, metric: str, as_json: bool, **assumed: Any) -> None:
-    """Compare protocols and splits for the draft MANIFEST, before anybody answers.
+def plan_command(
+    manifest: Path,
+    n: int | None,
+    wants: tuple[str, ...],
+    share: float | None,
+    group: float,
+    epsilon: str | None,
+    delta: float,
+    crowd: int | None,
+    confidence: float,
+    metric: str,
+    as_json: bool,
+    **assumed: Any,
+) -> None:
+    """Say what a survey of the draft MANIFEST could answer, before anybody does.
 
-    Per attribute: the expected width of a category's 95 % interval and, after the slash, the
-    smallest difference between two halves of the respondents found with power 0.8 (none, if there
-    is none). Categories are taken as equally frequent. Audit: the chances that an audit from the
-    records alone finds --gap between the protected groups, by metric; DI has that of SPD.
+    With --want: whether it can answer that with --n respondents, and with which n or epsilon it
+    could; without --n, how many respondents it takes. --gap and --metric play no part then.
+
+    Without --want, every protocol and split are compared. Per attribute: the mean width of a
+    category's 95 % interval and, after the slash, the smallest difference between two halves of the
+    respondents found with power 0.8 (none, if there is none). Categories are taken as equally
+    frequent. Audit: the chances that an audit from the records alone finds --gap between the
+    protected groups, by metric; DI has that of SPD.
     """
-    document = plan(load_manifest(manifest), n, AuditAssumptions(**assumed), metric=metric)
+    draft, given = load_manifest(manifest), AuditAssumptions(**assumed)
+    if wants:
+        goals = [
+            Goal.parse(want, share=share, group=group, confidence=confidence) for want in wants
+        ]
+        document = verdicts(
+            draft, goals, n=n, epsilon=epsilon, given=given, delta=delta, crowd=crowd
+        )
+        emit(document, lambda: _verdicts_text(document), as_json=as_json)
+        return
+    if n is None:
+        raise InvalidParameter(
+            "neither --n nor --want is given; give the number of respondents, or what is wanted, "
+            "such as --want width:age=0.02",
+            field="n",
+        )
+    if epsilon is not None:
+        raise InvalidParameter(
+            "--epsilon needs --want; without it, write the epsilon into the draft", field="epsilon"
+        )
+    document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
     emit(document, lambda: _text(document), as_json=as_json)
 
 
-def _text(document: dict[str, Any]) -> str:
-    from rich.console import Console
-    from rich.table import Table
+def _verdicts_text(document: dict[str, Any]) -> str:
+    lines = [document["verdict"]]
+    told = [one["sentence"] for one in document["goals"]]
+    if len(told) > 1:
+        lines += ["", *(f"- {sentence}" for sentence in told)]
+    if document["shuffled"]:
+        lines += ["", document["shuffled"]["sentence"]]
+    return "\n".join(_wrapped(line) for line in lines)
 
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(
+        line,
+        COLUMNS,
+        subsequent_indent="  " if line.startswith("- ") else "",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _text(document: dict[str, Any]) -> str:
     possible = [option for option in document["options"] if "error" not in option]
-    table = Table()
-    names = [attribute["name"] for attribute in possible[0]["attributes"]] if possible else []
-    for heading in ("protocol", "split", *names, "variance", f"audit: {' / '.join(DIFFERENCES)}"):
-        table.add_column(heading, overflow="fold")
-    for option in document["options"]:
-        if "error" in option:
-            table.add_row(option["protocol"], option["split"], *["-"] * (len(names) + 2))
-            continue
-        powers = option["audit_power"] or {}
-        table.add_row(
-            option["protocol"],
-            option["split"],
-            *(f"{row['width']:.3f} / {_difference(row)}" for row in option["attributes"]),
-            f"{option['total_variance']:.4g}",
-            " / ".join(_share(powers.get(metric)) for metric in DIFFERENCES),
-        )
-    buffer = StringIO()
-    Console(file=buffer, width=140, color_system=None).print(table)
     chosen = document["recommended"]
-    lines = [f"{document['survey']}, {document['n']} respondents", buffer.getvalue().rstrip("\n")]
+    lines = []
     if chosen:
         lines.append(
             f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
             f"{document['reason']}."
         )
+    else:
+        lines.append("No option is possible: no protocol accepts its part of epsilon.")
+    lines.append(f"{document['survey']}, {document['n']} respondents")
+    tables = []
+    names = [attribute["name"] for attribute in possible[0]["attributes"]] if possible else []
+    for start in range(0, len(names), ATTRIBUTES):
+        tables.append(_attributes_table(document, names, slice(start, start + ATTRIBUTES)))
+    tables.append(
+        _table(
+            document,
+            ["variance", *DIFFERENCES],
+            lambda option: [
+                f"{option['total_variance']:.4g}",
+                *(_share((option["audit_power"] or {}).get(metric)) for metric in DIFFERENCES),
+            ],
+        )
+    )
+    after = []
     gains = document["optimal_gain"]
     if gains:
         less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
-        lines.append(f"With the draft's protocols the split optimal has a total variance {less}.")
-    lines += sorted(
+        after.append(f"With the draft's protocols the split optimal has a total variance {less}.")
+    after += sorted(
         {
             f"Note: {text}."
             for option in possible
@@ -103,7 +200,39 @@ def _text(document: dict[str, Any]) -> str:
             if option["split"] == "own"
         }
     )
-    return "\n".join(lines)
+    if document["shuffled"]:
+        after.append(document["shuffled"]["sentence"])
+    return "\n".join([*map(_wrapped, lines), *tables, *map(_wrapped, after)])
+
+
+def _attributes_table(document: dict[str, Any], names: list[str], some: slice) -> str:
+    return _table(
+        document,
+        names[some],
+        lambda option: [
+            f"{row['width']:.3f} / {_difference(row)}" for row in option["attributes"][some]
+        ],
+    )
+
+
+def _table(
+    document: dict[str, Any],
+    headings: list[str],
+    cells: Callable[[dict[str, Any]], list[str]],
+) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("protocol", "split", *headings):
+        table.add_column(heading, overflow="fold")
+    for option in document["options"]:
+        none = ["-"] * len(headings)
+        row = none if "error" in option else cells(option)
+        table.add_row(option["protocol"], option["split"], *row)
+    buffer = StringIO()
+    Console(file=buffer, width=COLUMNS, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n")) + "\n"
 
 
 def _difference(row: dict[str, Any]) -> str:

@@ -107,15 +107,24 @@ def _independent(sizes: Sequence[int], q: float) -> Iterator[Point]:
     if not sizes:
         yield (), 1.0
         return
-    for value, chance in _binomial(sizes[0], q):
+    for value, chance in binomial_points(sizes[0], q):
         for rest, part in _independent(sizes[1:], q):
             yield (value, *rest), chance * part
 
 
-def _binomial(size: int, q: float) -> list[tuple[float, float]]:
-    """Return points with the first five moments of a binomial number; of a small one, its law."""
-    points = min(size + 1, POINTS)
-    j = np.arange(points)
+def binomial_points(size: int, q: float, points: int = POINTS) -> list[tuple[float, float]]:
+    """Return values and chances with the first moments of a binomial number.
+
+    Parameters
+    ----------
+    size : int
+        Trials, at least 0.
+    q : float
+        Chance of each, in [0, 1].
+    points : int
+        m: the first 2m - 1 moments are right; with size + 1 points it is the law.
+    """
+    j = np.arange(min(size + 1, points))
     # the recurrence of Krawtchouk's polynomials as a tridiagonal matrix
     matrix = np.diag(q * (size - j) + j * (1 - q))
     beside = np.sqrt(j[1:] * q * (1 - q) * (size - j[1:] + 1))

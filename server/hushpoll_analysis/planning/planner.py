@@ -1,7 +1,7 @@
 """A plan compares protocols and splits by what a survey's estimates and audits will be able to say.
 
-Per attribute, categories being equally frequent: the width of a category's 95 % interval, and the
-smallest difference of a category's share between two halves of the respondents that a two-sided
+Per attribute, categories being equally frequent: the mean width of a category's 95 % interval, and
+the smallest difference of a category's share between two halves of the respondents that a two-sided
 test at 5 % finds with power 0.8, at the variances that the estimates of both halves then have. For
 the protected attribute: the power of a fairness audit to find a gap in each group metric
 (:mod:`hushpoll_analysis.planning.power`).
@@ -15,8 +15,10 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Final
 
+from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.planning.precision import variance_coefficients, width_at
+from hushpoll_analysis.planning.precision import variance_coefficients
+from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -32,7 +34,7 @@ SPLITS: Final = ("own", *DRAFT_SPLITS)
 
 
 def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
-    """Return the expected width of a category's 95 % interval at frequency 1/k.
+    """Return the mean width of a category's 95 % interval at frequency 1/k.
 
     Raises
     ------
@@ -40,7 +42,7 @@ def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
         If n is below 1.
     """
     _check_n(n)
-    return width_at(oracle, 1 / k, n, confidence=LEVEL)
+    return expected_interval_width(Side(oracle, n, 1 / k), LEVEL)
 
 
 def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> float | None:
@@ -74,7 +76,13 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
 
 
 def plan(
-    manifest: Manifest, n: int, given: AuditAssumptions | None = None, *, metric: str = "SPD"
+    manifest: Manifest,
+    n: int,
+    given: AuditAssumptions | None = None,
+    *,
+    metric: str = "SPD",
+    delta: float = DELTA,
+    crowd: int | None = None,
 ) -> dict[str, Any]:
     """Compare every protocol and split for a draft.
 
@@ -89,6 +97,8 @@ def plan(
     metric : str
         Of :data:`hushpoll_shared.group_metrics.METRICS`: whose gap the recommended option has to
         find.
+    delta, crowd : float, int
+        See :func:`hushpoll_analysis.shuffle_guarantee`.
 
     Returns
     -------
@@ -97,12 +107,13 @@ def plan(
         ``audit_power`` by metric (None where there is no group, or no gap of it to be found) and
         ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
         ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
-        the named ones, with the draft's protocols.
+        the named ones, with the draft's protocols; ``shuffled``, what a trusted shuffler would add
+        to the draft's epsilon (None where the draft perturbs nothing, or is impossible).
 
     Raises
     ------
     InvalidParameter
-        If n is below 1, or for another metric.
+        If n is below 1, for another metric, or a delta or crowd outside its interval.
     """
     _check_n(n)
     if metric not in METRICS:
@@ -116,6 +127,9 @@ def plan(
         for split in SPLITS
     ]
     possible = [option for option in options if "error" not in option]
+    shuffled, own = None, options[0]
+    if own.get("attributes"):
+        shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
         "survey": manifest.name,
@@ -135,6 +149,7 @@ def plan(
         "optimal_gain": _gain(options),
         "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
         "reason": best and _reason(best, assumptions, metric),
+        "shuffled": shuffled,
     }
 
 

@@ -265,9 +265,61 @@ def _outlook(
     confidence: float,
     outside: float,
 ) -> Outlook | None:
-    def share(decide: Rule, population: Array) -> float:
+    ends = _gaps(given, metric)
+    if ends is None:
+        return None
+    fair = given.with_gap(SMALLEST_GAP, metric)
+    assert fair is not None  # noqa: S101  (there is room)
+    conclusive = share_of_surveys(
+        concludes,
+        published,
+        n,
+        fair,
+        (metric,),
+        confidence=confidence,
+        outside=outside,
+        surveys=SURVEYS,
+    )[metric]
+    high = smallest_gap(published, n, given, metric, confidence=confidence, outside=outside)
+    if high is None or not METRICS[metric].is_ratio:
+        return Outlook(conclusive, high)
+    value = given.rate(METRICS[metric].rates[0])
+    return Outlook(conclusive, value / (value + high))
+
+
+def smallest_gap(
+    published: Published,
+    n: int,
+    given: AuditAssumptions,
+    metric: str,
+    *,
+    confidence: float,
+    outside: float = 0.0,
+) -> float | None:
+    """Return the smallest true difference of a metric's rates that is found with power `POWER`.
+
+    Parameters
+    ----------
+    published, n, given, confidence, outside
+        See :func:`outlooks`.
+    metric : str
+        Of `METRICS`.
+
+    Returns
+    -------
+    float or None
+        To 5 %; None if not even the largest for which there is room is found so often.
+    """
+    ends = _gaps(given, metric)
+    if ends is None:
+        return None
+    low, high = ends
+
+    def power(gap: float) -> float:
+        population = given.with_gap(gap, metric)
+        assert population is not None  # noqa: S101  (there is room for more)
         return share_of_surveys(
-            decide,
+            finds,
             published,
             n,
             population,
@@ -277,28 +329,27 @@ def _outlook(
             surveys=SURVEYS,
         )[metric]
 
-    low, high = SMALLEST_GAP, _largest_gap(given, metric)
-    least, most = given.with_gap(low, metric), given.with_gap(high, metric)
-    if least is None or most is None:
-        return None
-    conclusive, below, above = share(concludes, least), share(finds, least), share(finds, most)
+    below, above = power(low), power(high)
     if above < POWER:
-        return Outlook(conclusive, None)
+        return None
     while high - low > PRECISION * high:
         # where the power's normal quantile would reach the aim if it were straight between the two
         part = (_probit(POWER) - _probit(below)) / max(_probit(above) - _probit(below), 1e-9)
         middle = low + min(max(part, 0.1), 0.9) * (high - low)
-        population = given.with_gap(middle, metric)
-        assert population is not None  # noqa: S101  (there is room for more)
-        power = share(finds, population)
-        if power >= POWER:
-            high, above = middle, power
+        at = power(middle)
+        if at >= POWER:
+            high, above = middle, at
         else:
-            low, below = middle, power
-    if METRICS[metric].is_ratio:
-        value = given.rate(METRICS[metric].rates[0])
-        return Outlook(conclusive, value / (value + high))
-    return Outlook(conclusive, high)
+            low, below = middle, at
+    return high
+
+
+def _gaps(given: AuditAssumptions, metric: str) -> tuple[float, float] | None:
+    """Return the smallest and the largest gap that is looked at; None where there is no room."""
+    low, high = SMALLEST_GAP, _largest_gap(given, metric)
+    if given.with_gap(low, metric) is None or given.with_gap(high, metric) is None:
+        return None
+    return low, high
 
 
 def _largest_gap(given: AuditAssumptions, metric: str) -> float:

@@ -26,9 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.shuffling.amplification import Randomizer, check_crowd, shuffled_epsilon
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published import Published
 
 DELTA: Final = 1e-6
@@ -149,10 +148,10 @@ def shuffle_guarantee(
             "values in clear",
             field="crowd",
         )
-    local = total_epsilon(published.budget.values())
+    local = published.epsilon
     epsilon = math.ceil(_epsilon(perturbed, crowd, float(delta)) * 10_000) / 10_000
     return ShuffleGuarantee(
-        f"{local:f}",
+        format_epsilon(local),
         crowd,
         tuple(attribute.name for attribute in clear),
         float(delta),

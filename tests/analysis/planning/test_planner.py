@@ -6,7 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.planning.planner import category_width, detectable_difference, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_protocols import PROTOCOLS, create
@@ -137,6 +139,49 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     assert "less than k-based" in text
     document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
     assert json.loads(document)["n"] == 5000
+
+
+def called(path, *options):
+    return CliRunner().invoke(plan_command, [str(path), *options])
+
+
+def test_the_command_says_the_verdict_first_within_80_columns(tmp_path):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    goals = ("--want", "width:age=0.02", "--want", "width:gender=0.1", "--n", "5000")
+    text = called(path, *goals).output
+    document = json.loads(called(path, *goals, "--json").output)
+    words = " ".join(text.split())
+    assert words.startswith(document["verdict"])
+    assert words.endswith(document["shuffled"]["sentence"])
+    assert all(one["sentence"] in words for one in document["goals"])
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_comparison_says_its_recommendation_first_within_80_columns(tmp_path):
+    """Eight attributes, which no table of 80 columns holds side by side."""
+    path = tmp_path / "draft.json"
+    many = [
+        {"name": f"attribute-{number}", "role": "sensitive", "range": [1, 4]} for number in range(7)
+    ]
+    path.write_text(json.dumps(DRAFT | {"protected": None, "attributes": many}))
+    text = called(path, "--n", "2000").output
+    assert text.startswith("Recommended: protocol ")
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f"attribute-{number}" in text for number in range(7))
+    assert "The local epsilon stays 4" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [((), "neither --n nor --want"), (("--n", "9", "--epsilon", "1"), "--epsilon needs --want")],
+)
+def test_the_command_says_which_option_is_missing(tmp_path, options, field):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    answer = called(path, *options)
+    assert answer.exit_code == 1
+    assert field in answer.output
 
 
 def test_a_perturbed_target_keeps_its_protocol():

@@ -1,0 +1,347 @@
+"""Whether a survey can answer what is wanted of it, in words, and what it would take if not.
+
+For every goal: what the draft has to say with its epsilon and n respondents, the fewest respondents
+with which it would do, and the smallest epsilon with which n respondents would. Both are found by
+halving, since widths fall and powers rise with either; what is found is checked, and rounded up to
+three digits. Where no epsilon does, the verdict says whether sampling alone is too wide already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from hushpoll_analysis.planning.goals import (
+    Goal,
+    Outcome,
+    check_goals,
+    outcome,
+    resolved,
+    rounded_up,
+)
+from hushpoll_analysis.planning.power import POWER, AuditAssumptions
+from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
+from hushpoll_protocols import format_epsilon
+from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.protection import Level, total_level
+from hushpoll_shared.survey.published import Published
+
+N_MAX: Final = 10**9
+GOALS_MAX: Final = 8
+"""Goals of one plan, which bounds its time."""
+
+_CLOSE: Final = 0.002
+_CLOSE_AUDIT: Final = 0.01
+"""Relative, of a number that is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is said of one goal.
+
+    Attributes
+    ----------
+    goal : Goal
+        With its share.
+    n : int or None
+        Respondents that were given.
+    epsilon : Decimal
+        Of the survey.
+    predicted : Outcome or None
+        With n respondents; None where none are given.
+    n_needed : int or None
+        Fewest respondents that would do at this epsilon; None if not even `N_MAX` would, or if no
+        value is wanted.
+    epsilon_needed : Decimal or None
+        Smallest epsilon with which n respondents would do; None if none would up to 64, if no n is
+        given or no value wanted.
+    sampling : Outcome or None
+        With n respondents in clear, where no epsilon does; None for audits.
+    """
+
+    goal: Goal
+    n: int | None
+    epsilon: Decimal
+    predicted: Outcome | None
+    n_needed: int | None
+    epsilon_needed: Decimal | None
+    sampling: Outcome | None
+
+    @property
+    def answer(self) -> str:
+        """``yes`` or ``no``; ``needs`` where n is asked for, ``has`` where a value is."""
+        if self.predicted is None:
+            return "no" if self.n_needed is None else "needs"
+        if self.goal.value is None:
+            return "has"
+        return "yes" if self.predicted.met else "no"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        predicted, goal, epsilon = self.predicted, self.goal, format_epsilon(self.epsilon)
+        if predicted is None:
+            if self.n_needed is None:
+                return f"No: {self._what} cannot be had at epsilon {epsilon}, whatever n is."
+            return _sentence(
+                f"{self._what} takes {self.n_needed:,} respondents{self._each} at epsilon {epsilon}"
+            )
+        size = f"with {self.n:,} respondents{self._each} and epsilon {epsilon}"
+        if goal.kind == "width":
+            tells = f"{size}, {self._where} is {predicted.value:.3g} wide on average"
+            if goal.value is None:
+                return _sentence(tells)
+            tells += f", and {goal.value:g} is wanted"
+        elif goal.value is None:
+            if predicted.value is None:
+                return _sentence(f"{size}, {self._what} is never found with a power of {POWER:g}")
+            return _sentence(
+                f"{size}, {self._what} is found with a power of {POWER:g} if it is at least "
+                f"{predicted.value:.3g}"
+            )
+        else:
+            tells = (
+                f"{size}, {self._what} is found with a power of {predicted.value:.2f}, and "
+                f"{POWER:g} is wanted"
+            )
+        if predicted.met:
+            return f"Yes: {tells}."
+        return f"No: this survey cannot answer that; {tells}. {self._remedy}"
+
+    @property
+    def _each(self) -> str:
+        return " per version" if self.goal.kind == "change" else ""
+
+    @property
+    def _where(self) -> str:
+        return f"the {_percent(self.goal.confidence)} interval of {self._share}"
+
+    @property
+    def _share(self) -> str:
+        return f"a share of {_percent(self.goal.share)} in {self.goal.subject}"
+
+    @property
+    def _what(self) -> str:
+        goal = self.goal
+        value = "" if goal.value is None else f" of {goal.value:g}"
+        match goal.kind:
+            case "width":
+                return f"{self._where}, {goal.value:g} wide,"
+            case "difference":
+                groups = f"{_percent(goal.group)} and {_percent(1 - goal.group)}"
+                return f"a difference{value} from {self._share} between groups of {groups}"
+            case "change":
+                return f"a change{value} from {self._share}"
+            case _:
+                return f"a disparity{value} in {goal.subject}"
+
+    @property
+    def _remedy(self) -> str:
+        ways = []
+        if self.n_needed is not None:
+            ways.append(f"with n = {self.n_needed:,} it could")
+        if self.epsilon_needed is not None:
+            weak = total_level(self.epsilon_needed) == Level.HARDLY
+            ways.append(
+                f"with epsilon {format_epsilon(self.epsilon_needed)} it could"
+                + (", which hardly protects" if weak else "")
+            )
+        told = _sentence("; ".join(ways) if ways else f"no n up to {N_MAX:,} would do")
+        if self.epsilon_needed is not None:
+            return told
+        if self.sampling is not None and not self.sampling.met:
+            return f"{told} No epsilon is enough for n = {self.n:,}: sampling alone is too wide."
+        told += f" No epsilon up to {EPSILON_MAX} is enough for n = {self.n:,}"
+        return told + (" under this protocol." if self.sampling is not None else ".")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as the API and ``--json`` give it."""
+        return {
+            "goal": self.goal.to_dict(),
+            "answer": self.answer,
+            "n": self.n,
+            "epsilon": format_epsilon(self.epsilon),
+            "predicted": None if self.predicted is None else self.predicted.value,
+            "n_needed": self.n_needed,
+            "epsilon_needed": None
+            if self.epsilon_needed is None
+            else format_epsilon(self.epsilon_needed),
+            "sampling_alone": None if self.sampling is None else self.sampling.value,
+            "sentence": self.sentence,
+        }
+
+
+def verdicts(
+    manifest: Manifest,
+    goals: Sequence[Goal],
+    *,
+    n: int | None = None,
+    epsilon: Decimal | str | None = None,
+    given: AuditAssumptions | None = None,
+    delta: float = DELTA,
+    crowd: int | None = None,
+) -> dict[str, Any]:
+    """Say whether a draft can answer what is wanted, and what it would take.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        The draft.
+    goals : sequence of Goal
+        From 1 to `GOALS_MAX`.
+    n : int, optional
+        Respondents, from 1 to `N_MAX`; without it the fewest that would do are looked for.
+    epsilon : Decimal or str, optional
+        In place of the draft's.
+    given : AuditAssumptions, optional
+        About the population of audits; its gap plays no part.
+    delta, crowd : float, int
+        See :func:`hushpoll_analysis.shuffle_guarantee`.
+
+    Returns
+    -------
+    dict
+        JSON: ``verdict`` in words, ``answer``, ``goals``, ``shuffled`` (what a trusted shuffler
+        would add with that n; None without one or without a perturbed attribute).
+
+    Raises
+    ------
+    InvalidParameter
+        If n or epsilon is outside its interval, there is no goal or too many, a value is asked for
+        without n, or a goal is none.
+    """
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= N_MAX):
+        raise InvalidParameter(
+            f"n is {n!r}; give from 1 to {N_MAX:,} respondents, or none to ask how many it takes",
+            field="n",
+        )
+    if len(goals) > GOALS_MAX:
+        raise InvalidParameter(
+            f"{len(goals)} goals are given; give at most {GOALS_MAX} at a time", field="want"
+        )
+    if epsilon is not None:
+        manifest = replace(manifest, epsilon=parse_epsilon(epsilon))
+    published = manifest.resolve()
+    check_goals(goals, published)
+    assumed = given or AuditAssumptions()
+    told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
+    respondents = n or max((one.n_needed or 0 for one in told), default=0)
+    shuffled = None
+    if respondents and published.perturbed:
+        shuffled = shuffle_guarantee(published, respondents, delta=delta, crowd=crowd).to_dict()
+    return {
+        "survey": manifest.name,
+        "epsilon": format_epsilon(manifest.epsilon),
+        "n": n,
+        **_together(told),
+        "goals": [one.to_dict() for one in told],
+        "shuffled": shuffled,
+    }
+
+
+def _together(told: Sequence[Verdict]) -> dict[str, Any]:
+    answers = [one.answer for one in told]
+    if len(told) == 1:
+        return {"answer": answers[0], "verdict": told[0].sentence}
+    if "no" in answers:
+        missed = ", ".join(str(one.goal) for one in told if one.answer == "no")
+        words = f"No: this survey cannot answer all that is wanted; it misses {missed}."
+        needs = [one.n_needed for one in told if one.goal.value is not None]
+        if needs and None not in needs:
+            most = max(need for need in needs if need is not None)
+            words += f" With n = {most:,} it could answer all."
+        return {"answer": "no", "verdict": words}
+    if "needs" in answers:
+        most = max(one.n_needed or 0 for one in told)
+        return {"answer": "needs", "verdict": f"All that is wanted takes {most:,} respondents."}
+    if "yes" in answers:
+        return {"answer": "yes", "verdict": "Yes: this survey can answer all that is wanted."}
+    return {"answer": "has", "verdict": "What can be had is below."}
+
+
+def _verdict(
+    manifest: Manifest,
+    published: Published,
+    goal: Goal,
+    n: int | None,
+    given: AuditAssumptions,
+) -> Verdict:
+    if goal.kind != "audit":
+        goal = resolved(goal, published.attribute(goal.subject).k)
+    if goal.value is None:
+        if n is None:
+            raise InvalidParameter(
+                f"{goal} asks which value can be had, and n is asked for, too; give one of them",
+                field="want",
+            )
+        predicted = outcome(goal, published, n, given)
+        return Verdict(goal, n, manifest.epsilon, predicted, None, None, None)
+    now = None if n is None else outcome(goal, published, n, given)
+    needed = _fewest(goal, lambda people: outcome(goal, published, people, given).met)
+    least = sampling = None
+    if n is not None and now is not None and not now.met:
+
+        def enough(epsilon: Decimal) -> bool:
+            changed = replace(manifest, epsilon=epsilon).resolve()
+            return outcome(goal, changed, n, given).met
+
+        perturbed = goal.kind == "audit" or published.attribute(goal.subject).perturbed
+        least = _smallest_epsilon(goal, manifest.epsilon, enough) if perturbed else None
+        if least is None and goal.kind != "audit":
+            sampling = outcome(goal, published, n, given, in_clear=True)
+    return Verdict(goal, n, manifest.epsilon, now, needed, least, sampling)
+
+
+def _fewest(goal: Goal, enough: Callable[[int], bool]) -> int | None:
+    """Return the fewest respondents that are enough, rounded up to three digits."""
+    low, high = 0, 2
+    while not enough(high):
+        if high >= N_MAX:
+            return None
+        low, high = high, min(8 * high, N_MAX)
+    close = _CLOSE_AUDIT if goal.kind == "audit" else _CLOSE
+    while high - low > max(1, close * high):
+        middle = math.isqrt(low * high) if low else high // 2
+        middle = min(max(middle, low + 1), high - 1)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    needed = min(round(rounded_up(high)), N_MAX)
+    # powers are counted, or stand on few quantiles, so they do not rise everywhere
+    while not enough(needed):
+        if needed == N_MAX:
+            return None
+        needed = min(max(round(rounded_up(needed * (1 + close))), needed + 1), N_MAX)
+    return needed
+
+
+def _smallest_epsilon(
+    goal: Goal, now: Decimal, enough: Callable[[Decimal], bool]
+) -> Decimal | None:
+    """Return the smallest epsilon above the present one that is enough, up to three digits."""
+    if now >= EPSILON_MAX or not enough(EPSILON_MAX):
+        return None
+    low, high = float(now), float(EPSILON_MAX)
+    close = _CLOSE_AUDIT if goal.kind == "audit" else _CLOSE
+    while high - low > close * high:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(_spelled(middle)) else (middle, high)
+    least = _spelled(high)
+    while not enough(least):
+        least = _spelled(float(least) * (1 + close))
+    return least
+
+
+def _spelled(epsilon: float) -> Decimal:
+    return min(Decimal(f"{rounded_up(epsilon):.3g}"), EPSILON_MAX)
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.3g} %"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
