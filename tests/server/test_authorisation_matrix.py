@@ -100,6 +100,7 @@ ROUTES = [
     ),
     Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
     # analysts
+    Route("plans.plan", "POST", "/api/v1/plans", "read", 422, {"json": {"x": 1}}),
     Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
     Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),
     Route(

@@ -19,7 +19,6 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrik, ndtri
 
 from hushpoll_analysis.estimates.weight_law import binomial_points
 from hushpoll_analysis.metrics.intervals import difference_limits
@@ -113,6 +112,9 @@ def difference_power(first: Side, second: Side, confidence: float) -> float:
 
 @lru_cache(maxsize=256)
 def _quantiles(side: Side, confidence: float) -> tuple[Array, Array, Array]:
+    # slow to import, and a server starts without it
+    from scipy.special import bdtrik, ndtri
+
     place = np.arange(QUANTILES)
     level = (place + 0.5) / QUANTILES
     count = np.clip(np.ceil(bdtrik(level, side.n, side.chance)), 0, side.n)

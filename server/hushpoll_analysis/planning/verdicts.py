@@ -32,7 +32,7 @@ from hushpoll_shared.survey.protection import Level, total_level
 from hushpoll_shared.survey.published import Published
 
 N_MAX: Final = 10**9
-GOALS_MAX: Final = 8
+GOALS_MAX: Final = 4
 """Goals of one plan, which bounds its time."""
 
 _CLOSE: Final = 0.002

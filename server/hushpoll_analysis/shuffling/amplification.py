@@ -52,7 +52,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaincc
 
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -254,6 +253,9 @@ def _half(least: Array, trials: Array) -> Array:
 
 
 def _at_least(least: Array, trials: Array, chance: float) -> Array:
+    # slow to import, and a server starts without it
+    from scipy.special import betainc
+
     some = (least > 0) & (least <= trials)
     a, b = np.where(some, least, 1.0), np.where(some, trials - least + 1, 1.0)
     tail = betainc(a, b, chance)
@@ -271,5 +273,7 @@ def _between(edges: npt.NDArray[np.int64], n: int, chance: float) -> Array:
 
 
 def _below(at: Array, n: int, chance: float) -> Array:
+    from scipy.special import betaincc
+
     k = np.clip(at, 0, n - 1)
     return np.asarray(np.where(at < n, betaincc(k + 1, n - k, chance), 1.0))

@@ -18,6 +18,7 @@ from hushpoll_server.services.results.models import Models
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
@@ -53,6 +54,7 @@ class Services(DeviceServices):
         self.analysis = Analysis(
             surveys=self.surveys, segments=self.segments, releases=self.releases
         )
+        self.plans = Plans()
         self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
         self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)

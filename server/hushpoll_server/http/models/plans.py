@@ -1,0 +1,125 @@
+"""Requests and answers about surveys that are planned."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hushpoll_analysis.planning.verdicts import GOALS_MAX, N_MAX
+from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_server.http.models.common import Answer, Strict
+
+Kind = Literal["width", "difference", "change", "audit"]
+
+
+class GoalBody(Strict):
+    """What the survey has to answer."""
+
+    kind: Kind = Field(
+        description="Mean width of the interval of a category's share; difference of a share "
+        "between two groups that are told apart in clear; change of it between two versions; audit "
+        "that finds a disparity from the records alone."
+    )
+    subject: str = Field(description="The attribute; the group metric of an audit.")
+    value: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Width, difference or disparity that is wanted; null asks which can be had.",
+    )
+    share: float | None = Field(
+        None, gt=0, lt=1, description="The category's share; by default 1/categories."
+    )
+    group: float = Field(
+        0.5, gt=0, le=0.5, description="The smaller group's share, of a difference."
+    )
+    confidence: float = Field(0.95, gt=0, lt=1, description="Of the interval.")
+
+
+class PopulationBody(Strict):
+    """What is assumed of the population of an audit."""
+
+    positive: float = Field(
+        0.3, ge=0, lt=1, description="Share predicted positive in the unprivileged group."
+    )
+    unprivileged: float = Field(0.5, gt=0, lt=1, description="Share of that group.")
+    base: float = Field(0.3, gt=0, lt=1, description="Share with a positive label.")
+    recall: float | None = Field(
+        None, ge=0, lt=1, description="Share of them predicted positive, in that group."
+    )
+
+
+class PlanBody(Strict):
+    """A draft, and what is wanted of it."""
+
+    manifest: dict[str, Any] = Field(description="The draft; it is not stored.")
+    goals: list[GoalBody] = Field(min_length=1, max_length=GOALS_MAX)
+    n: int | None = Field(
+        None, ge=1, le=N_MAX, strict=True, description="Respondents; null asks how many it takes."
+    )
+    epsilon: str | None = Field(
+        None, max_length=40, description="In place of the draft's, a decimal number."
+    )
+    delta: float = Field(DELTA, ge=1e-30, lt=1, description="Of a trusted shuffler's guarantee.")
+    crowd: int | None = Field(
+        None, ge=1, le=N_MAX, strict=True, description="Reports with the same values in clear."
+    )
+    population: PopulationBody | None = None
+
+
+class GoalAnswer(Answer):
+    """The goal, as it was understood."""
+
+    kind: Kind
+    subject: str
+    value: float | None
+    confidence: float
+    share: float | None = None
+    group: float | None = None
+
+
+class VerdictAnswer(Answer):
+    """What is said of one goal."""
+
+    goal: GoalAnswer
+    answer: Literal["yes", "no", "needs", "has"] = Field(
+        description="`needs` where n is asked for, `has` where a value is."
+    )
+    n: int | None
+    epsilon: str
+    predicted: float | None = Field(
+        description="Mean width, or the chance to find what is wanted; where no value is wanted, "
+        "the width, or the smallest difference that is found with a power of 0.8."
+    )
+    n_needed: int | None = Field(description="Fewest respondents that would do, to three digits.")
+    epsilon_needed: str | None = Field(
+        description="Smallest epsilon with which n would do, to three digits."
+    )
+    sampling_alone: float | None = Field(
+        description="What would be predicted in clear, where no epsilon does."
+    )
+    sentence: str
+
+
+class ShuffledAnswer(Answer):
+    """What a trusted shuffler would add to the local epsilon, which it never replaces."""
+
+    local_epsilon: str
+    crowd: int = Field(description="Reports with the same values in clear.")
+    clear: list[str]
+    delta: float
+    epsilon: float = Field(description="Of the perturbed answers, rounded up.")
+    sentence: str
+
+
+class PlanAnswer(Answer):
+    """A verdict in words, and what it rests on."""
+
+    verdict: str
+    answer: Literal["yes", "no", "needs", "has"]
+    survey: str
+    epsilon: str
+    n: int | None
+    goals: list[VerdictAnswer]
+    shuffled: ShuffledAnswer | None

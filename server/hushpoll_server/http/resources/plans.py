@@ -1,0 +1,34 @@
+"""What an analyst asks before there is a survey: whether a draft could answer what is wanted."""
+
+from __future__ import annotations
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_server.http.endpoint import endpoint, json_answer, services
+from hushpoll_server.http.models.plans import PlanAnswer, PlanBody
+from hushpoll_server.http.openapi import BEARER, problems
+
+api = APIBlueprint(
+    "plans",
+    __name__,
+    url_prefix="/api/v1/plans",
+    abp_tags=[Tag(name="plans")],
+    abp_security=BEARER,
+)
+
+
+@api.post("", responses={200: PlanAnswer, **problems(400, 401, 403, 413, 415, 422, 503)})
+@endpoint("read")
+def plan(body: PlanBody) -> Response:
+    """Say whether a draft could answer what is wanted, and with which n or epsilon it could.
+
+    Nothing is stored. A plan takes up to some seconds, so a server computes one at a time and
+    answers 503 to others meanwhile.
+    """
+    asked = body.model_dump()
+    answer = services().plans.plan(
+        asked.pop("manifest"), asked.pop("goals"), asked.pop("population") or {}, **asked
+    )
+    return json_answer(PlanAnswer.model_validate(answer), nulls=True)

@@ -1,0 +1,86 @@
+"""Plans over HTTP: the same verdicts as in Python, nothing stored, and mistakes named."""
+
+import pytest
+
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_shared import Manifest
+
+pytestmark = pytest.mark.sqlite
+
+PLANS = "/api/v1/plans"
+
+DRAFT = {
+    "name": "draft",
+    "version": 1,
+    "title": "Draft",
+    "epsilon": "2",
+    "protocol": "SS",
+    "attributes": [
+        {"name": "group", "role": "sensitive", "categories": ["F", "M"]},
+        {"name": "region", "role": "sensitive", "range": [1, 6]},
+    ],
+    "protected": {"attribute": "group", "unprivileged": "F", "privileged": "M"},
+}
+WIDTH = {"kind": "width", "subject": "region", "value": 0.05}
+
+
+def asked(site, **changes):
+    body = {"manifest": DRAFT, "goals": [WIDTH], "n": 500} | changes
+    return site.post(PLANS, json=body)
+
+
+def test_plan_is_that_of_python_and_stores_nothing(site):
+    audit = {"kind": "audit", "subject": "SPD", "value": None}
+    answer = asked(site, goals=[WIDTH, audit], population={"positive": 0.2})
+    expected = verdicts(
+        Manifest.from_dict(DRAFT),
+        [Goal("width", "region", 0.05), Goal("audit", "SPD")],
+        n=500,
+        given=AuditAssumptions(positive=0.2),
+    )
+    assert (answer.status_code, answer.json) == (200, expected)
+    assert answer.json["verdict"].startswith("No: this survey cannot answer all that is wanted")
+    assert answer.json["shuffled"]["local_epsilon"] == "2"
+    assert site.get("/api/v1/surveys").json == {"surveys": []}
+
+
+def test_plan_without_n_says_how_many_respondents_it_takes(site):
+    answer = asked(site, n=None, epsilon="1").json
+    assert (answer["answer"], answer["epsilon"]) == ("needs", "1")
+    assert f"{answer['goals'][0]['n_needed']:,} respondents" in answer["verdict"]
+
+
+def test_second_plan_at_the_same_time_is_asked_to_come_back(site):
+    assert site.services.plans._turn.acquire()
+    try:
+        answer = asked(site)
+    finally:
+        site.services.plans._turn.release()
+    assert (answer.status_code, answer.json["code"]) == (503, "unavailable")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert asked(site).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"goals": []}, "goals"),
+        ({"goals": [WIDTH] * 5}, "goals"),
+        ({"goals": [WIDTH, WIDTH | {"value": 0.1}]}, "want"),
+        ({"goals": [WIDTH | {"kind": "depth"}]}, "goals.0.kind"),
+        ({"goals": [WIDTH | {"subject": "nothing"}]}, "attribute"),
+        ({"goals": [WIDTH | {"value": 2}]}, "goals.0.value"),
+        ({"n": 0}, "n"),
+        ({"delta": 1}, "delta"),
+        ({"crowd": 501}, "crowd"),
+        ({"epsilon": "100"}, "epsilon"),
+        ({"population": {"positive": 0.95}}, "gap"),
+        ({"manifest": DRAFT | {"epsilon": "-1"}}, "epsilon"),
+        ({"manifest": {}}, "name"),
+    ],
+)
+def test_each_mistake_names_its_field(site, changes, field):
+    answer = asked(site, **changes)
+    assert (answer.status_code, answer.json["field"]) == (422, field)
