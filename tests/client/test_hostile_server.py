@@ -16,6 +16,7 @@ from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "plain"
+FILES = {"table.csv", "table.xlsx", "report.json"}
 QUESTION = "Is it\u200b you\u3164? :smile: [red]x[/red]"
 
 # Every command that asks a server, with the arguments that bring it to the answer.
@@ -30,10 +31,10 @@ COMMANDS = {
     "token list": (),
     "token rotate": ("ab",),
     "token revoke": ("ab",),
-    "cross-table": (NAME, "one", "two"),
+    "cross-table": (NAME, "one", "two", "--out", "table.csv"),
     "estimate": (NAME, "--check-shape"),
     "export": (NAME, "--out", "all.records"),
-    "fairness survey": (NAME,),
+    "fairness survey": (NAME, "--out", "report.json"),
     "job start": ("export", NAME),
     "job list": (),
     "job show": (JOB_ID,),
@@ -49,7 +50,7 @@ COMMANDS = {
     "relate independence": (NAME, "one", "two"),
     "relate table": (NAME, "one", "two"),
     "relate change": (NAME, "one", "--since", "1"),
-    "relate all": (NAME,),
+    "relate all": (NAME, "--out", "table.xlsx"),
     "relate together": (NAME,),
     "simulate": ("--manifest", "draft.json", "--data", "two.csv", "--bulk"),
     "submit": ("two.reports", NAME),
@@ -131,7 +132,7 @@ def test_no_command_shows_texts_of_a_hostile_server_raw(
         assert code != 2, err
         assert err or out
     added = {path.name for path in tmp_path.iterdir()} - before
-    assert added <= {"all.records", f"job-{JOB_ID}"}, added
+    assert added <= {"all.records", f"job-{JOB_ID}", *FILES}, added
 
 
 @pytest.mark.parametrize("job_id", [HOSTILE, "../../tokens", "", "x" * 65])

@@ -12,7 +12,7 @@ import click
 
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_analysis.records.records import Records
-from hushpoll_shared.cli.fairness_options import params_option
+from hushpoll_shared.cli.fairness_options import confidence_option, params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.survey.published import Published
@@ -99,6 +99,7 @@ Training: TypeAlias = Callable[[Recipe, FitOptions], TrainingRun]
     metavar="ATTRIBUTE[,ATTRIBUTE]",
     help="Report fairness by these attributes as well, crossed if several; may be repeated.",
 )
+@confidence_option
 @click.option("--out", type=_DIRECTORY, help="Directory to save model and record in.")
 @click.option("--overwrite", is_flag=True, help="Replace a model that --out holds.")
 @params_option
@@ -113,6 +114,7 @@ def train(
     encoding: str,
     learner: str,
     groups: tuple[str, ...],
+    confidence: float,
     out: Path | None,
     overwrite: bool,
     params: tuple[str, ...],
@@ -155,7 +157,7 @@ def train(
         name: settings[name] for name in ("manifest", "panel", "baseline")
     }
     names = {name: path.name for name, path in files.items() if path is not None}
-    record = run_record(trained, names, groupings=groupings)
+    record = run_record(trained, names, groupings=groupings, confidence=confidence)
     if out is not None:
         save_model(trained.model, out, record, overwrite=overwrite, card=model_card(record))
     saved = f"\nModel, record and model card are in {out}." if out is not None else ""

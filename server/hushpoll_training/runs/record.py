@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hushpoll_protocols import format_epsilon
+from hushpoll_shared.group_metrics import CONFIDENCE
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.evaluation.fairness.partition import partition_of, protected_partition
@@ -27,6 +28,7 @@ def run_record(
     *,
     clock: Clock | None = None,
     groupings: Sequence[Sequence[str]] = (),
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
     """Describe a run.
 
@@ -41,6 +43,8 @@ def run_record(
     groupings : sequence of sequences of str
         Attributes to report fairness by, besides the manifest's groups; see
         :func:`hushpoll_training.runs.record.uncertainty`.
+    confidence : float
+        Of the intervals, in (0, 1).
 
     Returns
     -------
@@ -76,7 +80,7 @@ def run_record(
         "unmeasured": run.unmeasured,
         "ldp": _metrics(run.ldp),
         "baseline": _metrics(run.baseline),
-        **uncertainty(run, groupings),
+        **uncertainty(run, groupings, confidence=confidence),
         "timings": {name: round(seconds, 6) for name, seconds in run.timings.items()},
         "versions": model.fitted.learner.versions(),
         "manifest": published.to_dict(),
@@ -89,10 +93,12 @@ def _metrics(evaluation: Evaluation | None) -> dict[str, Any] | None:
     return {name: metric.to_json() for name, metric in evaluation.metrics.items()}
 
 
-CONFIDENCE = 0.95
-
-
-def uncertainty(run: TrainingRun, groupings: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+def uncertainty(
+    run: TrainingRun,
+    groupings: Sequence[Sequence[str]] = (),
+    *,
+    confidence: float = CONFIDENCE,
+) -> dict[str, Any]:
     """Return ``intervals`` and ``fairness`` of both models; null where nothing was measured.
 
     Parameters
@@ -102,6 +108,8 @@ def uncertainty(run: TrainingRun, groupings: Sequence[Sequence[str]] = ()) -> di
     groupings : sequence of sequences of str
         Further attributes whose categories, crossed, make the groups of a report each; the
         manifest's two groups are always reported.
+    confidence : float
+        Of the intervals, in (0, 1).
 
     Raises
     ------
@@ -110,22 +118,25 @@ def uncertainty(run: TrainingRun, groupings: Sequence[Sequence[str]] = ()) -> di
     """
     models = {"ldp": run.ldp, "baseline": run.baseline}
     return {
-        "confidence": CONFIDENCE,
+        "confidence": confidence,
         "intervals": {
             name: None
             if evaluation is None
-            else utility_intervals(evaluation.scored, confidence=CONFIDENCE)
+            else utility_intervals(evaluation.scored, confidence=confidence)
             for name, evaluation in models.items()
         },
         "fairness": {
-            name: None if evaluation is None else _reports(run, evaluation, groupings)
+            name: None if evaluation is None else _reports(run, evaluation, groupings, confidence)
             for name, evaluation in models.items()
         },
     }
 
 
 def _reports(
-    run: TrainingRun, evaluation: Evaluation, groupings: Sequence[Sequence[str]]
+    run: TrainingRun,
+    evaluation: Evaluation,
+    groupings: Sequence[Sequence[str]],
+    confidence: float,
 ) -> list[dict[str, Any]]:
     published, scored = run.model.published, evaluation.scored
     partitions = [
@@ -134,7 +145,7 @@ def _reports(
     ]
     return [
         fairness_report(
-            scored.label, scored.predicted, partition, confidence=CONFIDENCE, seed=run.seed
+            scored.label, scored.predicted, partition, confidence=confidence, seed=run.seed
         ).to_dict()
         for partition in partitions
         if partition is not None and (partition.group >= 0).any()

@@ -95,9 +95,11 @@ def test_training_again_gives_the_same_model_and_metrics(trained, run, files):
 
 def test_text_shows_both_models_and_where_they_are(run, files):
     code, out, _ = run(
-        train, "--records", "small.records", "--panel", "panel.csv", "--out", "text", *FAST
+        *(train, "--records", "small.records", "--panel", "panel.csv", "--out", "text"),
+        *("--confidence", "0.8", *FAST),
     )
     assert code == 0
+    assert "80 % of LDP" in out
     assert "NonDP is 5-fold cross-validated on the panel" in out
     for word in (
         "NonDP",
