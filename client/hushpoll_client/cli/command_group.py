@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from hushpoll_client.cli.commands import COMMANDS, Group, Row
 from hushpoll_protocols.errors import HushpollError, MissingExtra
-from hushpoll_shared.cli.terminal import describe, exit_code
+from hushpoll_shared.cli.terminal import describe, exit_code, say_error
+from hushpoll_shared.spelling.text import printable
 
 # Without click, `terminal` has raised the error that names the missing extra.
 import click  # isort: skip
@@ -140,13 +141,16 @@ def hushpoll() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         # Without click's standalone mode every error comes here, those of other packages too.
-        result = hushpoll.main(
-            None if arguments is None else list(arguments), "hushpoll", standalone_mode=False
-        )
+        result = hushpoll.main(words, "hushpoll", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        if "--json" in words:
+            message = " ".join(printable(error.format_message()).split())
+            say_error(message, error, error.exit_code, as_json=True)
+        else:
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
@@ -156,7 +160,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except (HushpollError, OSError) as error:
-        click.echo(f"Error: {describe(error)}", err=True)
+        say_error(describe(error), error, exit_code(error), as_json="--json" in words)
         return exit_code(error)
     # click hands back the code of ctx.exit; a command's own result is not a code.
     return result if isinstance(result, int) and not isinstance(result, bool) else 0

@@ -153,6 +153,15 @@ def run(
     checked = _checked(settings, picked)
     shown: list[Remaining] = []
 
+    def begin(total: int, done: int) -> None:
+        earlier = f", of which {done} are there already" if done else ""
+        click.echo(
+            f"{total} cells into {out}{earlier}. Ctrl-C loses none that is finished: the same "
+            "command does the others.",
+            err=True,
+        )
+        shown.append(Remaining(total, done))
+
     def count(_task: AnyCell, result: dict[str, Any]) -> None:
         shown[0].advance(failed="error" in result)
 
@@ -162,7 +171,7 @@ def run(
             out,
             jobs=jobs,
             runner=None if dask is None else partial(run_on_cluster, address=dask),
-            on_start=lambda total, done: shown.append(Remaining(total, done)),
+            on_start=begin,
             on_cell=count,
         )
     finally:

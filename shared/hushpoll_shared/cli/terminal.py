@@ -58,9 +58,38 @@ def describe(error: HushpollError | OSError) -> str:
 
 
 def fail(error: HushpollError | OSError) -> NoReturn:
-    """Say what went wrong in one line on standard error, and end the command."""
-    click.echo(f"Error: {describe(error)}", err=True)
+    """Say what went wrong on standard error, and end the command.
+
+    That is one line, or with ``--json`` a document: the kind of error, its message, the field that
+    it names, and the exit code.
+    """
+    context = click.get_current_context(silent=True)
+    as_json = context is not None and context.params.get("as_json", False)
+    say_error(describe(error), error, exit_code(error), as_json=as_json)
     sys.exit(exit_code(error))
+
+
+def say_error(message: str, error: Exception, code: int, *, as_json: bool) -> None:
+    """Write an error on standard error: a line, or a JSON document.
+
+    Parameters
+    ----------
+    message : str
+        The error in one line.
+    error : Exception
+        What was raised; its class is the kind of error.
+    code : int
+        The exit code that follows.
+    as_json : bool
+        Whether the command was called with ``--json``.
+    """
+    if not as_json:
+        click.echo(f"Error: {message}", err=True)
+        return
+    document: dict[str, object] = {"kind": type(error).__name__, "message": message}
+    if field := getattr(error, "field", None):
+        document["field"] = field
+    click.echo(json_text({"error": document | {"exit_code": code}}), err=True)
 
 
 def reports_errors(command: Callable[_Args, _Result]) -> Callable[_Args, _Result]:

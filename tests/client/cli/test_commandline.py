@@ -281,3 +281,26 @@ def test_a_command_like_no_other_is_refused_without_a_guess(capsys):
     code, _, err = call(capsys, "xyzzy")
     assert code == 2
     assert err.endswith("No such command 'xyzzy'.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ("survey", "publish", "bad.yaml", "--dry-run", "--json"),
+            {"kind": "InvalidParameter", "field": "version", "exit_code": 1},
+        ),
+        (("survey", "publish", "none.yaml", "--json"), {"kind": "BadParameter", "exit_code": 2}),
+        (("wroker", "--json"), {"kind": "UsageError", "exit_code": 2}),
+    ],
+)
+def test_an_error_with_json_is_a_document_on_standard_error(
+    capsys, tmp_path, monkeypatch, arguments, expected
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.yaml").write_text("name: habits\n", encoding="utf-8")
+    code, out, err = call(capsys, *arguments)
+    error = json.loads(err)["error"]
+    assert (code, out) == (expected["exit_code"], "")
+    assert error.pop("message")
+    assert error == expected

@@ -49,6 +49,18 @@ def test_flags_say_the_same_as_a_file(asked, config, data, settings, tmp_path):
     ]
 
 
+def test_a_run_says_at_its_start_what_it_does_and_how_to_go_on(monkeypatch, config, tmp_path):
+    def run(experiment, out, *, on_start, **_):
+        on_start(12, 4)
+        return Finished(12, 4, {})
+
+    monkeypatch.setattr(commands, "run_experiment", run)
+    _, out, err = call("run", config, "--out", tmp_path, "--json")
+    assert json.loads(out)["cells"] == 12
+    assert f"12 cells into {tmp_path}, of which 4 are there already." in err
+    assert "the same command does the others" in err
+
+
 def test_flags_win_over_the_file_and_parameters_are_joined(asked, config, tmp_path):
     flags = ("--seeds", "9", "--params", "max_depth=4", "--test-size", "0.5", "--ignore", "job")
     call("run", config, *flags, "--out", tmp_path)
