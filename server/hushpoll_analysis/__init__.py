@@ -50,6 +50,10 @@ from hushpoll_analysis.relations.joint_tables import JointTable, joint_table
 from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
 from hushpoll_analysis.relations.three_way import UnbiasedTable, three_way_table
 from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guarantee
+from hushpoll_analysis.survey_design.cell_values import CellValues
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_analysis.survey_design.estimation import weighted_shares
+from hushpoll_analysis.survey_design.shares import WeightedShares
 
 del find_spec, numpy
 
@@ -57,6 +61,7 @@ __all__ = [
     "AnsweredShares",
     "AttributeEstimate",
     "AuditPredictions",
+    "CellValues",
     "Change",
     "Channel",
     "ConditionalShares",
@@ -76,7 +81,9 @@ __all__ = [
     "Records",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
+    "SurveyDesign",
     "UnbiasedTable",
+    "WeightedShares",
     "Withheld",
     "answered_shares",
     "audit",
@@ -99,4 +106,5 @@ __all__ = [
     "shuffle_guarantee",
     "simultaneous_estimates",
     "three_way_table",
+    "weighted_shares",
 ]

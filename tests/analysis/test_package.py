@@ -9,6 +9,7 @@ PUBLIC = {
     "AnsweredShares",
     "AttributeEstimate",
     "AuditPredictions",
+    "CellValues",
     "Change",
     "Channel",
     "ConditionalShares",
@@ -28,7 +29,9 @@ PUBLIC = {
     "Records",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
+    "SurveyDesign",
     "UnbiasedTable",
+    "WeightedShares",
     "Withheld",
     "answered_shares",
     "audit",
@@ -51,6 +54,7 @@ PUBLIC = {
     "shuffle_guarantee",
     "simultaneous_estimates",
     "three_way_table",
+    "weighted_shares",
 }
 
 

@@ -174,6 +174,28 @@ def _of_groups(answer: Answer) -> Iterator[Answer]:
         yield {**absent, **number, "group": None, "statistic": "largest disparity", "name": name}
 
 
+def _weighted(answer: Answer) -> ResultTable:
+    totals = any(row["total"] is not None for row in answer["shares"])
+    sides = ("unweighted", *(("total",) if totals else ()))
+    shape: list[Column] = [*columns(category="text"), *_BOUNDED]
+    for side in sides:
+        shape += [
+            Column(side, "number"),
+            *(Column(f"{side}_{c.name}", "number") for c in _INTERVAL),
+        ]
+    entries = (
+        {**row, **{side: row[side]["value"] for side in sides}}
+        | {f"{side}_{c.name}": row[side][c.name] for side in sides for c in _INTERVAL}
+        for row in answer["shares"]
+    )
+    told = (
+        "attribute", "effective_n", "population", "smallest_factor", "largest_factor", "assumption",
+        "cannot_conclude",
+    )  # fmt: skip
+    about = {name: answer[name] for name in told}
+    return ResultTable.of("weighted shares", tuple(shape), entries, _methods(answer, about))
+
+
 def _shape(answer: Answer) -> ResultTable:
     shape = columns(name="text", protocol="text", p_value="number", finding="text")
     about = {"p-value of all": answer["p_value"], "flagged": answer["flagged"]}
@@ -206,6 +228,7 @@ TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
         "simultaneous-estimates": _together,
         "dependencies": _dependencies,
         "joint-table": _joint_table,
+        "weighted-shares": _weighted,
         "fairness": _fairness,
         "shape": _shape,
     }

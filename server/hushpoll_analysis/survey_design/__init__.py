@@ -1,0 +1,1 @@
+"""Shares of the population from a sample with weights, strata and known margins."""

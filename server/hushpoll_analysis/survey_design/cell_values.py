@@ -1,0 +1,150 @@
+"""A number for each category of an attribute, or for each cell of several, as a design gives it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+
+LARGEST = 1e12
+"""Most people of a stratum, and the largest weight or factor."""
+
+LARGEST_MARGIN = 1024
+"""Most cells of a margin, of strata or of weights, and of all margins together."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellValues:
+    """A number for each category of an attribute, or for each cell of several.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        One or several.
+    values : mapping
+        From category to number; of several attributes nested, in their order.
+    """
+
+    attributes: tuple[str, ...]
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, source: object, *, field: str, inside: str) -> CellValues:
+        """Read ``{"attributes": [...], inside: {...}}``, as a design's JSON has it.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is of another form.
+        """
+        if not isinstance(source, Mapping) or set(source) != {"attributes", inside}:
+            raise InvalidParameter(
+                f'{field} must be an object with "attributes" and "{inside}", such as '
+                f'{{"attributes": ["region"], "{inside}": {{"North": ..., "South": ...}}}}',
+                field=field,
+            )
+        names = source["attributes"]
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise InvalidParameter(
+                f"{field}.attributes is {names!r}; give the names of attributes", field=field
+            )
+        return cls(tuple(names), source[inside])
+
+    def chosen(self, published: Published, field: str) -> list[PublishedAttribute]:
+        """Return the attributes.
+
+        Raises
+        ------
+        InvalidParameter
+            For none, for one that is unknown, or for one that is named twice.
+        """
+        if not self.attributes or len(set(self.attributes)) < len(self.attributes):
+            raise InvalidParameter(
+                f"{field} names the attributes {', '.join(self.attributes) or '(none)'}; name one "
+                "or several different ones",
+                field=field,
+            )
+        return [published.attribute(name) for name in self.attributes]
+
+    def array(self, published: Published, field: str, what: str) -> Array:
+        """Return the numbers f64[k1, ...]; 0 for a missing category that is left out.
+
+        Raises
+        ------
+        InvalidParameter
+            For an unknown category, one without a number, or a number that is negative or not
+            finite.
+        """
+        attributes = self.chosen(published, field)
+        cells = math.prod(attribute.k for attribute in attributes)
+        if cells > LARGEST_MARGIN:
+            raise InvalidParameter(
+                f"{field}: {' and '.join(self.attributes)} have {cells} cells, and at most "
+                f"{LARGEST_MARGIN} are taken: name fewer attributes, or ones with fewer categories",
+                field=field,
+            )
+        numbers = np.zeros(tuple(attribute.k for attribute in attributes))
+        for codes, number in _numbers(attributes, self.values, field, what, ()):
+            numbers[codes] = number
+        return numbers
+
+    def to_dict(self, inside: str) -> dict[str, Any]:
+        """Return what :meth:`of` reads."""
+        return {"attributes": list(self.attributes), inside: self.values}
+
+
+def _numbers(
+    attributes: Sequence[PublishedAttribute],
+    values: object,
+    field: str,
+    what: str,
+    above: tuple[str, ...],
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    attribute, deeper = attributes[0], attributes[1:]
+    place = " and ".join((field, *above))
+    if not isinstance(values, Mapping):
+        raise InvalidParameter(
+            f"{place}: give an object with a {what} for each category of {attribute.name}, such as "
+            f"{{{attribute.domain[0]!r}: ...}}",
+            field=field,
+        )
+    for category in values:
+        if category not in attribute.domain:
+            raise InvalidParameter(
+                f"{place} has {category!r}, no category of {attribute.name}; its categories are "
+                f"{', '.join(attribute.domain[:12])}",
+                field=field,
+            )
+    for code, category in enumerate(attribute.domain):
+        if category not in values:
+            if category == attribute.missing:
+                continue
+            raise InvalidParameter(
+                f"{place} has no {what} of {category!r} of {attribute.name}; give one to each "
+                "category (the missing one alone may be left out)",
+                field=field,
+            )
+        value = values[category]
+        if deeper:
+            for codes, number in _numbers(deeper, value, field, what, (*above, category)):
+                yield (code, *codes), number
+            continue
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or not 0 <= value <= LARGEST:
+            raise InvalidParameter(
+                f"{place}: the {what} of {category!r} is {value!r}; give a number in "
+                f"[0, {LARGEST:.0e}]",
+                field=field,
+            )
+        yield (code,), float(value)

@@ -1,0 +1,145 @@
+"""Weighted shares as they are shown: beside them the unweighted ones, and words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.estimators import Estimate
+from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_analysis.frames.tabular import Tabular
+
+Array = npt.NDArray[np.float64]
+
+ASSUMPTION = (
+    "Respondents are drawn independently within their stratum. Within each cell of the weights and "
+    "margins, those who answered are like those who did not; no interval knows of a difference "
+    "that the margins leave."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One estimate per category.
+
+    Attributes
+    ----------
+    value, standard_error, lower, upper : f64[k]
+        Unbiased and not projected; nan and infinite where nothing can be concluded.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Column:
+        """Return the estimates of an estimator that has intervals."""
+        columns = (estimate.standard_error, estimate.lower, estimate.upper)
+        return cls(estimate.frequency, *(np.asarray(column) for column in columns))
+
+    @classmethod
+    def unknown(cls, k: int) -> Column:
+        """Return the estimates of records that cannot tell."""
+        nothing = np.full(k, np.nan)
+        return cls(nothing, nothing, np.full(k, -np.inf), np.full(k, np.inf))
+
+    def scaled(self, factor: float) -> Column:
+        """Return the estimates times a number above 0."""
+        return Column(
+            self.value * factor,
+            self.standard_error * factor,
+            self.lower * factor,
+            self.upper * factor,
+        )
+
+    def interval(self, code: int) -> Interval:
+        """Return one of them."""
+        parts = (self.value, self.standard_error, self.lower, self.upper)
+        return Interval(*(float(part[code]) for part in parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedShares(Tabular):
+    """Estimated shares of the population in each category of an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        That is estimated.
+    categories : tuple of str
+        In code order.
+    n : int
+        Records behind it.
+    confidence : float
+        Of each interval.
+    shares : Column
+        By the weights, strata and margins.
+    unweighted : Column
+        As if all records had one weight.
+    totals : Column or None
+        People in each category; None where nothing says how many people a record stands for.
+    effective_n : float
+        Kish's effective sample size: records of one weight that would be worth as much, if weights
+        and answers were independent; of perturbed margins its estimate.
+    population : float or None
+        People, where the design has them.
+    factors : (float, float)
+        Smallest and largest factor by which the margins change a weight; 1 and 1 without margins.
+    rounds : int
+        Of raking.
+    cannot_conclude : str or None
+        Why there are no shares, in words.
+    """
+
+    statistic_name: ClassVar[str] = "weighted-shares"
+
+    attribute: str
+    categories: tuple[str, ...]
+    n: int
+    confidence: float
+    shares: Column
+    unweighted: Column
+    totals: Column | None
+    effective_n: float
+    population: float | None
+    factors: tuple[float, float]
+    rounds: int
+    cannot_conclude: str | None = None
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals it shows."""
+        return len(self.categories) * (2 if self.totals is None else 3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as the API and ``--json`` give them."""
+        known = self.cannot_conclude is None
+        return {
+            "attribute": self.attribute,
+            "n": self.n,
+            "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
+            "effective_n": self.effective_n if math.isfinite(self.effective_n) else None,
+            "population": self.population,
+            "smallest_factor": self.factors[0] if known else None,
+            "largest_factor": self.factors[1] if known else None,
+            "rounds": self.rounds,
+            "assumption": ASSUMPTION,
+            "cannot_conclude": self.cannot_conclude,
+            "shares": [
+                {
+                    "category": category,
+                    **self.shares.interval(code).to_dict(),
+                    "unweighted": self.unweighted.interval(code).to_dict(),
+                    "total": None if self.totals is None else self.totals.interval(code).to_dict(),
+                }
+                for code, category in enumerate(self.categories)
+            ],
+        }
