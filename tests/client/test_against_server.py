@@ -341,6 +341,26 @@ def test_relate_commands(hushpoll, survey, answers, analyst):
     assert json.loads(out) == analyst.independence(survey.name, 1, "gender", "income")
 
 
+def test_weight_command(hushpoll, survey, answers, analyst, tmp_path):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    file = tmp_path / "design.yaml"
+    file.write_text("population: 1000\n")
+    asked = ("weight", survey.name, "income", "--design", str(file))
+    code, out, err = hushpoll(*asked)
+    assert code == 0, err
+    assert "are worth 40 of one weight" in out
+    code, out, _ = hushpoll(*asked, "--confidence", "0.9", "--json")
+    assert code == 0
+    design = {"population": 1000}
+    assert json.loads(out) == analyst.weighted_shares(
+        survey.name, 1, "income", design, confidence=0.9
+    )
+    code, _, err = hushpoll("weight", survey.name, "shoes")
+    assert code == 1
+    assert "shoes" in err
+
+
 def test_relate_commands_of_many_answers(hushpoll, survey, answers, analyst):
     rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
     analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))

@@ -52,6 +52,7 @@ COMMANDS = {
     "relate change": (NAME, "one", "--since", "1"),
     "relate all": (NAME, "--out", "table.xlsx"),
     "relate together": (NAME,),
+    "weight": (NAME, "one"),
     "simulate": ("--manifest", "draft.json", "--data", "two.csv", "--bulk"),
     "submit": ("two.reports", NAME),
 }

@@ -115,6 +115,9 @@ ROUTES = [
         "relations.simultaneous_estimates", "GET", f"{VERSION}/simultaneous-estimates", "read", 200
     ),
     Route("relations.dependencies", "GET", f"{VERSION}/dependencies", "read", 200),
+    Route(
+        "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
+    ),
     Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),

@@ -23,6 +23,7 @@ OPTIONAL = {
     "statistic_commands": {"click"},
     "table_files": {"xlsxwriter"},
     "terminal": {"click", "rich"},
+    "weighting": {"rich"},
     "yaml_reader": {"yaml"},
 }
 FOLDER = Path(hushpoll_shared.__file__).parent

@@ -127,6 +127,32 @@ class RelationCalls(Calls):
         }
         return self._relation(name, version, "changes", params)
 
+    def weighted_shares(
+        self,
+        name: str,
+        version: int,
+        attribute: str,
+        design: Mapping[str, Any] | None = None,
+        *,
+        confidence: float | None = None,
+    ) -> dict[str, Any]:
+        """Fetch shares of the population by weights, strata and known margins.
+
+        Parameters
+        ----------
+        name, version, attribute
+            Which.
+        design : mapping, optional
+            ``margins``, ``strata``, ``weights``, ``population`` and ``bounds``, each if there is
+            one; the documentation of the route describes them.
+        confidence : float, optional
+            In [0.01, 0.999999]; the server's default is 0.95.
+        """
+        body: dict[str, Any] = {"attribute": attribute, "design": dict(design or {})}
+        if confidence is not None:
+            body["confidence"] = confidence
+        return self._post(body, *version_path(name, version), "weighted-shares")
+
     def _relation(
         self, name: str, version: int, what: str, params: dict[str, str | None]
     ) -> dict[str, Any]:

@@ -158,6 +158,13 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 ("together", "together", "Show estimates whose intervals hold together."),
                 ("all", "dependencies", "Test all pairs of attributes for independence."),
             )
+        }
+        | {
+            "weight": Row(
+                "hushpoll_analysis.cli.weighting:weight",
+                "server",
+                "Show shares of the population by weights, strata and known margins.",
+            )
         },
     ),
     "relate": Group(
@@ -232,6 +239,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "hushpoll_training.cli.tune:tune_command",
         "train",
         "Search the learner's parameters, on folds of the training rows.",
+    ),
+    "weight": Row(
+        "hushpoll_client.cli.weighting:weight",
+        "cli",
+        "Show shares of the population by weights, strata and known margins.",
     ),
     "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
 }

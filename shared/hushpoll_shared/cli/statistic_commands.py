@@ -27,6 +27,7 @@ from hushpoll_shared.cli.relations_text import (
     together_text,
 )
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
+from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TableFormat, format_of
@@ -252,4 +253,17 @@ TOGETHER: Final = Statistic(
     ),
 )
 DEPENDENCIES: Final = Statistic("dependencies", dependencies_text, (_RATE,))
+WEIGHTED_SHARES: Final = Statistic(
+    "weighted-shares",
+    weighted_shares_text,
+    (
+        click.argument("attribute"),
+        click.option(
+            "--design",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="JSON or YAML with margins, strata, weights, population or bounds.",
+        ),
+        _CONFIDENCE,
+    ),
+)
 FAIRNESS: Final = Statistic("fairness", fairness_text)

@@ -6,9 +6,10 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
+from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, services
-from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.relations import (
     ChangeAnswer,
     ChangeQuery,
@@ -21,6 +22,7 @@ from hushpoll_server.http.models.relations import (
     SimultaneousAnswer,
     SimultaneousQuery,
 )
+from hushpoll_server.http.models.weighting import WeightedSharesAnswer, WeightedSharesBody
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.http.tables import statistic_answer
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
@@ -158,6 +160,35 @@ def dependencies(path: VersionPath, query: DependenciesQuery) -> Response:
     return statistic_answer(
         DependenciesAnswer.model_validate(answer),
         "dependencies",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
+
+
+@api.post(
+    "/weighted-shares",
+    responses={
+        200: WeightedSharesAnswer,
+        **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
+    },
+)
+@endpoint("read")
+def weighted_shares(path: VersionPath, query: TableQuery, body: WeightedSharesBody) -> Response:
+    """Estimate shares of the population by weights, strata and known margins.
+
+    Margins may be of perturbed attributes. Beside each share stands the unweighted one. A design
+    with at most one attribute is answered from the counts that are kept, others from the records.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    design = SurveyDesign.from_dict(body.design.model_dump(exclude_none=True))
+    answer = parts.relations.weighted_shares(
+        row, body.attribute, design, confidence=body.confidence
+    )
+    parts.actions.looked(current_grant().actor, "weighted-shares", row.name, row.version)
+    return statistic_answer(
+        WeightedSharesAnswer.model_validate(answer),
+        "weighted-shares",
         form=query.format,
         published=parts.surveys.published(row),
     )

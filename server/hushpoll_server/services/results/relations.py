@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hushpoll_analysis.estimates.cross_table import pair
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
@@ -16,10 +16,19 @@ from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.relations.changes import Wave, change_of_waves, matched_labels
 from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
 from hushpoll_analysis.relations.independence import independence_from_counts
+from hushpoll_analysis.survey_design.design import SurveyDesign, checked
+from hushpoll_analysis.survey_design.estimation import (
+    needs_records,
+    shares_from_counts,
+    weighted_shares,
+)
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
+
+LARGEST_SAMPLE: Final = 1 << 24
+"""Bytes of records that are read for one answer, several times."""
 
 
 class Relations:
@@ -109,6 +118,47 @@ class Relations:
         )
         found = change_of_waves(*waves, confidence=confidence, simultaneous=simultaneous)
         return found.to_dict()
+
+    def weighted_shares(
+        self, row: VersionRow, attribute: str, design: SurveyDesign, *, confidence: float
+    ) -> dict[str, Any]:
+        """Estimate shares of the population; several attributes of a design need the records.
+
+        Raises
+        ------
+        InvalidParameter
+            As :func:`hushpoll_analysis.survey_design.estimation.weighted_shares`; too many records.
+        Refused
+            As ``Analysis.cross_table``.
+        """
+        published = self._surveys.published(row)
+        plan = checked(design, published, attribute)
+        names = plan.attributes()
+        if needs_records(plan, attribute):
+            release = self._analysis.release(row)
+            if release.reports * row.record_size > LARGEST_SAMPLE:
+                raise InvalidParameter(
+                    f"the design names {', '.join(names)}, of which no joint counts are kept, and "
+                    f"{release.reports} records of {row.record_size} bytes are too many to read "
+                    "while you wait: export them and use hushpoll records weight, or give a design "
+                    "with one attribute",
+                    field="design",
+                )
+            with self._analysis.scanning(row, release) as records:
+                shares = weighted_shares(records.joined(), attribute, design, confidence=confidence)
+        else:
+            joint = None
+            if names:
+                release, joint = self._analysis.pair_counts(row, attribute, names[0])
+                support, n = joint.first, joint.n
+            else:
+                release, counts = self._analysis.all_counts(row)
+                support, n = counts.counts.support[attribute], counts.counts.n
+            shares = shares_from_counts(
+                published, support, n, joint, plan, attribute, confidence=confidence
+            )
+        heading = self._analysis.heading(row, release)
+        return {**heading, **shares.to_dict()}
 
     def simultaneous_estimates(
         self, row: VersionRow, attribute: str | None, *, method: Method, confidence: float

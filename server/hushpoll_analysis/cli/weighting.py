@@ -1,0 +1,116 @@
+"""``hushpoll records weight``: weighted shares from a file of records and a column of weights."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.cli.records import records_command
+from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_analysis.survey_design.estimation import weighted_shares
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
+from hushpoll_shared.cli.weighting import read_design
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--weights",
+    "weights_file",
+    type=_FILE,
+    help="CSV or Parquet with a row for each record of FILE, in the same order.",
+)
+@click.option(
+    "--weight-column",
+    default="weight",
+    show_default=True,
+    help="Its column with the weights.",
+)
+@records_command(WEIGHTED_SHARES)
+def weight(
+    records: Records,
+    attribute: str,
+    design: Path | None,
+    weights_file: Path | None,
+    weight_column: str,
+    **asked: Any,
+) -> Tabular:
+    """Show the shares of ATTRIBUTE in the population, from records of FILE that export saved.
+
+    The same as hushpoll weight shows of a survey on a server, and with a weight of each record.
+    """
+    weights = None if weights_file is None else read_weights(weights_file, weight_column)
+    known = SurveyDesign.from_dict(read_design(design))
+    return weighted_shares(records, attribute, known, weights=weights, **asked)
+
+
+def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
+    """Read a column of weights, f64[n], in the order of the rows.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has another ending or no such column, or a row has no number in it.
+    OSError
+        If it cannot be read.
+    """
+    match path.suffix.lower():
+        case ".csv":
+            with path.open(newline="", encoding="utf-8-sig") as stream:
+                rows = csv.DictReader(stream)
+                _require(column, rows.fieldnames or [], path)
+                return np.array(
+                    [_number(row[column], path, line) for line, row in enumerate(rows, start=2)],
+                    dtype=np.float64,
+                )
+        case ".parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            schema = pq.read_schema(path)
+            _require(column, schema.names, path)
+            values = pq.read_table(path, columns=[column]).column(column)
+            if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+                raise InvalidParameter(
+                    f"{path}: the column {column} has {values.type} values; give numbers",
+                    field="weights",
+                )
+            array = values.to_numpy().astype(np.float64)
+            if values.null_count:
+                raise InvalidParameter(
+                    f"{path}: {values.null_count} rows have no {column}; give each record one",
+                    field="weights",
+                )
+            return np.asarray(array)
+    raise InvalidParameter(
+        f"{path} must end in .csv or .parquet: save the weights as one of them", field="weights"
+    )
+
+
+def _require(column: str, columns: object, path: Path) -> None:
+    names = [str(name) for name in columns] if isinstance(columns, list | tuple) else []
+    if column not in names:
+        raise InvalidParameter(
+            f"{path} has no column {column!r}; its columns are {', '.join(names[:12])}: name one "
+            "with --weight-column",
+            field="weights",
+        )
+
+
+def _number(text: str | None, path: Path, line: int) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise InvalidParameter(
+            f"{path}, line {line}: {text!r} is no weight; give each record a number",
+            field="weights",
+        ) from None
