@@ -14,11 +14,14 @@ from dashboard_server import PASSWORD, dashboard_server
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SURVEY = "/dashboard/surveys/work-and-health/versions/1"
+LOAN = "/dashboard/surveys/loan/versions/1"
 PICTURES = {
     "surveys": ("/dashboard/", "light"),
     "survey": (SURVEY, "dark"),
     "estimates": (f"{SURVEY}/estimates", "light"),
     "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
+    "models": (f"{LOAN}/models", "light"),
+    "comparison": (f"{LOAN}/models/compare?model={{0}}&model={{1}}", "dark"),
 }
 
 
@@ -31,10 +34,15 @@ def main() -> None:
         dashboard_server(Path(folder)) as server,
         sync_playwright() as playwright,
     ):
+        models = [
+            server.train("loan", folds=5, parameters={"n_estimators": trees}) for trees in (5, 60)
+        ]
+        server.work()
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
-        for name, (path, theme) in PICTURES.items():
+        for name, (address, theme) in PICTURES.items():
+            path = address.format(*models)
             context = browser.new_context(
                 color_scheme=theme, viewport={"width": 1280, "height": 860}
             )

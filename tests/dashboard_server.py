@@ -12,7 +12,10 @@ import requests
 
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_protocols import SecureBits
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.people.users import Users
+from hushpoll_server.services.services import Services
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.users import UserStore
 from hushpoll_shared.spelling.clock import SystemClock
@@ -73,6 +76,20 @@ ODD = {
         {"name": "other", "role": "plain", "categories": ["شاهد", "=1+1"]},
     ],
 }
+LOAN = {
+    "name": "loan",
+    "title": "Who is given a loan?",
+    "description": "A survey with a target, to train on.",
+    "epsilon": "4",
+    "release": "immediate",
+    "attributes": [
+        {"name": "gender", **SENSITIVE, "categories": ["Female", "Male"]},
+        {"name": "education", **SENSITIVE, "categories": ["low", "middle", "high"]},
+        {"name": "region", "role": "plain", "categories": ["North", "South"]},
+        {"name": "given", "role": "target", "categories": ["no", "yes"], "positive": "yes"},
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+}
 SMALL = [{"name": "q", **SENSITIVE, "categories": ["no", "yes"]}]
 FEW = {"name": "few", "title": "Too few reports", "epsilon": "1", "attributes": SMALL}
 DAILY = {"name": "daily", "title": "Nothing released yet", "epsilon": "1", "attributes": SMALL}
@@ -112,6 +129,21 @@ class DashboardServer:
         )
         assert answer.json()["accepted"] == count, answer.text
 
+    def train(self, name: str, **body: Any) -> str:
+        """Ask for a training, for a worker to do."""
+        answer = self._session.post(
+            f"{self.url}/api/v1/surveys/{name}/versions/1/jobs/train", json=body, timeout=60
+        )
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["id"])
+
+    def work(self) -> None:
+        """Do the jobs that wait, in this process, as a worker does."""
+        settings = Settings(database_url=f"sqlite:///{self._folder}/hushpoll.sqlite")
+        services = Services(settings)
+        Runner(services).run_waiting()
+        services.stop()
+
     def add_user(self, name: str, **roles: str) -> None:
         database = Database(f"sqlite:///{self._folder}/hushpoll.sqlite", pool_size=1)
         held = {("*" if survey == "every" else survey): role for survey, role in roles.items()}
@@ -124,7 +156,10 @@ class DashboardServer:
 
 @contextmanager
 def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
-    """A server with the surveys above; `root` administers, `reader` reads two of them."""
+    """A server with the surveys above; `root` administers, `reader` reads two of them.
+
+    `analyst` may train on the survey `loan`.
+    """
     with Server(folder, options=("--seal-idle-seconds", "0.5")) as running:
         server = DashboardServer(running, folder)
         try:
@@ -133,7 +168,9 @@ def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
             server.fill(server.publish(ODD), 1000)
             server.fill(server.publish(FEW, release="immediate"), 3)
             server.publish(DAILY, release="daily")
+            server.fill(server.publish(LOAN), 1500)
             server.add_user("root", every="admin")
+            server.add_user("analyst", loan="analyst")
             server.add_user("reader", large="reader", **{"work-and-health": "reader"})
             yield server
         finally:

@@ -102,7 +102,7 @@ def estimates_chart(
         },
         "encoding": {"x": {"field": "lower", **x}, "x2": {"field": "upper"}},
     }
-    specification = _base(values) | {
+    specification = base(values) | {
         "width": 400,
         "height": {"step": 28},
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
@@ -161,7 +161,7 @@ def cross_table_chart(
     ]
     largest = max((value["share"] for value in values), default=0.0) or 1.0
     axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
-    specification = _base(values) | {
+    specification = base(values) | {
         "width": {"step": 34 if len(drawn_columns) > 12 else 46},
         "height": {"step": 28},
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": 100},
@@ -204,7 +204,7 @@ def cross_table_chart(
 def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
     """Return the chart of reports by day; each has ``day`` (YYYY-MM-DD) and ``reports``."""
     drawn = days[-MOST_ROWS:]
-    specification = _base([{key: day[key] for key in ("day", "reports")} for day in drawn]) | {
+    specification = base([{key: day[key] for key in ("day", "reports")} for day in drawn]) | {
         "width": 520,
         "height": 140,
         "mark": {"type": "bar", "color": "var(--accent)", "cornerRadiusEnd": 3},
@@ -260,7 +260,8 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
 
 
-def _base(values: list[dict[str, Any]]) -> dict[str, Any]:
+def base(values: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what every chart has: its data, fonts and the colours of the style sheet."""
     font = {"labelFontSize": 13, "titleFontSize": 13, "labelFont": MEASURED, "titleFont": MEASURED}
     colours = {"labelColor": "var(--ink)", "titleColor": "var(--soft)"}
     return {

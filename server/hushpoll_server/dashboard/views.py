@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hushpoll_server.dashboard import jobs, people, results, signing, surveys
+from hushpoll_server.dashboard import curves, jobs, models, people, results, signing, surveys
 from hushpoll_server.dashboard.frame import dashboard
 
-VIEWS: Final = (signing, surveys, results, jobs, people)
+VIEWS: Final = (signing, surveys, results, models, curves, jobs, people)
 
 __all__ = ["VIEWS", "dashboard"]

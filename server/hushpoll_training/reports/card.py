@@ -85,7 +85,12 @@ def limits(record: Mapping[str, Any]) -> list[str]:
         "records” (hushpoll fairness model).",
         privacy_sentence(_claim(record)),
     ]
-    if record["ldp"] is None:
+    if record["ldp"] is None and record.get("on_records"):
+        sentences.append(
+            "No panel in clear was given. Accuracy and fairness were estimated on perturbed "
+            "records alone, and say nothing of how the model does on answers in clear."
+        )
+    elif record["ldp"] is None:
         sentences.append(f"Nothing was measured: {record['unmeasured']}.")
     elif record["mode"] == "simulation":
         sentences.append(

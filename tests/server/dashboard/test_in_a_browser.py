@@ -18,6 +18,7 @@ from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, 
 
 AXE = Path(__file__).parents[3] / "client/hushpoll_client_js/node_modules/axe-core/axe.min.js"
 WORK = "/surveys/work-and-health/versions/1"
+LOAN = "/surveys/loan/versions/1"
 LARGE, ODD = "/surveys/large/versions/1", "/surveys/odd/versions/1"
 PAGES = [
     "/",
@@ -27,6 +28,10 @@ PAGES = [
     f"{WORK}/cross-tables?a=income&b=region&share=row",
     f"{WORK}/estimates?confidence=abc",
     f"{WORK}/jobs",
+    f"{WORK}/models",
+    f"{LOAN}/models",
+    f"{LOAN}/models?learner=functional-mechanism",
+    "/curve",
     f"{LARGE}/estimates?sort=share",
     f"{LARGE}/cross-tables?a=kind&b=place",
     ODD,
@@ -43,6 +48,16 @@ PAGES = [
 # The rules of WCAG 2.2 A and AA, and the library's best practices, which are its default.
 RUN_AXE = """async (rules) => (await axe.run(rules ?? {})).violations.map(
   (one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 400)}`)"""
+COLOURS = {"runOnly": ["color-contrast"]}
+RESULTS = b"""protocol,split,epsilon,seed,accuracy,SPD
+GRR,uniform,1,0,0.70,-0.20
+GRR,uniform,1,1,0.72,-0.10
+GRR,uniform,4,0,0.80,-0.10
+GRR,uniform,4,1,0.82,-0.12
+OUE,uniform,1,0,0.75,-0.15
+OUE,uniform,4,0,0.85,-0.05
+NonDP,none,inf,0,0.90,-0.05
+"""
 expect.set_options(timeout=60_000)
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -156,7 +171,7 @@ def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, o
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_narrow_and_a_wide_window(open_page, theme):
     """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
-    rules = None if theme == "light" else {"runOnly": ["color-contrast"]}
+    rules = None if theme == "light" else COLOURS
     page = open_page(color_scheme=theme, viewport={"width": 360, "height": 800})
     found = {"sign-in": violations(page, rules)}
     sign_in(page)
@@ -211,6 +226,56 @@ def test_missing_page_is_in_the_dashboard_s_style(open_page):
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
     page.get_by_role("link", name="Back to the surveys").click()
     expect(page.get_by_role("heading", name="Surveys", exact=True)).to_be_visible()
+
+
+def test_analyst_trains_watches_it_end_compares_and_reads_the_card(server, open_page):
+    page = sign_in(open_page(f"{LOAN}/models", viewport={"width": 360, "height": 800}), "analyst")
+    for trees in ("3", "5"):
+        page.get_by_label("Parts to measure with").fill("2")
+        page.get_by_text("parameters of LightGBM").click()
+        page.get_by_label("n_estimators").fill(trees)
+        page.get_by_role("button", name="Start the training").click()
+        expect(page.get_by_text("queued")).to_have_count(1)
+        server.work()  # the page is not loaded again by the reader
+        expect(page.get_by_text("No job waits or runs.")).to_be_visible()
+        expect(page.get_by_text("queued")).to_have_count(0)
+        page.reload()
+    models = page.get_by_role("region", name="Trainings")
+    expect(models.locator("tbody tr")).to_have_count(2)
+    for box in models.get_by_role("checkbox").all():
+        box.check()
+    pages = {"models": violations(page)}
+    page.get_by_role("button", name="Compare the chosen models").click()
+    expect(page.get_by_role("heading", name="Settings")).to_be_visible()
+    expect(page.locator("figure svg[role=img]")).to_have_count(1)
+    expect(page.get_by_role("row", name="n_estimators").get_by_text("differs")).to_be_visible()
+    pages["compare"] = violations(page)
+    assert page.evaluate(WIDER) <= 0
+    with page.expect_download() as file:
+        page.get_by_role("link", name="CSV").click()
+    assert "accuracy" in file.value.path().read_text()
+    page.get_by_role("link", name="Model 1").click()
+    expect(page.get_by_role("heading", name="Model card")).to_be_visible()
+    expect(page.get_by_text("everybody, the server included")).to_be_visible()
+    pages["card"] = violations(page)
+    assert page.evaluate(WIDER) <= 0
+    page.set_viewport_size({"width": 1440, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    pages["dark card"] = violations(page, COLOURS)
+    page.goto(f"{server.url}/dashboard/curve")
+    results = {"name": "results.csv", "mimeType": "text/csv", "buffer": RESULTS}
+    page.get_by_label("results.csv, at most").set_input_files(results)
+    page.get_by_role("button", name="Draw the curves").click()
+    expect(page.locator("figure svg[role=img]")).to_have_count(2)
+    pages["dark curve"] = violations(page, COLOURS)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 360, "height": 800})
+    pages["curve"] = violations(page)
+    assert page.evaluate(WIDER) <= 0
+    with page.expect_download() as file:
+        page.get_by_role("link", name="CSV").first.click()
+    assert file.value.path().read_text().startswith('"line","metric","epsilon"')
+    assert {name: found for name, found in pages.items() if found} == {}
 
 
 def test_dashboard_works_by_keyboard_and_without_scripts(open_page):

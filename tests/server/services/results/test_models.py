@@ -50,6 +50,7 @@ def test_model_is_measured_listed_read_fetched_and_deleted(site):
     answer = site.get(f"/api/v1/models/{job}").json
     assert answer["card"]["survey"]["digest"] == published.digest
     assert answer["card"]["on_records"] == measured
+    assert not any(limit.startswith("Nothing was measured") for limit in answer["card"]["limits"])
     file = site.get(f"/api/v1/models/{job}/file")
     with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
         assert "model.json" in archive.namelist()

@@ -1,0 +1,332 @@
+"""Models: start a training or a search, watch it, compare trainings, read a card, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from flask import Response, request, url_for
+from pydantic import ValidationError
+
+from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private, see
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.learners import learners as learners_of
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.tables.result_table import ResultTable, columns
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>"
+MOST_COMPARED: Final = 8
+COLUMNS: Final = columns(
+    model="text", metric="text", value="number", lower="number", upper="number"
+)
+METRICS: Final = {
+    "DI": "DI (fair at 1)",
+    "SPD": "SPD (fair at 0)",
+    "EOD": "EOD (fair at 0)",
+    "OAD": "OAD (fair at 0)",
+}
+UNENDED: Final = ("queued", "running")
+
+
+@dashboard.get(f"{SURVEY}/models")
+@private
+def models(name: str, version: int) -> Response:
+    """List the trainings of a version; an analyst has a form to start one."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    runs = parts.models.runs(row)
+    parts.actions.looked(member().actor, "models", row.name, row.version)
+    searches = parts.jobs.newest(lambda _: True, survey=row.name, kind="tune")
+    return page(
+        "models.html",
+        **of_survey(row, "models"),
+        runs=runs,
+        searches=[parts.jobs.describe(job) for job in searches if job.version_id == row.id],
+        measured=sum(bool(run["model"] and run["model"]["on_records"]) for run in runs),
+        goes_on=sum(run["job"]["state"] in UNENDED for run in runs)
+        + sum(job.state in UNENDED for job in searches if job.version_id == row.id),
+        **(_form(row) if member().may(row.name, Role.ANALYST) else {"form": None}),
+    )
+
+
+@dashboard.post(f"{SURVEY}/models")
+@private
+def ask_for_training(name: str, version: int) -> Response:
+    """Ask for a training or for a search of parameters, which a worker does."""
+    row = reached(name, version, Role.ANALYST)
+    parts = services()
+    kind = KINDS["tune" if request.form.get("what") == "tune" else "train"]
+    try:
+        parameters = kind.parameters.model_validate(_chosen(row, kind.name))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise Refused("invalid-request", f"{field}: {first['msg']}; go back", field=field) from None
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(
+        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
+    )
+    parts.actions.record(
+        member().actor,
+        f"asked-for-{kind.name}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    return see(url_for("dashboard.models", name=name, version=version))
+
+
+@dashboard.get(f"{SURVEY}/models/compare")
+@private
+def compare(name: str, version: int) -> Response:
+    """Set the parameters and metrics of two or more models beside each other."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    runs = _compared(row)
+    parts.actions.looked(member().actor, "models", row.name, row.version)
+    rows = _metric_rows(runs)
+    chart = _accuracy_chart(rows)
+    return page(
+        "compare_models.html",
+        **of_survey(row, "models"),
+        runs=runs,
+        ids=[run["job"]["id"] for run in runs],
+        settings=_settings(runs),
+        metrics=_metrics(runs),
+        chart=chart,
+        svg=None if chart is None else inline(chart, "shows"),
+    )
+
+
+@dashboard.get(f"{SURVEY}/models/compare.<form>")
+@private
+def compare_file(name: str, version: int, form: str) -> Response:
+    """Return the chart of compared models, or the metrics behind it, as a file."""
+    row = reached(name, version, Role.READER)
+    rows = _metric_rows(_compared(row))
+    chart = _accuracy_chart(rows)
+    if chart is None:
+        raise Refused("not-found", "nothing was measured of these models")
+    table = ResultTable.of("models compared", COLUMNS, rows, {"confidence": 0.95})
+    name = f"{row.name}-{row.version}-models"
+    return download(form, name, chart, table, services().surveys.published(row))
+
+
+@dashboard.get(f"{SURVEY}/models/<model_id>")
+@private
+def model_card(name: str, version: int, model_id: str) -> Response:
+    """Show a model's card, and how to measure it on a panel."""
+    row = reached(name, version, Role.READER)
+    job = _of_version(row, model_id)
+    parts = services()
+    card = parts.models.card(job)
+    parts.actions.looked(member().actor, "models", row.name, row.version)
+    return page(
+        "model_card.html",
+        **of_survey(row, "models"),
+        job=parts.jobs.describe(job),
+        card=card,
+        fair=METRICS,
+        learner=parts.jobs.describe(job)["parameters"].get("learner", "lightgbm"),
+    )
+
+
+@dashboard.post(f"{SURVEY}/models/<model_id>/delete")
+@private
+def delete_model(name: str, version: int, model_id: str) -> Response:
+    """Delete a training that has ended: the user's own, or any if the user is an admin of it."""
+    row = reached(name, version, Role.ANALYST)
+    job = _of_version(row, model_id)
+    parts = services()
+    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"train"}
+    parts.models.delete(job, Grant(member().id, frozenset(scopes)))
+    parts.actions.record(
+        member().actor, "deleted-model", survey=row.name, version=row.version, subject=job.id
+    )
+    return see(url_for("dashboard.models", name=name, version=version))
+
+
+def _of_version(row: VersionRow, model_id: str) -> JobRow:
+    """Return a training; one of another version or survey is not found."""
+    job = services().models.find(model_id)
+    if job.version_id != row.id:
+        raise Refused("not-found", f"there is no model {model_id[:32]!r} of this version")
+    return job
+
+
+def _form(row: VersionRow) -> dict[str, Any]:
+    """Return what the form of a training needs; its learner is chosen in the address."""
+    try:
+        known = learners_of(services(), row)
+    except Refused as refusal:
+        if refusal.code != "missing-extra":
+            raise
+        return {"form": None, "missing": refusal.detail}
+    runnable = {one["name"]: one for one in known["learners"] if one["reason"] is None}
+    chosen = choice("learner", runnable, known["default_learner"])
+    return {
+        "form": {
+            **known,
+            "runnable": runnable,
+            "not_here": [one for one in known["learners"] if one["reason"] is not None],
+            "chosen": runnable[chosen],
+        }
+    }
+
+
+def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
+    """Return what the form asks for, as a request of the API says it; defaults are left out."""
+    form = request.form
+    learner = form.get("learner", "")
+    words = {"learner": learner, "encoding": form.get("encoding", "")}
+    chosen: dict[str, Any] = {name: word for name, word in words.items() if word}
+    for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
+        if text := form.get(name, "").strip():
+            chosen[name] = _number(name, text, int)
+    if kind == "tune":
+        return chosen
+    known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
+    parameters: dict[str, Any] = {}
+    for allowed in known.get(learner, {"parameters": []})["parameters"]:
+        text = form.get(f"parameter-{allowed['name']}", "").strip()
+        if text in ("", str(allowed["default"])):
+            continue
+        parse = {"word": str, "number": float, "whole number": int}[allowed["kind"]]
+        parameters[allowed["name"]] = _number(allowed["name"], text, parse)
+    return chosen | {"parameters": parameters}
+
+
+def _number(name: str, text: str, parse: type[int] | type[float] | type[str]) -> int | float | str:
+    try:
+        return parse(text)
+    except ValueError:
+        wanted = "a whole number" if parse is int else "a number"
+        raise Refused(
+            "invalid-request", f"{name} is {text[:40]!r}; give {wanted}", field=name
+        ) from None
+
+
+def _compared(row: VersionRow) -> list[dict[str, Any]]:
+    """Return the models that the address chooses."""
+    ids = request.args.getlist("model")
+    if not 2 <= len(set(ids)) <= MOST_COMPARED:
+        raise Refused(
+            "invalid-request",
+            f"{len(set(ids))} models are chosen; go back and choose 2 to {MOST_COMPARED}",
+            field="model",
+        )
+    return services().models.compared(row, ids)
+
+
+def _settings(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a line for each setting, with its value in each model and whether they differ."""
+    every = [
+        {
+            "learner": run["model"]["learner"],
+            "encoding": run["model"]["encoding"],
+            "seed": run["model"]["seed"],
+            "records": run["model"]["rows"],
+            "local epsilon": run["model"]["local_epsilon"],
+            "central epsilon": run["model"]["epsilon"],
+            "delta": run["model"]["delta"],
+            "accountant": run["model"]["accountant"],
+            **run["model"]["parameters"],
+        }
+        for run in runs
+    ]
+    names = dict.fromkeys(name for settings in every for name in settings)
+    lines = [{"name": name, "values": [one.get(name) for one in every]} for name in names]
+    for line in lines:
+        line["differs"] = any(value != line["values"][0] for value in line["values"])
+    return sorted(lines, key=lambda line: not line["differs"])
+
+
+def _measured(run: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return what was measured of a model on perturbed records, by the metric's name."""
+    found = run["model"]["on_records"]
+    if found is None:
+        return {}
+    fairness = found["fairness"] or {}
+    return {
+        "accuracy": found["accuracy"],
+        **{name: fairness[name] for name in METRICS if "value" in fairness.get(name, {})},
+    }
+
+
+def _metrics(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a line for each metric: its value in each model, and its difference from the first."""
+    every = [_measured(run) for run in runs]
+    lines = []
+    for name in ("accuracy", *METRICS):
+        values = [measured.get(name) for measured in every]
+        if any(value is not None for value in values):
+            differences = [_difference(values[0], value) for value in values[1:]]
+            label = METRICS.get(name, "accuracy on perturbed records")
+            lines.append({"name": label, "values": values, "differences": differences})
+    return lines
+
+
+def _difference(
+    first: Mapping[str, Any] | None, other: Mapping[str, Any] | None
+) -> dict[str, float | None] | None:
+    """Return a difference with limits that hold whenever those of both values do."""
+    if first is None or other is None or None in (first["value"], other["value"]):
+        return None
+    ends = [first["lower"], first["upper"], other["lower"], other["upper"]]
+    bounded = None not in ends
+    return {
+        "value": other["value"] - first["value"],
+        "lower": other["lower"] - first["upper"] if bounded else None,
+        "upper": other["upper"] - first["lower"] if bounded else None,
+    }
+
+
+def _metric_rows(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": f"{place + 1}: {run['job']['parameters'].get('learner', 'lightgbm')}",
+            "metric": name,
+            **{key: found[key] for key in ("value", "lower", "upper")},
+        }
+        for place, run in enumerate(runs)
+        for name, found in _measured(run).items()
+    ]
+
+
+def _accuracy_chart(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
+    """Return the chart of the models' accuracies, None where none was measured."""
+    drawn = [
+        {
+            "category": row["model"],
+            "frequency": row["value"],
+            "lower": row["lower"],
+            "upper": row["upper"],
+        }
+        for row in rows
+        if row["metric"] == "accuracy"
+    ]
+    if not drawn:
+        return None
+    chart = estimates_chart("accuracy", drawn, confidence=0.95, total=len(drawn))
+    best = max(drawn, key=lambda row: row["frequency"])
+    apart = all(best["lower"] > row["upper"] for row in drawn if row is not best)
+    sentence = (
+        f"Model {best['category']} has the largest accuracy on perturbed records: "
+        f"{percent(best['frequency'])}, with a 0.95 interval from {percent(best['lower'])} to "
+        f"{percent(best['upper'])}. "
+        + (
+            "No other model's interval reaches into it."
+            if apart
+            else "Its interval overlaps that of another model, so this order may be chance."
+        )
+    )
+    return replace(chart, sentence=sentence)

@@ -1,0 +1,160 @@
+"""Means over seeds of an experiment's results.csv: utility and fairness over epsilon.
+
+The file holds metrics of simulations and no rows. It is read from memory, and nothing of it is
+kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scipy.stats import t as student
+
+from hushpoll_server.errors import Refused
+
+MOST_BYTES: Final = 2 * 2**20
+MOST_LINES: Final = 20
+MOST_TEXT: Final = 40
+CONFIDENCE: Final = 0.95
+# The columns that say which line a row belongs to.
+OF_A_LINE: Final = ("method", "protocol", "split", "accountant")
+NONE: Final = "none"
+GAP_IS: Final = "the size of SPD, the difference in shares of positive predictions"
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Points of two metrics over epsilon.
+
+    Attributes
+    ----------
+    points : sequence of mapping
+        ``line``, ``metric`` (``accuracy`` or ``gap``), ``epsilon``, ``mean``, ``lower``, ``upper``
+        (None with fewer than two runs) and ``runs``.
+    without : mapping of str to mapping
+        The point of NonDP by metric, where the file has it.
+    gap_is : str or None
+        What the gap is, in words; None where the file has none.
+    """
+
+    points: Sequence[Mapping[str, Any]]
+    without: Mapping[str, Mapping[str, Any]]
+    gap_is: str | None
+
+
+def read_curves(body: bytes) -> Curves:
+    """Return the means and intervals of a results.csv.
+
+    Parameters
+    ----------
+    body : bytes
+        UTF-8, at most `MOST_BYTES`; what ``hushpoll experiment run`` writes.
+
+    Raises
+    ------
+    Refused
+        ``payload-too-large``; ``invalid-request``: it is no such file, or has too many lines to
+        draw.
+    """
+    if len(body) > MOST_BYTES:
+        raise Refused(
+            "payload-too-large",
+            f"the file has more than {MOST_BYTES} bytes; results.csv has a row for each run",
+            field="results",
+        )
+    rows = _rows(body)
+    gap = next((name for name in ("parity_gap", "SPD") if name in rows[0]), None)
+    metrics = {"accuracy": "accuracy"} | ({} if gap is None else {"gap": gap})
+    varying = [
+        name
+        for name in OF_A_LINE
+        if name in rows[0] and len({row[name] for row in rows if row[name] != NONE}) > 1
+    ]
+    values: dict[tuple[str, str, float], list[float]] = {}
+    for number, row in enumerate(rows, start=2):
+        line, epsilon = _line(row, varying), _epsilon(row, number)
+        for metric, column in metrics.items():
+            if row[column]:
+                value = abs(_number(row, column, number))
+                values.setdefault((line, metric, epsilon), []).append(value)
+    lines = {line for line, _, epsilon in values if math.isfinite(epsilon)}
+    if not lines or len(lines) > MOST_LINES:
+        raise _no_results(f"it has {len(lines)} lines to draw; draw 1 to {MOST_LINES}")
+    points = [
+        {"line": line, "metric": metric, "epsilon": epsilon, **_mean(found)}
+        for (line, metric, epsilon), found in sorted(values.items())
+    ]
+    without = {
+        point["metric"]: point
+        for point in points
+        if math.isinf(point["epsilon"]) and point["line"] == "NonDP"
+    }
+    return Curves(
+        [point for point in points if math.isfinite(point["epsilon"])],
+        without,
+        None if gap is None else GAP_IS,
+    )
+
+
+def _rows(body: bytes) -> list[dict[str, str]]:
+    try:
+        reader = csv.DictReader(io.StringIO(body.decode("utf-8"), newline=""), strict=True)
+        rows = list(reader)
+    except (UnicodeDecodeError, csv.Error):
+        raise _no_results("it is no CSV in UTF-8") from None
+    names = reader.fieldnames or []
+    for name in ("epsilon", "seed", "accuracy"):
+        if name not in names:
+            raise _no_results(f"it has no column {name}")
+    if not rows or any(None in row or None in row.values() for row in rows):
+        raise _no_results("it has no rows, or one of another length")
+    return rows
+
+
+def _line(row: Mapping[str, str], varying: Iterable[str]) -> str:
+    if row.get("method", row.get("protocol")) == "NonDP":
+        return "NonDP"
+    words = [row[name][:MOST_TEXT] for name in varying if row[name] != NONE]
+    return " ".join(words) or row.get("method", row.get("protocol", "all"))[:MOST_TEXT]
+
+
+def _epsilon(row: Mapping[str, str], number: int) -> float:
+    """Return the epsilon that a row spends: the central one, or else that of the devices."""
+    epsilon = _number(row, "epsilon", number)
+    if math.isinf(epsilon) and row.get("local_epsilon"):
+        epsilon = _number(row, "local_epsilon", number)
+    if math.isnan(epsilon) or epsilon <= 0:
+        raise _no_results(f"line {number} has an epsilon that is not above 0")
+    return epsilon
+
+
+def _number(row: Mapping[str, str], column: str, number: int) -> float:
+    try:
+        return float(row[column])
+    except ValueError:
+        raise _no_results(f"line {number} has no number in {column[:MOST_TEXT]}") from None
+
+
+def _mean(values: Sequence[float]) -> dict[str, Any]:
+    """Return a mean over seeds, and Student's interval of it."""
+    known = [value for value in values if math.isfinite(value)]
+    mean, runs = statistics.fmean(known) if known else None, len(known)
+    if mean is None or runs < 2:
+        return {"mean": mean, "lower": None, "upper": None, "runs": runs}
+    quantile = float(student.ppf((1 + CONFIDENCE) / 2, runs - 1))
+    half = quantile * statistics.stdev(known) / math.sqrt(runs)
+    return {"mean": mean, "lower": mean - half, "upper": mean + half, "runs": runs}
+
+
+def _no_results(why: str) -> Refused:
+    return Refused(
+        "invalid-request",
+        f"the file is no results.csv: {why}; give the one in the --out of hushpoll experiment run",
+        field="results",
+    )
