@@ -22,6 +22,7 @@ from hushpoll_server.http.resources import (
     jobs,
     metrics,
     models,
+    ordered,
     origins,
     plans,
     relations,
@@ -41,6 +42,7 @@ BLUEPRINTS: Final = (
     analysis.api,
     plans.api,
     relations.api,
+    ordered.api,
     jobs.api,
     models.api,
 )

@@ -377,6 +377,42 @@ def test_relate_commands_of_many_answers(hushpoll, survey, answers, analyst):
     assert json.loads(out) == analyst.dependencies(survey.name, 1, rate=0.2)
 
 
+def test_ordered_and_answered_commands(hushpoll, analyst, draft):
+    steps = {"name": "steps", "role": "sensitive", "protocol": "GRR", "missing": "no answer",
+             "categories": ["0-4", "5-9", "10-14"]}  # fmt: skip
+    asked = {**draft, "name": "walking", "split": "uniform", "release": "immediate"}
+    asked["attributes"] = [*draft["attributes"], steps]
+    analyst.publish(asked)
+    published = analyst.show("walking", 1)
+    answers = {one.name: one.categories[0] for one in published.attributes}
+    rows = [
+        Row(new_report_id(), randomize(published, answers | {"steps": step}).record)
+        for step in ("0-4", "5-9", None)
+        for _ in range(40)
+    ]
+    analyst.submit_bulk("walking", pack_reports(published.digest, rows))
+    code, out, err = hushpoll("ordered", "walking", "steps", "--threshold", "5")
+    assert code == 0, err
+    for words in ("if all lie at the lower ends", "share at or above 5", "median", "of these"):
+        assert words in out
+    options = ("--scores", "0:5,5:10,20", "--quantiles", "0.5", "--interpolation", "linear")
+    code, out, err = hushpoll("ordered", "walking", "steps", *options, "--json")
+    assert code == 0, err
+    assert json.loads(out) == analyst.ordered_answers(
+        "walking", 1, "steps", scores=[(0, 5), (5, 10), 20], quantiles=[0.5], interpolation="linear"
+    )
+    code, _, err = hushpoll("ordered", "walking", "gender")
+    assert (code, "which is no number" in err) == (1, True)
+    code, _, err = hushpoll("ordered", "walking", "steps", "--scores", "1,b,3")
+    assert (code, "scores[1] is 'b'" in err) == (1, True)
+    code, out, err = hushpoll("answered", "walking")
+    assert code == 0, err
+    assert "Share who answered" in out
+    assert "shares of everybody only if" in " ".join(out.split())
+    code, out, _ = hushpoll("answered", "walking", "--attribute", "steps", "--json")
+    assert json.loads(out) == analyst.answered_shares("walking", 1, attribute="steps")
+
+
 def test_relate_change_command(hushpoll, survey, answers, analyst, draft):
     analyst.publish({**draft, "version": 2})
     second = analyst.show(survey.name, 2)

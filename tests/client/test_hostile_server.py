@@ -46,6 +46,8 @@ COMMANDS = {
     "model show": (JOB_ID,),
     "model fetch": (JOB_ID, "--out", "all.records"),
     "model delete": (JOB_ID, "--yes"),
+    "ordered": (NAME, "one"),
+    "answered": (NAME,),
     "relate shares": (NAME, "--of", "one", "--given", "two"),
     "relate independence": (NAME, "one", "two"),
     "relate table": (NAME, "one", "two"),

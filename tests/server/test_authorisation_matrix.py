@@ -127,6 +127,11 @@ ROUTES = [
         "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
     ),
     Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
+    Route(
+        "ordered.ordered_answers", "GET", f"{VERSION}/ordered-answers?attribute=country", "read",
+        200,
+    ),
+    Route("ordered.answered_shares", "GET", f"{VERSION}/answered-shares", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
     Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
+from hushpoll_client.analyst.ordered import OrderedCalls
 from hushpoll_client.analyst.relations import RelationCalls
 from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 
-class AnalystClient(SurveyCalls, TokenCalls, ResultCalls, RelationCalls, JobCalls, ModelCalls):
+class AnalystClient(
+    SurveyCalls, TokenCalls, ResultCalls, RelationCalls, OrderedCalls, JobCalls, ModelCalls
+):
     """Bearer-token access to a server.
 
     Parameters

@@ -50,6 +50,11 @@ class Group:
 
 COMMANDS: Final[dict[str, Row | Group]] = {
     "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
+    "answered": Row(
+        "hushpoll_client.cli.results:answered",
+        "cli",
+        "Show the shares of each answer among those who answered.",
+    ),
     "audit": Row(
         "hushpoll_fleet.cli.audit:command",
         "train",
@@ -136,6 +141,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "cli",
         "List, show, fetch and delete the models that a server has trained.",
     ),
+    "ordered": Row(
+        "hushpoll_client.cli.results:ordered",
+        "cli",
+        "Show mean, quantiles and shares of ordered answers.",
+    ),
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",
@@ -157,6 +167,8 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 ("table", "table", "Show the joint table of two or three attributes."),
                 ("together", "together", "Show estimates whose intervals hold together."),
                 ("all", "dependencies", "Test all pairs of attributes for independence."),
+                ("ordered", "ordered", "Show mean and quantiles of ordered answers."),
+                ("answered", "answered", "Show shares among those who answered."),
             )
         }
         | {

@@ -14,6 +14,8 @@ from hushpoll_analysis.estimates.frequencies import Estimates, frequencies
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.multiplicity.dependencies import dependencies as test_all
 from hushpoll_analysis.multiplicity.simultaneous import simultaneous_estimates
+from hushpoll_analysis.ordered.answered import answered_shares
+from hushpoll_analysis.ordered.summary import ordered_summary
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.changes import change as estimate_change
@@ -21,12 +23,14 @@ from hushpoll_analysis.relations.conditional import conditional_shares
 from hushpoll_analysis.relations.independence import independence as test_independence
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_shared.cli.statistic_commands import (
+    ANSWERED,
     CHANGE,
     CROSS_TABLE,
     DEPENDENCIES,
     ESTIMATES,
     INDEPENDENCE,
     JOINT_TABLE,
+    ORDERED,
     SHARES,
     TOGETHER,
     Statistic,
@@ -168,3 +172,25 @@ def dependencies(records: Records, **asked: Any) -> Tabular:
     bounded by the method of Benjamini and Yekutieli. A test has no interval.
     """
     return test_all(records, **asked)
+
+
+@click.command()
+@records_command(ORDERED)
+def ordered(records: Records, **asked: Any) -> Tabular:
+    """Show mean and quantiles of the ordered answers to ATTRIBUTE, from records of FILE.
+
+    They are of those who answered. The same as hushpoll ordered shows of a survey on a server.
+    """
+    return ordered_summary(records, **asked)
+
+
+@click.command()
+@records_command(ANSWERED)
+def answered(records: Records, attribute: str | None, **asked: Any) -> Tabular:
+    """Show the shares of each answer among those who answered, from records of FILE.
+
+    Where so few have answered that the records cannot tell their shares, the interval has no bound:
+    the answer is "cannot conclude".
+    """
+    names = None if attribute is None else [attribute]
+    return answered_shares(records, attributes=names, **asked)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import group_share
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.summary import Bounded, bounded_share
@@ -31,7 +32,7 @@ ASSUMPTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredShares:
+class AnsweredAttribute:
     """The distribution of an attribute among those who answered.
 
     Attributes
@@ -61,7 +62,7 @@ class AnsweredShares:
     shares: tuple[Bounded, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the shares as the API and ``--json`` give them."""
+        """Return the shares as JSON."""
         return {
             "name": self.name,
             "missing": self.missing,
@@ -73,12 +74,30 @@ class AnsweredShares:
         }
 
 
+class AnsweredShares(Tabular, list[AnsweredAttribute]):
+    """Shares among those who answered, of attributes, at least one, from the same records."""
+
+    statistic_name: ClassVar[str] = "answered-shares"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as the API and ``--json`` give them."""
+        first = self[0]
+        shown = sum(1 + len(attribute.categories) for attribute in self)
+        return {
+            "n": first.n,
+            "confidence": first.confidence,
+            "intervals": how_to_read(shown, first.confidence),
+            "assumption": ASSUMPTION,
+            "attributes": [attribute.to_dict() for attribute in self],
+        }
+
+
 def answered_shares(
     records: Records | RecordStream,
     *,
     attributes: Sequence[str] | None = None,
     confidence: float = 0.95,
-) -> list[AnsweredShares]:
+) -> AnsweredShares:
     """Estimate the shares of each answer among those who answered.
 
     Assumptions: respondents are drawn independently from their population, and their devices follow
@@ -95,7 +114,7 @@ def answered_shares(
 
     Returns
     -------
-    list of AnsweredShares
+    AnsweredShares
         In the order of the manifest. A set has no bound where so few have answered, as far as the
         records tell, that their share may be 0; one that holds all of [0, 1] says nothing.
 
@@ -123,11 +142,11 @@ def answered_from_counts(
     *,
     attributes: Sequence[str] | None = None,
     confidence: float = 0.95,
-) -> list[AnsweredShares]:
+) -> AnsweredShares:
     """Estimate from support counts; see :func:`answered_shares`."""
     chosen = optional_attributes(published, attributes)
     require_rows(counts.n)
-    return [_shares(attribute, counts, confidence=confidence) for attribute in chosen]
+    return AnsweredShares(_shares(attribute, counts, confidence=confidence) for attribute in chosen)
 
 
 def optional_attributes(
@@ -162,14 +181,16 @@ def optional_attributes(
     return chosen
 
 
-def _shares(attribute: PublishedAttribute, counts: Counts, *, confidence: float) -> AnsweredShares:
+def _shares(
+    attribute: PublishedAttribute, counts: Counts, *, confidence: float
+) -> AnsweredAttribute:
     support, n = counts.support[attribute.name], counts.n
     answers = Answers.alone(attribute, support, n)
     m = answers.categories
     ratios = Ratios.of_sets(answers, np.ones(m), answers.shares[:m], answers.overall[:m])
     sets = ratios.sets(normal_quantile(confidence))
     answered = group_share(attribute, support, n, range(m), confidence=confidence)
-    return AnsweredShares(
+    return AnsweredAttribute(
         name=attribute.name,
         missing=str(attribute.missing),
         categories=attribute.categories,

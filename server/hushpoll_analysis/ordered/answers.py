@@ -7,7 +7,7 @@ are the cells of the cross-table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,8 @@ class Answers:
             Of `attribute` and of `group`, in this order, of at least one record.
         """
         first, second = Side.of(attribute.oracle), Side.of(group.oracle)
+        # Kept counts may be a transposed view, whose sums would differ in the last digit.
+        counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
         raw = debiased_means(counts.second, counts.n, second)
         weight = RowMoments.of(second.law, raw, second.law.excess_shares(raw))

@@ -8,29 +8,22 @@ Otherwise the analyst gives one: nothing is guessed from words.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.scores import Score, score_of_label
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
-Score: TypeAlias = float | tuple[float, float]
-"""A number, or the two ends of an interval."""
-
 LARGEST_SCORE: Final = 1e12
 """Beyond it, differences of scores would be lost in rounding."""
-
-_NUMBER: Final = r"[+-]?[0-9]+(?:\.[0-9]+)?"
-_POINT: Final = re.compile(_NUMBER)
-_INTERVAL: Final = re.compile(rf"({_NUMBER})(?: ?[-\N{{EN DASH}}] ?| to )({_NUMBER})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,39 +190,15 @@ def is_ordered(attribute: PublishedAttribute) -> bool:
     return True
 
 
-def parse_scores(text: str) -> list[Score]:
-    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``.
-
-    Raises
-    ------
-    InvalidParameter
-        If an entry is neither a number nor LOW:HIGH.
-    """
-    scores: list[Score] = []
-    for place, part in enumerate(text.split(",")):
-        ends = [end.strip() for end in part.split(":")]
-        if len(ends) > 2 or not all(_POINT.fullmatch(end) for end in ends):
-            raise InvalidParameter(
-                f"scores[{place}] is {show(part)}; give a number such as 2.5, or an interval such "
-                "as 18:25, for each category, with commas between them",
-                field="scores",
-            )
-        scores.append(float(ends[0]) if len(ends) == 1 else (float(ends[0]), float(ends[1])))
-    return scores
-
-
 def _scores_of_labels(attribute: PublishedAttribute) -> list[Score]:
     scores: list[Score] = []
     for label in attribute.categories:
-        interval = _INTERVAL.fullmatch(label)
-        if interval is not None:
-            scores.append((float(interval[1]), float(interval[2])))
-        elif _POINT.fullmatch(label):
-            scores.append(float(label))
-        else:
+        score = score_of_label(label)
+        if score is None:
             raise InvalidParameter(
                 f"{attribute.name} has the category {show(label)}, which is no number, and no "
                 "scores are given; give one for each category, in the order of the manifest",
                 field="scores",
             )
+        scores.append(score)
     return scores

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
-from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
+from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
@@ -25,10 +26,11 @@ from hushpoll_analysis.ordered.quantiles import (
     check_quantiles,
 )
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.scales import Scale, Score, scale_of
+from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -100,7 +102,7 @@ class GroupSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedSummary:
+class OrderedSummary(Tabular):
     """What the ordered answers to one question come to, with intervals.
 
     Attributes
@@ -122,6 +124,8 @@ class OrderedSummary:
     groups : tuple of GroupSummary
         One per category of `given`, or one of everybody.
     """
+
+    statistic_name: ClassVar[str] = "ordered-answers"
 
     attribute: str
     given: str | None
@@ -147,6 +151,7 @@ class OrderedSummary:
             "given": self.given,
             "n": self.n,
             "confidence": self.confidence,
+            "intervals": how_to_read(self.intervals, self.confidence),
             "threshold": self.threshold,
             "interpolation": self.interpolation,
             "scale": self.scale.to_list(),

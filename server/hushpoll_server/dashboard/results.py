@@ -15,6 +15,7 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
+from hushpoll_server.dashboard.summaries import UNKNOWN, summary_lines
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -41,6 +42,7 @@ _CHOICES: Final[dict[str, Any]] = {
     "estimators": ESTIMATORS,
     "shares": SHARES,
 }
+_NO_MORE: Final = {"summary": None, "answered": None}
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/estimates")
@@ -76,12 +78,20 @@ def estimates(name: str, version: int) -> Response:
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
+    if ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None:
+        shown = [figure["attribute"]["name"] for figure in figures[:MOST_CHARTS]]
+        more = parts.ordered.of_questions(row, shown, confidence=float(chosen["confidence"]))
+        for figure in figures[:MOST_CHARTS]:
+            summary, answered = more[figure["attribute"]["name"]]
+            figure["summary"] = None if summary is None else summary_lines(summary)
+            figure["answered"] = answered
     return page(
         "estimates.html",
         **frame,
         answer=answer,
         figures=figures,
         most_charts=MOST_CHARTS,
+        unknown=UNKNOWN,
         terms=ESTIMATOR_TERMS[chosen["estimator"]],
         **_CHOICES,
     )
@@ -211,7 +221,7 @@ def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) 
     chart: Chart = estimates_chart(
         attribute["name"], rows, confidence=answer["confidence"], total=len(rows)
     )
-    return {"attribute": attribute, "rows": rows, "chart": chart, "svg": None}
+    return {"attribute": attribute, "rows": rows, "chart": chart, "svg": None, **_NO_MORE}
 
 
 def _grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:

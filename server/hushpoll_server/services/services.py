@@ -15,6 +15,7 @@ from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.models import Models
+from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
@@ -56,6 +57,7 @@ class Services(DeviceServices):
         )
         self.plans = Plans()
         self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
+        self.ordered = Ordered(surveys=self.surveys, analysis=self.analysis)
         self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)

@@ -17,6 +17,7 @@ import click
 
 from hushpoll_shared.cli.estimates_text import cross_table_text, estimates_text
 from hushpoll_shared.cli.fairness_text import fairness_text
+from hushpoll_shared.cli.ordered_text import answered_text, ordered_text
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.relations_text import (
     change_text,
@@ -29,6 +30,7 @@ from hushpoll_shared.cli.relations_text import (
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TableFormat, format_of
 
@@ -65,6 +67,14 @@ def _labels(_ctx: click.Context, option: click.Parameter, pairs: tuple[str, ...]
             raise click.UsageError(f"{option.opts[0]} is {text!r}; give CATEGORY=LABEL")
         labels[category] = label
     return labels
+
+
+def _scores(_ctx: click.Context, _option: click.Parameter, text: str | None) -> list[Score] | None:
+    return None if text is None else parse_scores(text)
+
+
+def _quantiles(_ctx: click.Context, _option: click.Parameter, text: str) -> tuple[float, ...]:
+    return parse_quantiles(text)
 
 
 def _mapping(name: str, field: str, which: str) -> Option:
@@ -263,6 +273,46 @@ WEIGHTED_SHARES: Final = Statistic(
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="JSON or YAML with margins, strata, weights, population or bounds.",
         ),
+        _CONFIDENCE,
+    ),
+)
+ORDERED: Final = Statistic(
+    "ordered-answers",
+    ordered_text,
+    (
+        click.argument("attribute"),
+        click.option(
+            "--scores",
+            metavar="SCORE,SCORE...",
+            callback=_scores,
+            help="What each category stands for, in the order of the manifest: a number, or an "
+            "interval as LOW:HIGH.  [default: the categories' labels]",
+        ),
+        click.option(
+            "--quantiles",
+            default="0.25,0.5,0.75",
+            show_default=True,
+            metavar="Q,Q...",
+            callback=_quantiles,
+            help="Numbers between 0 and 1.",
+        ),
+        click.option("--threshold", type=float, help="Show the share at or above it."),
+        click.option("--given", help="Attribute whose categories are groups: show each of them."),
+        click.option(
+            "--interpolation",
+            type=click.Choice(["none", "linear"]),
+            default="none",
+            show_default=True,
+            help="linear: take answers of an interval for evenly spread over it, for quantiles.",
+        ),
+        _CONFIDENCE,
+    ),
+)
+ANSWERED: Final = Statistic(
+    "answered-shares",
+    answered_text,
+    (
+        click.option("--attribute", help="Only this one.  [default: all that can be skipped]"),
         _CONFIDENCE,
     ),
 )

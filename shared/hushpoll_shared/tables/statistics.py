@@ -140,6 +140,56 @@ def _dependencies(answer: Answer) -> ResultTable:
     return ResultTable.of("dependencies", (*_TEST, *more), answer["pairs"], _methods(answer, about))
 
 
+def _ordered(answer: Answer) -> ResultTable:
+    shape = (
+        *columns(group="text", statistic="text", q="number"),
+        *_BOUNDED,
+        *columns(says_nothing="text", category="text", lowest="text", highest="text"),
+    )
+    about = {name: answer[name] for name in ("attribute", "given", "threshold", "interpolation")}
+    about["scale"] = "; ".join(
+        f"{one['category']}: {one['low']:g}"
+        + (f" to {one['high']:g}" if one["high"] != one["low"] else "")
+        for one in answer["scale"]
+    )
+    return ResultTable.of("ordered answers", shape, _of_summaries(answer), _methods(answer, about))
+
+
+def _of_summaries(answer: Answer) -> Iterator[Answer]:
+    none = dict.fromkeys(("q", "category", "lowest", "highest", "standard_error", "says_nothing"))
+    for group in answer["groups"]:
+        for name in ("mean", "least", "greatest", "at_least", "nps"):
+            if group[name] is not None:
+                number = {**none, **group[name], "group": group["group"], "statistic": name}
+                yield number | {"says_nothing": _yes(group[name])}
+        for quantile in group["quantiles"]:
+            yield {**none, **quantile, "group": group["group"], "statistic": "quantile"}
+
+
+def _answered(answer: Answer) -> ResultTable:
+    shape = (
+        *columns(attribute="text", statistic="text", category="text"),
+        *_BOUNDED,
+        *columns(says_nothing="text"),
+    )
+    about = {"assumption": answer["assumption"]}
+    return ResultTable.of(
+        "shares of those who answered", shape, _of_answered(answer), _methods(answer, about)
+    )
+
+
+def _of_answered(answer: Answer) -> Iterator[Answer]:
+    for attribute in answer["attributes"]:
+        whole = {**attribute["answered"], "category": None, "statistic": "share who answered"}
+        shares = ({**row, "statistic": "share"} for row in attribute["categories"])
+        for row in (whole, *shares):
+            yield {**row, "attribute": attribute["name"], "says_nothing": _yes(row)}
+
+
+def _yes(row: Answer) -> str:
+    return "yes" if row["says_nothing"] else "no"
+
+
 _SECTIONS: Final = {"metrics": "metric", "rates": "rate", "shares": "share"}
 
 
@@ -229,6 +279,8 @@ TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
         "dependencies": _dependencies,
         "joint-table": _joint_table,
         "weighted-shares": _weighted,
+        "ordered-answers": _ordered,
+        "answered-shares": _answered,
         "fairness": _fairness,
         "shape": _shape,
     }

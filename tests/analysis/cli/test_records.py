@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import (
+    answered_shares,
     change,
     conditional_shares,
     cross_table,
@@ -16,11 +17,13 @@ from hushpoll_analysis import (
     frequencies,
     independence,
     joint_table,
+    ordered_summary,
     simultaneous_estimates,
 )
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.records_file import pack_records_header
+from ordered_survey import ordered
 from relations_survey import draw, survey
 
 HOSTILE = ("=1+1", "@x", "שלום", "-5")
@@ -64,6 +67,9 @@ ASKED = {
     "table": (("a", "b", "c"), lambda one, _: joint_table(one, ["a", "b", "c"])),
     "together": (("--attribute", "a"), lambda one, _: simultaneous_estimates(one, only=["a"])),
     "all": (("--rate", "0.2"), lambda one, _: dependencies(one, rate=0.2)),
+    "ordered": (("a", "--scores", "0:2,2:4,9", "--threshold", "2", "--given", "b"),
+                lambda one, _: ordered_summary(one, "a", scores=[(0, 2), (2, 4), 9], threshold=2,
+                                               given="b")),
     "change": (("a", "--map", "3=2", "--since-map", "3=2"),
                lambda one, two: change(two, one, "a", mapping={"3": "2"},
                                        before_mapping={"3": "2"})),
@@ -154,6 +160,24 @@ def test_file_for_a_table_is_checked_before_the_work(call, files, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "0.records", "1.records", "kept.csv"
     ]  # fmt: skip
+
+
+def test_shares_of_those_who_answered_in_a_file(call, tmp_path):
+    records = draw(ordered("GRR", 3, "3", missing=True), np.full(4, 0.25), 800, 3)[1]
+    path, out = tmp_path / "skipped.records", tmp_path / "table.csv"
+    path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    code, said, err = call("records", "answered", path, "--json", "--out", out)
+    assert code == 0, err
+    expected = answered_shares(records)
+    assert (
+        json.loads(said)["attributes"] == json.loads(json.dumps(expected.to_dict()))["attributes"]
+    )
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["statistic"] for row in rows] == ["share who answered"] + 3 * ["share"]
+    assert len(rows) == len(expected.to_pandas())
+    code, said, _ = call("records", "answered", path, "--attribute", "a")
+    assert (code, "a, of those who answered" in said) == (0, True)
 
 
 def test_mistakes_name_option_and_remedy(call, files):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_analysis.ordered.scales import is_ordered, parse_scores, scale_of
+from hushpoll_analysis.ordered.scales import is_ordered, scale_of
 from hushpoll_protocols.errors import InvalidParameter
 from ordered_survey import ordered
 
@@ -30,17 +30,6 @@ def test_words_have_no_scale_unless_the_analyst_gives_one():
     assert not is_ordered(words)
     assert scale_of(words, [2, 1, 1]).ranks.tolist() == [1, 0, 0]
     assert scale_of(words, [2, 1, 1]).of_level(0) == ("often or always", 1.0, 1.0)
-
-
-def test_scores_are_parsed_from_text():
-    assert parse_scores("1, 2.5,-3:4") == [1.0, 2.5, (-3.0, 4.0)]
-
-
-@pytest.mark.parametrize("text", ["", "1,,2", "1:2:3", "x", "nan", "1e3"])
-def test_bad_text_of_scores_is_refused(text):
-    with pytest.raises(InvalidParameter) as refused:
-        parse_scores(text)
-    assert refused.value.field == "scores"
 
 
 @pytest.mark.parametrize(

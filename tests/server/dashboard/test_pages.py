@@ -219,6 +219,26 @@ def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
     assert shown.count("<svg role") == len(answer["attributes"])
 
 
+def test_means_and_shares_of_those_who_answered_stand_under_the_table(filled, visit):
+    visitor = visit("ada", work="reader")
+    shown = visitor.get(f"{WORK}/estimates?attribute=country&confidence=0.8").text
+    query = "attribute=country&confidence=0.8"
+    (group,) = filled.get(f"/api/v1{WORK}/ordered-answers?{query}").json["groups"]
+    for number in (group["mean"], *group["quantiles"]):
+        assert f"{number['lower']:.5g} to {number['upper']:.5g}" in shown
+    assert "Shares of those who answered" not in shown
+    shown = visitor.get(f"{WORK}/estimates?attribute=age&confidence=0.8").text
+    assert "Mean and quantiles" not in shown
+    (age,) = filled.get(f"/api/v1{WORK}/answered-shares?confidence=0.8").json["attributes"]
+    table = shown.partition("Shares of those who answered")[2]
+    for row in age["categories"]:
+        low, high = (f"{100 * row[key] + 0.0:.1f}&nbsp;%" for key in ("lower", "upper"))
+        assert f"{low} to {high}".replace("-0.0", "0.0") in table
+    assert "none of yours" not in table
+    shrunk = visitor.get(f"{WORK}/estimates?attribute=country&estimator=shrunk").text
+    assert "Mean and quantiles" not in shrunk
+
+
 def test_state_of_a_view_is_in_its_address(filled, visit):
     visitor = visit("ada", work="reader")
     page = visitor.get(f"{WORK}/estimates?attribute=age&sort=share&confidence=0.99").text

@@ -173,6 +173,8 @@ TABLES = {
     "independence": ("independence", {"a": "gender", "b": "income"}),
     "simultaneous-estimates": ("simultaneous-estimates", {}),
     "dependencies": ("dependencies", {}),
+    "ordered-answers": ("ordered-answers", {"attribute": "country", "threshold": 3}),
+    "answered-shares": ("answered-shares", {}),
 }
 
 
