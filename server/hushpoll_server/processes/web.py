@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from typing import Final
@@ -48,7 +49,7 @@ def run() -> None:
         services.sampler.start()
     if maintenance is not None:
         maintenance.start()
-    threading.Thread(target=prepare, name="hushpoll-prepare", daemon=True).start()
+    threading.Thread(target=_prepare, name="hushpoll-prepare", daemon=True).start()
     children.end_on_signal()
     children.ready()
     try:
@@ -61,3 +62,18 @@ def run() -> None:
         services.stop()
         lock.close()
         children.end()
+
+
+def settle() -> None:
+    """Take what is loaded by now out of the passes of the garbage collector.
+
+    A large answer makes so many objects that every few dozen of them start a full pass, which would
+    go through all modules: 80 ms and more, several times what the answer takes.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _prepare() -> None:
+    prepare()
+    settle()
