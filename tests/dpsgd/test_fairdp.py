@@ -18,7 +18,8 @@ from hushpoll_training.certificates.fairdp import (
 )
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
 from hushpoll_training.experiments.methods.run import run_trial
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import create_learner
 
 

@@ -15,7 +15,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     bounded,
     with_constant,
 )
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import LEARNERS, create_learner
 
 NAMES = ("women", "men", "a", "b")

@@ -14,7 +14,8 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM, safe_names
 from hushpoll_training.learners.lightgbm_text import UnsoundText, check_text
 from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text

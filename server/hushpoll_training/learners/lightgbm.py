@@ -12,15 +12,8 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Learner,
-    Span,
-    Table,
-    UnsoundModel,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.lightgbm_cluster import fit_parts
 from hushpoll_training.learners.lightgbm_text import MOST_LEAVES, UnsoundText, check_text
 from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text

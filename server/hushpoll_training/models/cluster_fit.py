@@ -17,7 +17,8 @@ from hushpoll_analysis.records.parquet import ParquetRecords, read_row_group
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.learners.cluster import require_versions
-from hushpoll_training.learners.learner import FitOptions, check_classes
+from hushpoll_training.learners.design import check_classes
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Model, reported_labels
 from hushpoll_training.models.recipe import Recipe
 

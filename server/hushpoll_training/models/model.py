@@ -15,7 +15,8 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
-from hushpoll_training.learners.learner import Design, FitOptions, Fitted, Learner, Table
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.postprocessing.parity_learner import ParityLearner
 

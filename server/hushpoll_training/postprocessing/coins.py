@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from hushpoll_training.learners.learner import Table
+from hushpoll_training.learners.design import Table
 
 KEY_BYTES = 16
 

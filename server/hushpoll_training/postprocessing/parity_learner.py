@@ -29,15 +29,8 @@ from scipy.sparse import csr_matrix
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.learners.central.functional import bits_for
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Learner,
-    Span,
-    Table,
-    UnsoundModel,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range
 from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 from hushpoll_training.postprocessing.parity import (

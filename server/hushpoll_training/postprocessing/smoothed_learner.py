@@ -28,15 +28,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     OutputPerturbation,
     with_constant,
 )
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Learner,
-    Span,
-    Table,
-    UnsoundModel,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range
 from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 

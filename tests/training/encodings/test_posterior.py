@@ -14,7 +14,8 @@ from hushpoll_training.audits.predictions import cross_fit
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.encodings.posterior import Posterior, posterior
 from hushpoll_training.encodings.priors import estimate_priors, priors_from_counts
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_records, reported_labels
 from hushpoll_training.models.recipe import Recipe

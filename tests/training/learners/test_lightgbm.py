@@ -7,7 +7,8 @@ from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.encodings.indicator import one_hot_features
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM, safe_names
 
 NAMES = tuple(f"c{i}" for i in range(12))

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.coded import attribute_name
-from hushpoll_training.learners.learner import Design
+from hushpoll_training.learners.design import Design
 from hushpoll_training.models.model import Codes
 
 

@@ -18,13 +18,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     refuse_no_rows,
     refuse_row_weights,
 )
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Span,
-    Table,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 

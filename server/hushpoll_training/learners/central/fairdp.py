@@ -28,11 +28,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     read_network,
     refuse_row_weights,
 )
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Span,
-)
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Names, Parameter, Range, split_names
 
 _RATES: Final = ("sample_rate", "last_layer_norm", "clip", "learning_rate", "adam_rate")

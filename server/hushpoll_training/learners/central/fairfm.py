@@ -31,7 +31,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     read_network,
     refuse_row_weights,
 )
-from hushpoll_training.learners.learner import Design, FitOptions, Learner, Span
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, Learner, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 

@@ -31,7 +31,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     refuse_row_weights,
     with_constant,
 )
-from hushpoll_training.learners.learner import Design, FitOptions, Span
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 

@@ -26,14 +26,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     read_network,
     refuse_row_weights,
 )
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Learner,
-    Span,
-    Table,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 PURE = "the discrete Laplace mechanism, once"

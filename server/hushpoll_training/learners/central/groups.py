@@ -12,7 +12,8 @@ from scipy.sparse import csr_matrix, diags
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.network import Network
-from hushpoll_training.learners.learner import Design, Learner, Table
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import Learner
 
 Columns: TypeAlias = slice | npt.NDArray[np.int64]
 

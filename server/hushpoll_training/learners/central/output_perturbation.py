@@ -28,15 +28,8 @@ from hushpoll_training.central.logistic import (
 )
 from hushpoll_training.central.network import Network
 from hushpoll_training.certificates.distances import ROUNDING, perturbed_distance
-from hushpoll_training.learners.learner import (
-    Design,
-    FitOptions,
-    Fitted,
-    Learner,
-    Span,
-    Table,
-    UnsoundModel,
-)
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.parameters import Range
 
 WEIGHTS = "weights.npz"

@@ -17,7 +17,8 @@ from hushpoll_training.learners.central.output_perturbation import (
     refuse_no_rows,
     refuse_row_weights,
 )
-from hushpoll_training.learners.learner import Design, FitOptions, Span
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 

@@ -6,7 +6,8 @@ from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import privacy_sentence
-from hushpoll_training.learners.learner import Design, FitOptions, UnsoundModel
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, UnsoundModel
 from hushpoll_training.learners.registry import create_learner
 
 NAMES = ("women", "men", "a", "b")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.learner import Design, FitOptions
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import LEARNERS, create_learner
 
 PRIVATE = [
