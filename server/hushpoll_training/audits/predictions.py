@@ -198,15 +198,16 @@ def cross_fit(
     parts = []
     for number in range(folds):
         inside, outside = answered & (fold != number), fold == number
+        training_records = records.take(inside)
         if rows is None:
-            training_records = records.take(inside)
             features = replace(features, priors=recipe.encoding.fit(training_records).priors)
             training = features.from_records(training_records)
             audited = features.from_records(records.take(outside))
         else:
             training, audited = rows[inside], rows[outside]
         fitted = recipe.learner.fit(
-            design(features, training, label[inside]), options.part(number, folds)
+            design(features, training, label[inside], records=training_records),
+            options.part(number, folds),
         )
         predicting = replace(inputs, features=features)
         parts.append(predicting.predict(fitted, target, audited, threads=options.threads))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hushpoll_training.mitigation.evidence import Evidence
 
 Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
 """Encoded rows, finite numbers [n, m]."""
@@ -29,12 +32,16 @@ class Design:
     names : tuple of str, m
         Of the columns.
     protected : slice or None
-        The columns of the protected attribute, if it is among them; a learner that treats groups
-        apart reads them here, and in the tables that it scores.
+        The columns that tell each row's group in clear; a learner that treats groups apart reads
+        them here, and in the tables that it scores.
     weight : f64[n], optional
         Of each row, not negative.
     attributes : mapping of str to slice
         The columns of each attribute of categories that the rows tell in clear, by name.
+    columns : slice or None
+        The columns of the protected attribute, in clear or perturbed; those of `protected`, if any.
+    evidence : callable, optional
+        Gives what records tell of the rows' groups.
     """
 
     table: Table
@@ -43,6 +50,12 @@ class Design:
     protected: slice | None = None
     weight: npt.NDArray[np.float64] | None = None
     attributes: Mapping[str, slice] = field(default_factory=dict)
+    columns: slice | None = None
+    evidence: Evidence | None = None
+
+    def __post_init__(self) -> None:
+        if self.columns is None:
+            object.__setattr__(self, "columns", self.protected)
 
     def check_classes(self) -> None:
         """Refuse rows of a single class; see :func:`check_classes`.

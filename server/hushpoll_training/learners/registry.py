@@ -16,6 +16,8 @@ from hushpoll_training.learners.central.output_perturbation import OutputPerturb
 from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.mitigation.reweighed_learner import with_reweighing
+from hushpoll_training.mitigation.threshold_learner import with_thresholds
 from hushpoll_training.postprocessing.parity_learner import with_parity
 from hushpoll_training.postprocessing.smoothed_learner import SmoothedDPSGD, SmoothedLogistic
 
@@ -34,6 +36,8 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "lightgbm-parity": with_parity(LightGBM),
     "output-perturbation-parity": with_parity(OutputPerturbation),
     "dpsgd-parity": with_parity(DPSGD),
+    "lightgbm-reweighed": with_reweighing(LightGBM),
+    "lightgbm-thresholds": with_thresholds(LightGBM),
 }
 
 DEFAULT: Final = "lightgbm"

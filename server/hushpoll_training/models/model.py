@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner
+from hushpoll_training.mitigation.evidence import GroupEvidence
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
@@ -69,25 +71,55 @@ class Model:
 
 
 def design(
-    features: Features, table: Table, label: npt.NDArray[np.int64], *, perturbed: bool = False
+    features: Features,
+    table: Table,
+    label: npt.NDArray[np.int64],
+    *,
+    records: Records | None = None,
 ) -> Design:
     """Return what a learner is fitted to: rows in the columns of `features`, and their labels.
 
-    With `perturbed`, rows are records. Then they do not tell their groups where the protected
-    attribute was perturbed, not even if its records look like answers, as those of GRR do. The
-    same holds for other attributes.
+    With `records`, these are the rows. Then they do not tell their groups where the protected
+    attribute was perturbed, not even if its records look like answers, as those of GRR do; they
+    are evidence of them. The same holds for other attributes.
     """
-    groups = features.published.protected
-    protected = None
-    if groups is not None and groups.attribute in features.attributes:
-        hidden = perturbed and features.published.attribute(groups.attribute).oracle is not None
-        protected = None if hidden else features.columns_of(groups.attribute)
     clear = {
         name: features.columns_of(name)
         for name in features.attributes
-        if not (perturbed and features.published.attribute(name).oracle is not None)
+        if records is None or records.published.attribute(name).oracle is None
     }
-    return Design(table, label, features.names, protected, attributes=clear)
+    groups = features.published.protected
+    if groups is None:
+        return Design(table, label, features.names, attributes=clear)
+    columns = None
+    if groups.attribute in features.attributes:
+        columns = features.columns_of(groups.attribute)
+    hidden = records is not None and records.published.attribute(groups.attribute).oracle
+    evidence = None if records is None else partial(evidence_of_records, records)
+    return Design(
+        table,
+        label,
+        features.names,
+        None if hidden else columns,
+        attributes=clear,
+        columns=columns,
+        evidence=evidence,
+    )
+
+
+def evidence_of_records(records: Records) -> GroupEvidence:
+    """Return what the records of a survey with a protected attribute tell of their groups."""
+    published, target = records.published, Target.of(records.published)
+    groups = published.protected
+    assert groups is not None  # noqa: S101  (the caller has asked)
+    attribute = published.attribute(groups.attribute)
+    codes = tuple(
+        tuple(attribute.domain.index(category) for category in categories)
+        for categories in (groups.unprivileged, groups.privileged)
+    )
+    return GroupEvidence(
+        records.indicators(attribute.name), attribute.oracle, codes, target.p, target.q
+    )
 
 
 def fit_records(
@@ -134,7 +166,7 @@ def fit_records(
     label, answered = reported_labels(records)
     kept = records if answered.all() else records.take(answered)
     features = recipe.encoding.fit(kept)
-    rows = design(features, features.from_records(kept), label[answered], perturbed=True)
+    rows = design(features, features.from_records(kept), label[answered], records=kept)
     return Model(features, target, recipe.learner.fit(rows, options), len(kept))
 
 

@@ -91,13 +91,16 @@ def protections(record: Mapping[str, Any]) -> list[Protection]:
                 READERS if private else NOBODY,
                 f"{_central(calibration) if private else 'the rates have no noise'}. The person "
                 "who fits the model sees these answers",
-            ),
+            )
+        ]
+    if calibration is not None or str(record.get("learner", "")).endswith("-thresholds"):
+        found.append(
             Protection(
                 f"the {protected} of each person who is predicted",
                 NOBODY,
                 "a prediction needs it in clear, and the person who runs the model sees it",
-            ),
-        ]
+            )
+        )
     if record["ldp"] is not None:
         found.append(
             Protection(

@@ -91,5 +91,5 @@ def test_rows_in_clear_tell_every_attribute_and_records_those_that_were_not_pert
     assert clear.names[told["job"]][0].startswith("job=")
     records = Records(published, perturbed(published, codes))
     table = clear.from_records(records)
-    told = design(clear, table, codes["income"] % 2, perturbed=True).attributes
+    told = design(clear, table, codes["income"] % 2, records=records).attributes
     assert set(told) == set(clear.attributes) - {item.name for item in published.perturbed}

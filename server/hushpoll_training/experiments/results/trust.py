@@ -179,11 +179,12 @@ def _first(placed: Sequence[Placed], method: str) -> Placed:
 def _trust(method: Mapping[str, Any], row: Any) -> tuple[str, str, str]:
     """Return what a method spends, who sees answers, and its neighbouring data."""
     claim, parity = method["privacy"], method["learner"].endswith("-parity")
-    asked = "; the person who predicts sees each group" if parity else ""
+    asks = parity or method["learner"].endswith("-thresholds")
+    asked = "; the person who predicts sees each group" if asks else ""
     if method["protocol"] != NONE:
         spent, seen = f"ε {method['epsilon']} of each person, locally", "nobody the perturbed ones"
         if not parity:
-            return spent, f"{seen}; the server the others", LOCAL
+            return spent, f"{seen}; the server the others{asked}", LOCAL
         share = method["params"]["held_out"]
         return (
             f"{spent}; ε {row['epsilon']:g} for the people of the rates",

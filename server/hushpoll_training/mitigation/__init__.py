@@ -1,0 +1,1 @@
+"""Mitigation of disparities between groups that are known only through perturbed records."""

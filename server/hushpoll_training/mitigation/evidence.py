@@ -1,0 +1,183 @@
+"""What rows tell of their groups and of their true labels: by the inverse of both channels.
+
+A record's indicators follow a known law given the answer. Its weights in the categories, those of
+the estimates (:mod:`hushpoll_protocols.estimation.weights`), have the one-hot truth as their
+expectation: they apply the inverse of the channel to one record (Mozannar, Ohannessian and Srebro,
+"Fair Learning with Private Demographic Data", ICML 2020, for k-ary randomised response). A label
+that was reported by GRR has such weights, too. Records of different attributes are perturbed
+independently of each other, so the product of a weight of the group and one of the label has the
+truth of both as its expectation, and so has its product with anything that does not depend on these
+two records.
+
+Answers in clear are the case of p = 1 and q = 0, where weights are the one-hot truth itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.records.records import Channel
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.weights import WeightLaw
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Groups: TypeAlias = tuple[tuple[int, ...], ...]
+"""Codes of each group; a category may be in none of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupEvidence:
+    """The protected attribute of n rows as they report it, and the law of the reports.
+
+    Attributes
+    ----------
+    indicators : uint8[n, k]
+        Support of each row's record in the protected attribute, or its one-hot answer in clear.
+    oracle : FrequencyOracle or None
+        The protocol; None for answers in clear.
+    groups : tuple of tuples of int
+        Codes in [0, k) of each group, no code twice; at least one group.
+    label_p, label_q : float
+        Chance that a reported label is the truth, and a given other one; 1 and 0 in clear.
+
+    Raises
+    ------
+    InvalidParameter
+        For indicators of another shape or with other values, or codes that are out of range or in
+        two groups.
+    """
+
+    indicators: npt.NDArray[np.uint8]
+    oracle: FrequencyOracle | None
+    groups: Groups
+    label_p: float = 1.0
+    label_q: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_groups(self.groups, self.k)
+        if self.oracle is not None and self.oracle.k != self.k:
+            raise InvalidParameter(
+                f"the protected attribute has {self.k} columns, and its protocol "
+                f"{self.oracle.name} has {self.oracle.k} categories; give one column for each",
+                field="protected",
+            )
+        if self.oracle is None and not (self.indicators.sum(axis=1) == 1).all():
+            raise InvalidParameter(
+                "the columns of the protected attribute do not name one category in each row, as "
+                "answers in clear do; give the protocol of the records, or rows in clear",
+                field="protected",
+            )
+
+    @property
+    def k(self) -> int:
+        """Categories of the protected attribute."""
+        return int(self.indicators.shape[1])
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether the groups are known through perturbed records alone."""
+        return self.oracle is not None
+
+    def take(self, rows: npt.NDArray[Any]) -> GroupEvidence:
+        """Return the evidence of some of the rows, by index or by mask."""
+        return replace(self, indicators=self.indicators[rows])
+
+    def category_weights(self) -> Array:
+        """Return the weight of each row in each category, f64[n, k]; 0 and 1 in clear.
+
+        The mean over many rows estimates the share of a category without bias.
+        """
+        channel, law = Channel.of(self.oracle), WeightLaw.of(self.oracle)
+        shares = np.zeros(self.k)
+        if law.varies:
+            means = (self.indicators.mean(axis=0) - float(channel.q)) / channel.gap
+            shares = law.excess_shares(means)
+        return weights(self.indicators, channel, shares)
+
+    def group_weights(self) -> Array:
+        """Return the weight of each row in each group, f64[n, groups]."""
+        own = self.category_weights()
+        return np.stack([own[:, list(codes)].sum(axis=1) for codes in self.groups], axis=1)
+
+    def label_weights(self, label: npt.NDArray[np.int64], classes: int) -> Array:
+        """Return the weight of each row in each class, f64[n, classes].
+
+        Parameters
+        ----------
+        label : int64[n]
+            As reported, in [0, classes).
+        classes : int
+            At least 2.
+        """
+        reported = np.zeros((label.size, classes))
+        reported[np.arange(label.size), label] = 1.0
+        if self.label_p == 1.0:
+            return reported
+        return (reported - self.label_q) / (self.label_p - self.label_q)
+
+    def likelihoods(self) -> Array:
+        """Return the likelihood of each record given each category up to a factor, f64[n, k]."""
+        if self.oracle is None:
+            return self.indicators.astype(np.float64)
+        outside = float(1 / self.oracle.likelihood_ratio)
+        return np.where(self.indicators, 1.0, outside)
+
+    def label_likelihoods(self, label: npt.NDArray[np.int64], classes: int) -> Array:
+        """Return the likelihood of each reported label given each class, f64[n, classes]."""
+        chances = np.full((label.size, classes), self.label_q)
+        chances[np.arange(label.size), label] = self.label_p
+        return chances
+
+
+Evidence: TypeAlias = Callable[[], GroupEvidence]
+"""Gives the evidence of a design's rows, for learners that ask for it."""
+
+
+def check_groups(groups: Sequence[Sequence[int]], k: int) -> None:
+    """Refuse groups that are empty, overlap, or have codes outside [0, k).
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the code.
+    """
+    seen: set[int] = set()
+    if not groups or not all(len(codes) for codes in groups):
+        raise InvalidParameter(
+            f"groups is {groups!r}; give at least one group, each with at least one code",
+            field="groups",
+        )
+    for code in (code for codes in groups for code in codes):
+        if not 0 <= code < k or code in seen:
+            fault = "is in two groups" if code in seen else f"must lie in [0, {k - 1}]"
+            raise InvalidParameter(
+                f"groups has the code {code}, which {fault}; give each code of the protected "
+                "attribute at most once",
+                field="groups",
+            )
+        seen.add(code)
+
+
+def require_members(shares: Array, what: str = "group") -> None:
+    """Refuse estimated shares that are not positive.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the first of them.
+    """
+    for place in np.argwhere(~(shares > 0)):
+        where = ", ".join(map(str, place.tolist()))
+        raise InvalidParameter(
+            f"the records estimate the share of {what} ({where}) at {shares[tuple(place)]:.4g}, "
+            "and it must be positive: they are too few, or their epsilon is too small, to tell the "
+            "groups apart; collect more records, or use a learner without mitigation",
+            field="protected",
+        )

@@ -1,0 +1,287 @@
+"""Learners with a threshold for each group, whose rates are estimated from perturbed records.
+
+A part of the records is held out; the learner is fitted to the rest, and the rates of each group
+at each threshold are estimated on the held-out part, without anybody's group in clear. When the
+model predicts, it reads the person's group in clear.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
+from hushpoll_training.learners.parameters import Choice, Parameter, Range
+from hushpoll_training.mitigation.design import (
+    evidence_of,
+    groups_of,
+    part,
+    saved_place,
+    substituted,
+)
+from hushpoll_training.mitigation.evidence import Groups, check_groups
+from hushpoll_training.mitigation.rates import estimate_rates
+from hushpoll_training.mitigation.thresholds import (
+    CRITERIA,
+    OBJECTIVES,
+    Disparity,
+    ThresholdRule,
+    disparities,
+    rule_file,
+    threshold_rule,
+)
+from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
+
+RULE = "thresholds.json"
+
+
+@dataclass(frozen=True)
+class ThresholdLearner(Learner):
+    """A learner, and randomised thresholds for its scores in each group.
+
+    Parameters are those of the learner behind it, and: `criterion`, what is made equal;
+    `tolerance`, by how much the estimated rates may differ; `objective`, what is made as large as
+    possible; `thresholds`, how many quantiles of the scores may be thresholds; `held_out`, the
+    share of the rows that rates are estimated on.
+
+    Attributes
+    ----------
+    base : type of Learner
+        What is fitted.
+    """
+
+    base: ClassVar[type[Learner]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it: the classes have no place to import from."""
+        return _restored, (self.base, dict(self.parameters))
+
+    @property
+    def behind(self) -> Learner:
+        """The learner behind, with its parameters."""
+        return self.base({name: self.parameters[name] for name in self.base.bounds})
+
+    @property
+    def steps(self) -> int:
+        """Those of the learner behind."""
+        return self.behind.steps
+
+    def without_privacy(self) -> Learner:
+        """Return the learner behind, without mitigation: the NonDP baseline."""
+        return self.behind.without_privacy()
+
+    def fit(self, design: Design, options: FitOptions) -> ThresholdModel:
+        """Fit the learner behind to a part of the rows and the thresholds to the rest.
+
+        Raises
+        ------
+        InvalidParameter
+            For labels of a single class, rows that tell no groups, columns without the protected
+            attribute, or records that are too few to estimate a group's share.
+        """
+        design.check_classes()
+        evidence = evidence_of(design, self.name)
+        if design.columns is None:
+            raise InvalidParameter(
+                f"the learner {self.name} has a threshold for each group, but the model does not "
+                "get the protected attribute; evaluate it at each value (each-value), or use "
+                f"{self.base.name}-reweighed",
+                field="protected_input",
+            )
+        chance = np.random.default_rng([options.seed, 1])
+        held = chance.random(design.label.size) < float(self.parameters["held_out"])
+        if held.all() or not held.any():
+            raise InvalidParameter(
+                f"of {held.size} rows {int(held.sum())} are held out to estimate rates on; give "
+                "more rows, or another held_out",
+                field="held_out",
+            )
+        fitted = self.behind.fit(part(design, ~held), options)
+        rates_rows, known = part(design, held), evidence.take(held)
+        scores = [
+            {
+                code: fitted.scores(
+                    substituted(rates_rows.table, design.columns, code), threads=options.threads
+                )
+                for code in codes
+            }
+            for codes in evidence.groups
+        ]
+        cut = (evidence.label_p + evidence.label_q) / 2
+        rates = estimate_rates(
+            known, rates_rows.label, scores, grid=int(self.parameters["thresholds"]), always=cut
+        )
+        rule = threshold_rule(
+            rates,
+            str(self.parameters["criterion"]),
+            float(self.parameters["tolerance"]),
+            objective=str(self.parameters["objective"]),
+        )
+        measured = disparities(known, rates_rows.label, scores, rule)
+        key = np.random.default_rng([options.seed, 2]).bytes(KEY_BYTES)
+        place = ThresholdPlace(design.columns, evidence.groups, cut, key)
+        return ThresholdModel(self, fitted, rule, place, measured)
+
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> ThresholdModel:
+        """Read the model of the learner behind, and the rule."""
+        own = {name: files[name] for name in self.base.files}
+        fitted = self.behind.load(own, names, trial=trial)
+        try:
+            saved = json.loads(files[RULE])
+            rule = ThresholdRule.from_json(saved)
+            place = ThresholdPlace.from_json(saved, len(names))
+            measured = tuple(
+                Disparity(**{**one, "groups": tuple(one["groups"])}) for one in saved["measured"]
+            )
+            if len(place.groups) != len(rule.chances):
+                raise ValueError("has another number of groups than of rows of chances")
+        except (ValueError, KeyError, TypeError, InvalidParameter) as error:
+            raise UnsoundModel(RULE, f"is no rule of thresholds ({error})") from None
+        return ThresholdModel(self, fitted, rule, place, measured)
+
+
+def _restored(behind: type[Learner], parameters: Mapping[str, Any]) -> ThresholdLearner:
+    return with_thresholds(behind)(parameters)
+
+
+@cache
+def with_thresholds(behind: type[Learner]) -> type[ThresholdLearner]:
+    """Return the learner that sets thresholds for the scores of another one."""
+
+    @dataclass(frozen=True)
+    class WithThresholds(ThresholdLearner):
+        base: ClassVar[type[Learner]] = behind
+        name: ClassVar[str] = f"{behind.name}-thresholds"
+        label: ClassVar[str] = f"{behind.label} with thresholds"
+        description: ClassVar[str] = (
+            f"{behind.description}; a randomised threshold for each group, so that rates of the "
+            "groups are alike"
+        )
+        bounds: ClassVar[Mapping[str, Parameter]] = {
+            **behind.bounds,
+            "criterion": Choice(CRITERIA, "demographic-parity"),
+            "tolerance": Range(float, 0, 1, 0.0),
+            "objective": Choice(OBJECTIVES, "accuracy"),
+            "thresholds": Range(int, 1, 1000, 20),
+            "held_out": Range(float, 0.01, 0.9, 1 / 3),
+        }
+        refused: ClassVar[Mapping[str, str]] = behind.refused
+        space: ClassVar[Mapping[str, Span]] = behind.space
+        progress_unit: ClassVar[str] = behind.progress_unit
+        files: ClassVar[tuple[str, ...]] = (*behind.files, RULE)
+        distributions: ClassVar[tuple[str, ...]] = behind.distributions
+        extra: ClassVar[str | None] = behind.extra
+
+    return WithThresholds
+
+
+@dataclass(frozen=True)
+class ThresholdPlace:
+    """Where a rule finds a row's group, and which coins decide.
+
+    Attributes
+    ----------
+    columns : slice
+        Of the protected attribute.
+    groups : tuple of tuples of int
+        Codes of each group, in the order of the rule's rows.
+    cut : float
+        The model's own threshold, on which the rule's predictions are shown: one half, or what a
+        score of one half is before it is corrected for a perturbed target.
+    key : bytes
+        Of the hash that gives each row its coin.
+    """
+
+    columns: slice
+    groups: Groups
+    cut: float
+    key: bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as saved models hold it."""
+        return {
+            "protected": [self.columns.start, self.columns.stop],
+            "groups": [list(codes) for codes in self.groups],
+            "cut": self.cut,
+            "key": self.key.hex(),
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any], columns: int) -> ThresholdPlace:
+        """Read what :meth:`to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a model of this many columns has no such place.
+        """
+        place = saved_place(saved, columns)
+        groups = tuple(tuple(int(code) for code in codes) for codes in saved["groups"])
+        check_groups(groups, place.stop - place.start)
+        key, cut = bytes.fromhex(saved["key"]), float(saved["cut"])
+        if len(key) != KEY_BYTES or not 0 < cut < 1:
+            raise ValueError("has a key of another length, or a cut outside (0, 1)")
+        return cls(place, groups, cut, key)
+
+
+@dataclass(frozen=True)
+class ThresholdModel(Fitted):
+    """A fitted model and the thresholds of its scores.
+
+    The coin of a row is a keyed hash of its features, so the same row always gets the same
+    decision. Rows of no group are predicted by the model's own threshold.
+
+    Attributes
+    ----------
+    learner : ThresholdLearner
+        What made it.
+    fitted : Fitted
+        Of the learner behind.
+    rule : ThresholdRule
+        A row of chances for each group.
+    place : ThresholdPlace
+        Where groups are found.
+    measured : tuple of Disparity
+        Of the held-out rows under the rule.
+    """
+
+    learner: ThresholdLearner
+    fitted: Fitted
+    rule: ThresholdRule
+    place: ThresholdPlace
+    measured: tuple[Disparity, ...] = ()
+
+    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
+        """Return scores in [0, 1] that are above the cut where the prediction is positive.
+
+        Within the rows that are predicted alike, they are in the order of the model's own scores.
+        They are no probabilities.
+        """
+        own, cut = self.fitted.scores(table, threads=threads), self.place.cut
+        group = groups_of(table, self.place.columns, self.place.groups)
+        chance = self.rule.chance(own, np.maximum(group, 0))
+        positive = np.where(group >= 0, self.coins(table) < chance, own > cut)
+        above = np.nextafter(cut, 1) + own * (1 - cut) * 0.9999
+        return np.where(positive, np.minimum(above, 1.0), own * cut)
+
+    def coins(self, table: Table) -> npt.NDArray[np.float64]:
+        """Return the coin of each row, f64[n] in [0, 1)."""
+        return row_coins(table, self.place.key)
+
+    def save(self) -> dict[str, bytes]:
+        """Return the files of the model behind, and the rule as JSON."""
+        measured = [one.to_json() for one in self.measured]
+        return {
+            **self.fitted.save(),
+            RULE: rule_file(self.rule, **self.place.to_json(), measured=measured),
+        }

@@ -1,0 +1,272 @@
+"""Randomised thresholds for each group: the most accurate ones whose rates differ by little.
+
+Hardt, Price and Srebro, "Equality of Opportunity in Supervised Learning", NIPS 2016: the fitted
+model stays, and a person is predicted positive where the score is above a threshold that depends on
+the group, drawn by the person's coin from a few. Which thresholds, and how often, is a linear
+program: maximise the expected accuracy, or balanced accuracy, while the rates of each two groups
+differ by at most a tolerance. With rates that are estimated from perturbed records this is the
+post-processing of Mozannar, Ohannessian and Srebro (ICML 2020).
+
+A program may know a person's group when it predicts, or a report of it alone. Then thresholds
+belong to the reports, and the rate of a group is an average over its reports by their exact law.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import block_diag, csr_matrix
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.mitigation.evidence import Array, GroupEvidence
+from hushpoll_training.mitigation.rates import Scores, ThresholdRates
+
+CRITERIA: Final = ("demographic-parity", "equal-opportunity", "equalized-odds")
+OBJECTIVES: Final = ("accuracy", "balanced-accuracy")
+_SMALLEST: Final = 1e-9
+"""Chance below which a threshold of the program's solution is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRule:
+    """Which chance of a positive prediction a score has, by the person's class.
+
+    Attributes
+    ----------
+    thresholds : f64[m]
+        Ascending and finite.
+    chances : f64[classes, m + 1]
+        Not falling along each row: the chance of a positive prediction for a score that is above
+        j of the thresholds.
+    """
+
+    thresholds: Array
+    chances: Array
+
+    def chance(self, scores: Array, classes: npt.NDArray[np.int64]) -> Array:
+        """Return the chance that each row is predicted positive, f64[n].
+
+        Parameters
+        ----------
+        scores : f64[n]
+            Of the model.
+        classes : int64[n]
+            Of each row: its group, or its report.
+        """
+        above = np.searchsorted(self.thresholds, scores, side="left")
+        chances: Array = self.chances[classes, above]
+        return chances
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule as saved models hold it."""
+        return {"thresholds": self.thresholds.tolist(), "chances": self.chances.tolist()}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> ThresholdRule:
+        """Read what :meth:`to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it is anything but thresholds that rise and chances that do not fall.
+        """
+        thresholds = np.array(saved["thresholds"], np.float64)
+        chances = np.array(saved["chances"], np.float64)
+        sound = (
+            thresholds.ndim == 1
+            and chances.ndim == 2
+            and chances.shape[1] == thresholds.size + 1
+            and np.isfinite(thresholds).all()
+            and (np.diff(thresholds) > 0).all()
+            and ((chances >= 0) & (chances <= 1)).all()
+            and (np.diff(chances, axis=1) >= 0).all()
+        )
+        if not sound:
+            raise ValueError(
+                "thresholds must rise, and chances must be rows of one number more than these, in "
+                "[0, 1] and not falling"
+            )
+        return cls(thresholds, chances)
+
+
+def threshold_rule(
+    rates: ThresholdRates,
+    criterion: str,
+    tolerance: float,
+    *,
+    objective: str = "accuracy",
+    chances: Array | None = None,
+) -> ThresholdRule:
+    """Return the best rule within a tolerance.
+
+    Parameters
+    ----------
+    rates : ThresholdRates
+        Of groups.
+    criterion : {"demographic-parity", "equal-opportunity", "equalized-odds"}
+        Whether rates of positive predictions are compared, true positive rates, or both true and
+        false positive rates.
+    tolerance : float
+        By how much the estimated rates of two groups may differ, in [0, 1].
+    objective : {"accuracy", "balanced-accuracy"}
+        What is made as large as possible. Where one class is rare, the most accurate rule within a
+        small tolerance can be a constant one; balanced accuracy counts both classes alike.
+    chances : f64[groups, classes], optional
+        Of the classes that the rule tells apart, given the group; by default these are the groups.
+
+    Raises
+    ------
+    InvalidParameter
+        For another criterion or objective, or a tolerance outside [0, 1].
+    """
+    check_criterion(criterion, tolerance, objective)
+    groups, columns = rates.cells.shape[0], rates.thresholds.size
+    law = np.eye(groups) if chances is None else chances
+    classes = law.shape[1]
+    # A variable is the chance that a class's threshold is the one of a place of the grid.
+    counted = rates.cells if objective == "accuracy" else rates.cells / rates.cells.sum(axis=0)
+    gain = counted[:, 1, None] * rates.above[:, 1] - counted[:, 0, None] * rates.above[:, 0]
+    loss = -np.einsum("gb,gt->bt", law, gain).ravel()
+    compared = {
+        "demographic-parity": [rates.positive],
+        "equal-opportunity": [rates.above[:, 1]],
+        "equalized-odds": [rates.above[:, 1], rates.above[:, 0]],
+    }[criterion]
+    rows = []
+    for rate in compared:
+        by_group = np.einsum("gb,gt->gbt", law, rate).reshape(groups, -1)
+        for one, other in combinations(range(groups), 2):
+            rows += [by_group[one] - by_group[other], by_group[other] - by_group[one]]
+    limits = {"A_ub": np.stack(rows), "b_ub": np.full(len(rows), tolerance)} if rows else {}
+    found = linprog(
+        loss,
+        A_eq=csr_matrix(block_diag([np.ones((1, columns))] * classes)),
+        b_eq=np.ones(classes),
+        bounds=(0, 1),
+        method="highs",
+        **limits,
+    )
+    if found.x is None:  # the rule that predicts nobody positive keeps every limit
+        raise ArithmeticError(f"the linear program of the thresholds has no solution: {found}")
+    shares = np.where(found.x > _SMALLEST, found.x, 0.0).reshape(classes, columns)
+    shares /= shares.sum(axis=1, keepdims=True)
+    cumulative = np.minimum(shares.cumsum(axis=1), 1.0)
+    return _shortened(rates.thresholds[1:-1], cumulative[:, :-1])
+
+
+def _shortened(thresholds: Array, chances: Array) -> ThresholdRule:
+    """Leave out thresholds at which no class's chance changes."""
+    used = (np.diff(chances, axis=1) > 0).any(axis=0)
+    return ThresholdRule(
+        thresholds[used], np.concatenate([chances[:, :1], chances[:, 1:][:, used]], axis=1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Disparity:
+    """By how much a rate of a group is larger than that of another one, on the rows it was set on.
+
+    Attributes
+    ----------
+    rate : str
+        ``positive`` predictions, ``true positive`` or ``false positive`` ones.
+    groups : (int, int)
+        The group whose rate is taken off, and the other one.
+    value, standard_error : float
+        Estimated; the error has the sampling of rows and the noise of their records, and not the
+        choice of the rule.
+    """
+
+    rate: str
+    groups: tuple[int, int]
+    value: float
+    standard_error: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as saved models hold it."""
+        return {
+            "rate": self.rate,
+            "groups": list(self.groups),
+            "value": self.value,
+            "standard_error": self.standard_error,
+        }
+
+
+def disparities(
+    evidence: GroupEvidence,
+    label: npt.NDArray[np.int64],
+    scores: Scores,
+    rule: ThresholdRule,
+    law: Array | None = None,
+) -> tuple[Disparity, ...]:
+    """Return how far the rates of each two groups are apart under a rule, with standard errors.
+
+    Parameters
+    ----------
+    evidence, label, scores
+        As :func:`hushpoll_training.mitigation.rates.estimate_rates` takes them.
+    rule : ThresholdRule
+        Of the groups, or of the classes of `law`.
+    law : f64[groups, classes], optional
+        As `chances` of :func:`threshold_rule`.
+    """
+    own, classes = evidence.category_weights(), evidence.label_weights(label, 2)
+    groups = len(evidence.groups)
+    averages = np.eye(groups) if law is None else law
+    rows, hits = np.zeros((2, groups, 2, label.size))
+    for group, by_code in enumerate(scores):
+        for code, score in by_code.items():
+            kinds = range(averages.shape[1])
+            chance = sum(
+                averages[group, kind] * rule.chance(score, np.full(label.size, kind))
+                for kind in kinds
+            )
+            weighed = (own[:, code, None] * classes).T
+            rows[group] += weighed
+            hits[group] += weighed * chance
+    found = []
+    for rate, labels in (("positive", (0, 1)), ("true positive", (1,)), ("false positive", (0,))):
+        size, hit = (part[:, list(labels)].sum(axis=1) for part in (rows, hits))
+        means = size.mean(axis=1)
+        value = hit.mean(axis=1) / means
+        influence = (hit - value[:, None] * size) / means[:, None]
+        for one, other in combinations(range(groups), 2):
+            error = (influence[other] - influence[one]).std() / np.sqrt(label.size)
+            found.append(
+                Disparity(rate, (one, other), float(value[other] - value[one]), float(error))
+            )
+    return tuple(found)
+
+
+def check_criterion(criterion: str, tolerance: float, objective: str = "accuracy") -> None:
+    """Refuse another criterion or objective, or a tolerance outside [0, 1].
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the words or the interval.
+    """
+    for field, word, words in (
+        ("criterion", criterion, CRITERIA),
+        ("objective", objective, OBJECTIVES),
+    ):
+        if word not in words:
+            raise InvalidParameter(
+                f"{field} is {word!r}; it must be one of {', '.join(words)}", field=field
+            )
+    if not 0 <= tolerance <= 1:
+        raise InvalidParameter(
+            f"tolerance is {tolerance}; it must lie in [0, 1]", field="tolerance"
+        )
+
+
+def rule_file(rule: ThresholdRule, **more: Any) -> bytes:
+    """Return the content of the file that a model's rule is saved in."""
+    return json.dumps({**rule.to_json(), **more}).encode()
