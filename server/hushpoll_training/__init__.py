@@ -20,6 +20,9 @@ from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS,
 from hushpoll_training.learners.classifier import LDPClassifier
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.learners.registry import LEARNERS, create_learner
+from hushpoll_training.mitigation.report_law import ReportLaw, scaled_tolerance
+from hushpoll_training.mitigation.reweighing_classifier import ReweighingClassifier
+from hushpoll_training.mitigation.threshold_classifier import ThresholdClassifier
 from hushpoll_training.models.model import Model, fit_clear, fit_records
 from hushpoll_training.models.prediction import Predictions, predict_rows
 from hushpoll_training.models.recipe import Recipe
@@ -49,7 +52,10 @@ __all__ = [
     "Recipe",
     "RecordEncoder",
     "RecordsFairness",
+    "ReportLaw",
+    "ReweighingClassifier",
     "Target",
+    "ThresholdClassifier",
     "TrainingRun",
     "baseline_cell",
     "cell",
@@ -71,6 +77,7 @@ __all__ = [
     "read_rows",
     "run_record",
     "save_model",
+    "scaled_tolerance",
     "train_collected",
     "train_simulated",
 ]

@@ -30,7 +30,10 @@ PUBLIC = {
     "Predictions",
     "RecordEncoder",
     "RecordsFairness",
+    "ReportLaw",
+    "ReweighingClassifier",
     "Target",
+    "ThresholdClassifier",
     "UTILITY",
     "baseline_cell",
     "cell",
@@ -50,6 +53,7 @@ PUBLIC = {
     "read_rows",
     "run_record",
     "save_model",
+    "scaled_tolerance",
     "train_collected",
     "train_simulated",
 }

@@ -1,0 +1,175 @@
+"""What the mitigating estimators of scikit-learn's kind share: where `X` tells the groups.
+
+Columns of `X` hold the protected attribute: a record's support, as
+:class:`hushpoll_training.RecordEncoder` gives it with the encoding ``indicator``, or the one-hot
+answer in clear. The estimator behind does not get them. So its scores do not depend on the record
+of a row's group, which everything that follows from the inverse channel needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
+
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.target import Target
+from hushpoll_training.encodings.record_encoder import RecordEncoder
+from hushpoll_training.mitigation.evidence import GroupEvidence, Groups
+
+Indicators = npt.NDArray[np.uint8]
+
+
+class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that wraps another one, and reads groups from columns of `X`.
+
+    Its subclasses have the parameters `estimator`, `protected`, `oracle`, `groups`, `label_p` and
+    `label_q`.
+    """
+
+    estimator: Any
+    protected: Any
+    oracle: FrequencyOracle | None
+    groups: Groups | None
+    label_p: float
+    label_q: float
+
+    @classmethod
+    def for_survey(cls, encoder: RecordEncoder, estimator: Any, **parameters: Any) -> Any:
+        """Return the estimator for records of a survey, unfitted.
+
+        Parameters
+        ----------
+        encoder : RecordEncoder
+            Fitted, with the encoding ``indicator``; its columns are those of `X`.
+        estimator : classifier
+            To wrap.
+        **parameters
+            Of the class, but those that the survey says.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey declares no protected attribute, its target gives no labels, or the
+            encoding is another one.
+        """
+        published: Published = encoder.features_.published
+        if encoder.encoding != "indicator":
+            raise InvalidParameter(
+                f"the encoding is {encoder.encoding!r}, whose columns are no supports of records; "
+                "mitigation needs the encoding indicator",
+                field="encoding",
+            )
+        if published.protected is None:
+            raise InvalidParameter(
+                f"the survey {published.name} declares no protected attribute, so there are no "
+                "groups to compare; declare one in the manifest",
+                field="protected",
+            )
+        attribute = published.attribute(published.protected.attribute)
+        target = Target.of(published)
+        place = encoder.features_.columns_of(attribute.name)
+        return cls(
+            estimator,
+            tuple(range(place.start, place.stop)),
+            oracle=attribute.oracle,
+            groups=tuple(
+                tuple(attribute.domain.index(category) for category in categories)
+                for categories in (published.protected.unprivileged, published.protected.privileged)
+            ),
+            label_p=target.p,
+            label_q=target.q,
+            **parameters,
+        )
+
+    def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        options = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": reset}
+        if not reset:
+            return validate_data(self, X, **options)
+        X, y = validate_data(self, X, y, **options)
+        check_classification_targets(y)
+        return X, y
+
+    def _split(self, X: Any) -> tuple[Indicators, Any]:
+        """Return the protected columns, uint8[n, k], and all others."""
+        columns = np.asarray(self.protected, np.int64).ravel()
+        width = X.shape[1]
+        if (
+            columns.size != np.unique(columns).size
+            or not ((columns >= 0) & (columns < width)).all()
+        ):
+            raise InvalidParameter(
+                f"protected is {self.protected!r}; give different columns of X in [0, {width - 1}]",
+                field="protected",
+            )
+        if columns.size == 0:
+            return np.ones((X.shape[0], 1), np.uint8), X
+        rest = np.setdiff1d(np.arange(width), columns)
+        if rest.size == 0:
+            raise InvalidParameter(
+                "protected names every column of X, so there is nothing to predict from; give "
+                "further features",
+                field="protected",
+            )
+        own = X[:, columns]
+        own = own.toarray() if issparse(own) else np.asarray(own)
+        if not ((own == 0) | (own == 1)).all():
+            raise InvalidParameter(
+                "the protected columns of X hold other values than 0 and 1; they must be supports "
+                "of records, or one-hot answers",
+                field="protected",
+            )
+        others = X[:, rest]
+        return own.astype(np.uint8), csr_matrix(others) if issparse(others) else others
+
+    def _evidence(self, indicators: Indicators) -> GroupEvidence:
+        if not 0 <= self.label_q < self.label_p <= 1:
+            raise InvalidParameter(
+                f"label_p is {self.label_p} and label_q is {self.label_q}; they must keep "
+                "0 <= label_q < label_p <= 1",
+                field="label_p",
+            )
+        k = indicators.shape[1]
+        groups = self.groups
+        if groups is None:
+            groups = tuple((code,) for code in range(k))
+        oracle = self.oracle if np.size(self.protected) else None
+        return GroupEvidence(indicators, oracle, groups, self.label_p, self.label_q)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def checked_weights(values: Any, rows: int) -> npt.NDArray[np.float64]:
+    """Return sample weights f64[n]; ones for None.
+
+    Raises
+    ------
+    ValueError
+        For another shape, or negative weights.
+    """
+    if values is None:
+        return np.ones(rows)
+    weight: npt.NDArray[np.float64] = check_array(
+        values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (rows,):
+        raise ValueError(
+            f"sample_weight has the shape {weight.shape}; give one weight per row, ({rows},)"
+        )
+    if (weight < 0).any() or not weight.any():
+        raise ValueError(
+            "sample_weight must not be negative, and not all zero; leave rows out to ignore them"
+        )
+    return weight
