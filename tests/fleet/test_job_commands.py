@@ -56,6 +56,17 @@ def survey(hushpoll, analyst, draft, manifest_file):
     return draft["name"]
 
 
+def test_estimates_are_shown_where_no_worker_tests_the_shape(hushpoll, survey):
+    """Before any worker of this module runs."""
+    code, out, err = hushpoll("estimate", survey, "--check-shape", "--timeout", 1, "--json")
+    assert code == 1
+    answer = json.loads(out)
+    assert answer["n"] == 300
+    assert "shape" not in answer
+    assert "the estimates follow in any case" in err
+    assert "no hushpoll worker runs" in err
+
+
 def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
     code, out, err = hushpoll("job", "start", "seal", survey, "--timeout", 1)
     assert (code, out) == (1, "")
@@ -135,7 +146,7 @@ def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worke
     assert code == 0, err
     assert f"{survey} version 1, 300 records" in said
     assert "SPD = P1-P0, fair at 0" in said
-    assert f"The report is in {out}." in said
+    assert f"The result is in {out}." in said
     found = json.loads(out.read_text())
     assert (found["folds"], found["seed"], found["parameters"]["n_estimators"]) == (2, 3, 4)
     code, said, _ = hushpoll("fairness", "survey", survey, *options, "--json")

@@ -12,6 +12,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
 from hushpoll_client.config import ClientConfig
+from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors
 from hushpoll_shared.tables.guarantee import guarantee
@@ -66,13 +67,21 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
     return opened
 
 
+class PartOfAnswer(Exception):
+    """Raised by a command that has a part of what was asked for: it is shown, then the error."""
+
+    def __init__(self, answer: dict[str, Any], error: HushpollError) -> None:
+        super().__init__(str(error))
+        self.answer, self.error = answer, error
+
+
 def statistic_command(
     statistic: Statistic,
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., None]]:
     """Return what makes a command of a function that asks a server for a statistic.
 
     The function gets `client`, the survey's `name`, its `version` and the statistic's options, and
-    returns the server's answer.
+    returns the server's answer, or raises `PartOfAnswer`.
     """
 
     def decorate(ask: Callable[..., dict[str, Any]]) -> Callable[..., None]:
@@ -90,13 +99,19 @@ def statistic_command(
             **asked: Any,
         ) -> None:
             number = version_of(client, name, version)
-            answer = ask(client=client, name=name, version=number, **asked)
+            missing: HushpollError | None = None
+            try:
+                answer = ask(client=client, name=name, version=number, **asked)
+            except PartOfAnswer as part:
+                answer, missing = part.answer, part.error
             statistic.show(
                 answer,
                 out,
                 as_json=as_json,
                 guarantee=lambda: guarantee(client.show(name, number)),
             )
+            if missing is not None:
+                raise missing
 
         return command
 

@@ -9,13 +9,14 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
+    PartOfAnswer,
     analyst_command,
     statistic_command,
     timeout_option,
     version_of,
     version_option,
 )
-from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
 from hushpoll_shared.cli.estimates_text import attribute_entries
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.statistic_commands import ANSWERED, CROSS_TABLE, ESTIMATES, ORDERED
@@ -47,11 +48,20 @@ def estimate(
     Other estimators are nearer to the whole distribution and have no interval.
     """
     answer = client.estimates(name, version, **asked)
+    failed: HushpollError | None = None
     if check_shape:
+        click.echo(
+            f"A worker of the server tests the shape of the reports, for at most {timeout:g} s; "
+            "the estimates follow in any case.",
+            err=True,
+        )
         with waiting(f"shape of the reports of {name}") as say:
-            answer["shape"] = client.report_shape(
-                name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
-            )
+            try:
+                answer["shape"] = client.report_shape(
+                    name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+                )
+            except HushpollError as error:
+                failed = error
     entries = attribute_entries(answer)
     names = [entry.get("name") for entry in entries]
     for attribute in attributes:
@@ -63,6 +73,8 @@ def estimate(
             )
     if attributes:
         answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
+    if failed is not None:
+        raise PartOfAnswer(answer, failed)
     return answer
 
 

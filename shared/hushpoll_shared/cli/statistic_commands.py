@@ -146,7 +146,7 @@ class Statistic:
             content = self._file(answer, out, guarantee)
             with replacing(out) as file:
                 file.write(content)
-            saved = f"\n\nThe table is in {out}."
+            saved = f"\n\nThe result is in {out}."
         emit_answer(answer, lambda shown: self.text(shown) + saved, as_json=as_json)
 
     def _file(

@@ -97,7 +97,7 @@ def test_each_statistic_of_a_file(call, files, drawn, tmp_path, command):
     assert len(rows) == len(frame) > 0
     code, said, err = call(*asked, "--out", tmp_path / "table.xlsx")
     assert (code, err) == (0, "")
-    assert f"The table is in {tmp_path / 'table.xlsx'}." in " ".join(said.split())
+    assert f"The result is in {tmp_path / 'table.xlsx'}." in " ".join(said.split())
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
