@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
-from hushpoll_analysis.planning.expected_audits import finds, share_of_surveys
+from hushpoll_analysis.planning.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     difference_power,
@@ -28,6 +28,8 @@ from hushpoll_shared.survey.published import Published
 
 Kind = Literal["width", "difference", "change", "audit"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+PRECISE: Final = 6_000
+"""Audits drawn for a power that is shown, whose standard error is then at most .0065."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,7 @@ def outcome(
     given: AuditAssumptions,
     *,
     in_clear: bool = False,
+    surveys: int = SURVEYS,
 ) -> Outcome:
     """Return what a survey with n respondents has to say of a goal.
 
@@ -238,9 +241,11 @@ def outcome(
         About the population of an audit; its gap plays no part.
     in_clear : bool
         Whether answers are taken as unperturbed, so that sampling alone is left; not for audits.
+    surveys : int
+        Audits drawn for the power to find a disparity.
     """
     if goal.kind == "audit":
-        return _audit(goal, published, n, given)
+        return _audit(goal, published, n, given, surveys)
     attribute = published.attribute(goal.subject)
     goal = resolved(goal, attribute.k)
     oracle, share = None if in_clear else attribute.oracle, goal.share
@@ -272,7 +277,9 @@ def _difference(
     return Outcome(power >= POWER, power)
 
 
-def _audit(goal: Goal, published: Published, n: int, given: AuditAssumptions) -> Outcome:
+def _audit(
+    goal: Goal, published: Published, n: int, given: AuditAssumptions, surveys: int
+) -> Outcome:
     name, level = goal.subject, goal.confidence
     if goal.value is None:
         return Outcome(True, smallest_gap(published, n, given, name, confidence=level))
@@ -283,7 +290,9 @@ def _audit(goal: Goal, published: Published, n: int, given: AuditAssumptions) ->
             f"{given.positive:g} and the other rates leave no room; want less, or give other rates",
             field="want",
         )
-    power = share_of_surveys(finds, published, n, population, (name,), confidence=level)[name]
+    power = share_of_surveys(
+        finds, published, n, population, (name,), confidence=level, surveys=surveys
+    )[name]
     return Outcome(power >= POWER, power)
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
+from hushpoll_analysis.planning.expected_audits import SURVEYS
 from hushpoll_analysis.planning.goals import (
+    PRECISE,
     Goal,
     Outcome,
     check_goals,
@@ -281,26 +283,30 @@ def _verdict(
             )
         predicted = outcome(goal, published, n, given)
         return Verdict(goal, n, manifest.epsilon, predicted, None, None, None)
-    now = None if n is None else outcome(goal, published, n, given)
-    needed = _fewest(goal, lambda people: outcome(goal, published, people, given).met)
+    now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
+
+    def enough(people: int, surveys: int) -> bool:
+        return outcome(goal, published, people, given, surveys=surveys).met
+
+    needed = _fewest(goal, enough)
     least = sampling = None
     if n is not None and now is not None and not now.met:
 
-        def enough(epsilon: Decimal) -> bool:
+        def enough_epsilon(epsilon: Decimal, surveys: int) -> bool:
             changed = replace(manifest, epsilon=epsilon).resolve()
-            return outcome(goal, changed, n, given).met
+            return outcome(goal, changed, n, given, surveys=surveys).met
 
         perturbed = goal.kind == "audit" or published.attribute(goal.subject).perturbed
-        least = _smallest_epsilon(goal, manifest.epsilon, enough) if perturbed else None
+        least = _smallest_epsilon(goal, manifest.epsilon, enough_epsilon) if perturbed else None
         if least is None and goal.kind != "audit":
             sampling = outcome(goal, published, n, given, in_clear=True)
     return Verdict(goal, n, manifest.epsilon, now, needed, least, sampling)
 
 
-def _fewest(goal: Goal, enough: Callable[[int], bool]) -> int | None:
+def _fewest(goal: Goal, enough: Callable[[int, int], bool]) -> int | None:
     """Return the fewest respondents that are enough, rounded up to three digits."""
     low, high = 0, 2
-    while not enough(high):
+    while not enough(high, SURVEYS):
         if high >= N_MAX:
             return None
         low, high = high, min(8 * high, N_MAX)
@@ -308,10 +314,10 @@ def _fewest(goal: Goal, enough: Callable[[int], bool]) -> int | None:
     while high - low > max(1, close * high):
         middle = math.isqrt(low * high) if low else high // 2
         middle = min(max(middle, low + 1), high - 1)
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle, SURVEYS) else (middle, high)
     needed = min(round(rounded_up(high)), N_MAX)
     # powers are counted, or stand on few quantiles, so they do not rise everywhere
-    while not enough(needed):
+    while not enough(needed, PRECISE):
         if needed == N_MAX:
             return None
         needed = min(max(round(rounded_up(needed * (1 + close))), needed + 1), N_MAX)
@@ -319,18 +325,20 @@ def _fewest(goal: Goal, enough: Callable[[int], bool]) -> int | None:
 
 
 def _smallest_epsilon(
-    goal: Goal, now: Decimal, enough: Callable[[Decimal], bool]
+    goal: Goal, now: Decimal, enough: Callable[[Decimal, int], bool]
 ) -> Decimal | None:
     """Return the smallest epsilon above the present one that is enough, up to three digits."""
-    if now >= EPSILON_MAX or not enough(EPSILON_MAX):
+    if now >= EPSILON_MAX or not enough(EPSILON_MAX, SURVEYS):
         return None
     low, high = float(now), float(EPSILON_MAX)
     close = _CLOSE_AUDIT if goal.kind == "audit" else _CLOSE
     while high - low > close * high:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(_spelled(middle)) else (middle, high)
+        low, high = (low, middle) if enough(_spelled(middle), SURVEYS) else (middle, high)
     least = _spelled(high)
-    while not enough(least):
+    while not enough(least, PRECISE):
+        if least == EPSILON_MAX:
+            return None
         least = _spelled(float(least) * (1 + close))
     return least
 

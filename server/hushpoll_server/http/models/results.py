@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, TableQuery
+from hushpoll_server.http.models.plans import ShuffledAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
 from hushpoll_shared.estimators import CONFIDENCES
 
@@ -206,4 +207,7 @@ class OverviewAnswer(CountsAnswer):
     odds_factor: float = Field(description="Of all perturbed answers together.")
     protection: Protection
     attributes: list[AttributeOverview]
+    shuffled: ShuffledAnswer | None = Field(
+        description="What a trusted shuffler would add, if there were one; the local epsilon stays."
+    )
     warnings: list[PublishWarning]

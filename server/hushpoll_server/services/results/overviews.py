@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
@@ -14,6 +15,7 @@ from hushpoll_server.services.surveys.warnings import PublishingWarning, publish
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 
 KEPT_WARNINGS = 512
@@ -35,7 +37,7 @@ class Overviews:
         budget = published.budget
         total = total_epsilon(budget.values())
         closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
-        tokens = None
+        account, tokens = self._releases.account(row), None
         if published.submission == "token":
             tokens = self._unspent(row)
         return {
@@ -56,7 +58,8 @@ class Overviews:
             "protection": total_level(total).name.lower(),
             "attributes": [_attribute(attribute) for attribute in published.attributes],
             "warnings": [vars(warning) for warning in self._warnings(row.id)],
-            **self._releases.account(row),
+            "shuffled": _shuffled(published, account["accepted"]),
+            **account,
         }
 
     def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
@@ -107,6 +110,18 @@ def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
         "odds_factor": None if oracle is None else _odds(oracle.epsilon),
         "protection": None if oracle is None else question_level(oracle.epsilon).name.lower(),
     }
+
+
+def _shuffled(published: Published, reports: int) -> dict[str, Any] | None:
+    """Return what a trusted shuffler would add, if there were one; None without reports.
+
+    The number of reports is rounded down to two digits, which keeps the bound and lets it be kept
+    from one report to the next.
+    """
+    if not reports or not published.perturbed:
+        return None
+    unit = 10 ** max(len(str(reports)) - 2, 0)
+    return shuffle_guarantee(published, reports // unit * unit).to_dict()
 
 
 def _odds(epsilon: Decimal) -> float:

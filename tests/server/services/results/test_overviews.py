@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from hushpoll_analysis import shuffle_guarantee
 from sample_survey import VERSION, bearer
 
 pytestmark = pytest.mark.sqlite
@@ -39,6 +40,18 @@ def test_overview_has_the_guarantee_of_each_question_and_of_all(site):
         0,
         None,
     )
+
+
+def test_overview_says_what_a_trusted_shuffler_would_add_to_the_local_epsilon(site):
+    published = site.publish()
+    assert overview(site)["shuffled"] is None
+    site.fill(published, 123)
+    found = overview(site)["shuffled"]
+    # rounded down to two digits, so that one more report is no new computation
+    expected = shuffle_guarantee(published, 120)
+    assert found == expected.to_dict()
+    assert found["local_epsilon"] == "4"
+    assert found["clear"] == ["education", "income"]
 
 
 def test_overview_of_a_scheduled_release_counts_what_was_released(site):
