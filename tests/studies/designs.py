@@ -37,7 +37,8 @@ class Setting:
     Attributes
     ----------
     design : str
-        ``weights`` of records, ``margins``, ``strata``, or ``census`` of all people.
+        ``weights`` of records, ``totals`` by weights (Horvitz and Thompson's, as parts of the
+        people whom a sample stands for), ``margins``, ``strata``, or ``census`` of all people.
     questions : tuple
         The outcome first.
     n : int
@@ -98,6 +99,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("margins", (CLEAR, ("GRR", 3, "2"), ("OUE", 3, "2")), 6000),
     Setting("margins", (("GRR", 2, "3"), ("GRR", 3, "3"), ("SS", 3, "3")), 6000),
     Setting("margins", (("GRR", 3, "2"), CLEAR, ("OUE", 3, "2")), 4000),
+    Setting("totals", (CLEAR, CLEAR), 1000),
+    Setting("totals", (("OUE", 3, "2"), CLEAR), 2000),
 )
 
 
@@ -176,7 +179,7 @@ def _drawn(setting: Setting, joint: Array, rng: np.random.Generator) -> Drawn:
     chance = joint * answering(setting)
     cells = rng.choice(joint.size, setting.n, p=(chance / chance.sum()).ravel())
     codes = np.unravel_index(cells, joint.shape)
-    if setting.design == "weights":
+    if setting.design in ("weights", "totals"):
         # people of a cell stand for different numbers of people, whatever they answer
         own = rng.gamma(4, 0.25, setting.n)
         return Drawn(codes, SurveyDesign(), 1000 * own / answering(setting)[codes[1:]])
@@ -248,6 +251,15 @@ def in_clear(drawn: Drawn, ks: Sequence[int]) -> tuple[Array, Array]:
     return share, np.sqrt(variance)
 
 
+def total_in_clear(drawn: Drawn, k: int, size: float) -> tuple[Array, Array]:
+    """Return Horvitz and Thompson's totals in clear over a number of people, and their errors."""
+    weights = np.ones(len(drawn.codes[0])) if drawn.weights is None else drawn.weights
+    parts = weights[:, None] * np.eye(k)[drawn.codes[0]] / size
+    n = len(parts)
+    spread = np.square(parts - parts.mean(axis=0)).sum(axis=0) * n / (n - 1)
+    return parts.sum(axis=0), np.sqrt(spread)
+
+
 def _published(setting: Setting) -> Published:
     return survey(*setting.questions)
 
@@ -271,10 +283,14 @@ def study(setting: Setting, surveys: int, seed: Sequence[int]) -> Row:
         if found.cannot_conclude is not None:
             continue
         shares = found.shares
+        clear, error = in_clear(drawn, [k for _, k, _ in setting.questions])
+        if setting.design == "totals" and found.totals is not None:
+            people_stood_for = 1000 * setting.n / float((joint * answering(setting)).sum())
+            shares = found.totals.scaled(1 / people_stood_for)
+            clear, error = total_in_clear(drawn, len(truth), people_stood_for)
         held.append((shares.lower <= truth + 1e-12) & (truth - 1e-12 <= shares.upper))
         before.append(found.unweighted.value - truth)
         after.append(shares.value - truth)
-        clear, error = in_clear(drawn, [k for _, k, _ in setting.questions])
         clear_held.append(np.abs(clear - truth) <= QUANTILE * error + 1e-12)
         known = error > 0
         widths.append((shares.standard_error[known] / error[known]).mean() if known.any() else 0.0)

@@ -59,41 +59,55 @@ def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
     Raises
     ------
     InvalidParameter
-        If the file has another ending or no such column, or a row has no number in it.
+        If the file has another ending, is not what its ending says or has no such column, or if a
+        row has no number in it.
     OSError
         If it cannot be read.
     """
     match path.suffix.lower():
         case ".csv":
-            with path.open(newline="", encoding="utf-8-sig") as stream:
-                rows = csv.DictReader(stream)
-                _require(column, rows.fieldnames or [], path)
-                return np.array(
-                    [_number(row[column], path, line) for line, row in enumerate(rows, start=2)],
-                    dtype=np.float64,
-                )
+            return _of_csv(path, column)
         case ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            schema = pq.read_schema(path)
-            _require(column, schema.names, path)
-            values = pq.read_table(path, columns=[column]).column(column)
-            if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-                raise InvalidParameter(
-                    f"{path}: the column {column} has {values.type} values; give numbers",
-                    field="weights",
-                )
-            array = values.to_numpy().astype(np.float64)
-            if values.null_count:
-                raise InvalidParameter(
-                    f"{path}: {values.null_count} rows have no {column}; give each record one",
-                    field="weights",
-                )
-            return np.asarray(array)
+            return _of_parquet(path, column)
     raise InvalidParameter(
         f"{path} must end in .csv or .parquet: save the weights as one of them", field="weights"
     )
+
+
+def _of_csv(path: Path, column: str) -> npt.NDArray[np.float64]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = csv.DictReader(stream)
+            _require(column, rows.fieldnames or [], path)
+            weights = [_number(row[column], path, line) for line, row in enumerate(rows, start=2)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidParameter(
+            f"{path} is no CSV in UTF-8 ({error}); save the weights as one", field="weights"
+        ) from None
+    return np.array(weights, dtype=np.float64)
+
+
+def _of_parquet(path: Path, column: str) -> npt.NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        _require(column, pq.read_schema(path).names, path)
+        values = pq.read_table(path, columns=[column]).column(column)
+    except pa.ArrowInvalid as error:
+        raise InvalidParameter(
+            f"{path} is no Parquet file ({error}); save the weights as one", field="weights"
+        ) from None
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        raise InvalidParameter(
+            f"{path}: the column {column} has {values.type} values; give numbers", field="weights"
+        )
+    if values.null_count:
+        raise InvalidParameter(
+            f"{path}: {values.null_count} rows have no {column}; give each record one",
+            field="weights",
+        )
+    return np.asarray(values.to_numpy(), dtype=np.float64)
 
 
 def _require(column: str, columns: object, path: Path) -> None:

@@ -109,7 +109,11 @@ def estimated(
     margins = [_grouping(target, sample.attributes) for target in plan.targets]
     # the strata's own margin is the first
     strata = _Strata.of(sample, plan, margins[0] if plan.strata is not None else alone)
-    words, factors = _too_small(sample, plan, margins, z), None
+    errors = [
+        sample.errors(margin) if _perturbed(target, sample) else None
+        for target, margin in zip(plan.targets, margins, strict=True)
+    ]
+    words, factors = _too_small(sample, plan, margins, errors, z), None
     if words is None:
         try:
             factors = rake(sample.tables.cells, margins or [alone], plan.bounds)
@@ -126,7 +130,7 @@ def estimated(
         law = _Law.of(outcome, support, sample.n)
         explained = fitted(tables.cells, tables.outcome, margins or [alone], factors)
         variance, kept = strata.variance(sample, factors, explained)
-        cautious = _cautious(factors, sample, plan, margins, z)
+        cautious = _cautious(factors, sample.tables.cells, margins, errors, z)
         wide = variance
         if cautious is not factors:
             wide, _ = strata.variance(sample, cautious, explained)
@@ -297,20 +301,24 @@ def _perturbed(target: Target, sample: Sample) -> bool:
 
 
 def _too_small(
-    sample: Sample, plan: CheckedDesign, margins: Sequence[Grouping], z: float
+    sample: Sample,
+    plan: CheckedDesign,
+    margins: Sequence[Grouping],
+    errors: Sequence[Array | None],
+    z: float,
 ) -> str | None:
     """Return why a perturbed category cannot be divided by, or None."""
-    for target, margin in zip(plan.targets, margins, strict=True):
-        if not _perturbed(target, sample):
+    for target, margin, error in zip(plan.targets, margins, errors, strict=True):
+        if error is None:
             continue
-        sums, errors = margin.sums(sample.tables.cells), sample.errors(margin)
-        lacking = np.where(margin.shares > 0, SURE * z * errors - sums, -np.inf)
+        sums = margin.sums(sample.tables.cells)
+        lacking = np.where(margin.shares > 0, SURE * z * error - sums, -np.inf)
         place = int(np.argmax(lacking))
         if lacking[place] > 0:
             return (
                 f"Of {_cell(target, sample, place)} the records are too few or too noisy: its "
                 f"share among the respondents is estimated as {sums[place]:.4f} with a standard "
-                f"error of {errors[place]:.4f}, and a weighted share needs at least "
+                f"error of {error[place]:.4f}, and a weighted share needs at least "
                 f"{SURE * z:.2g} standard errors. More records could tell, or an attribute with "
                 "fewer categories."
             )
@@ -318,14 +326,18 @@ def _too_small(
 
 
 def _cautious(
-    factors: Factors, sample: Sample, plan: CheckedDesign, margins: Sequence[Grouping], z: float
+    factors: Factors,
+    cells: Array,
+    margins: Sequence[Grouping],
+    errors: Sequence[Array | None],
+    z: float,
 ) -> Factors:
     """Return the factors for intervals: larger where a perturbed category's sum is uncertain."""
     cautious = factors
-    for target, margin in zip(plan.targets, margins, strict=True):
-        if _perturbed(target, sample):
-            sums, used = margin.sums(sample.tables.cells), margin.shares > 0
-            part = np.where(used, z * sample.errors(margin) / np.where(used, sums, 1.0), 0.0)
+    for margin, error in zip(margins, errors, strict=True):
+        if error is not None:
+            sums, used = margin.sums(cells), margin.shares > 0
+            part = np.where(used, z * error / np.where(used, sums, 1.0), 0.0)
             rise = 1 / np.sqrt(1 - np.square(part))
             cautious = replace(cautious, factor=cautious.factor * rise[margin.places])
     return cautious

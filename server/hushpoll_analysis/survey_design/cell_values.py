@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -57,7 +58,7 @@ class CellValues:
         names = [names] if isinstance(names, str) else names
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
             raise InvalidParameter(
-                f"{field}.attributes is {names!r}; give the names of attributes", field=field
+                f"{field}.attributes is {show(names)}; give the names of attributes", field=field
             )
         return cls(tuple(names), source[inside])
 
@@ -70,9 +71,9 @@ class CellValues:
             For none, for one that is unknown, or for one that is named twice.
         """
         if not self.attributes or len(set(self.attributes)) < len(self.attributes):
+            names = ", ".join(map(show, self.attributes[:12])) or "(none)"
             raise InvalidParameter(
-                f"{field} names the attributes {', '.join(self.attributes) or '(none)'}; name one "
-                "or several different ones",
+                f"{field} names the attributes {names}; name one or several different ones",
                 field=field,
             )
         return [published.attribute(name) for name in self.attributes]
@@ -122,8 +123,8 @@ def _numbers(
     for category in values:
         if category not in attribute.domain:
             raise InvalidParameter(
-                f"{place} has {category!r}, no category of {attribute.name}; its categories are "
-                f"{', '.join(attribute.domain[:12])}",
+                f"{place} has {show(category)}, no category of {attribute.name}; its categories "
+                f"are {', '.join(attribute.domain[:12])}",
                 field=field,
             )
     for code, category in enumerate(attribute.domain):
@@ -143,7 +144,7 @@ def _numbers(
         known = isinstance(value, int | float) and not isinstance(value, bool)
         if not known or not 0 <= value <= LARGEST:
             raise InvalidParameter(
-                f"{place}: the {what} of {category!r} is {value!r}; give a number in "
+                f"{place}: the {what} of {category!r} is {show(value)}; give a number in "
                 f"[0, {LARGEST:.0e}]",
                 field=field,
             )

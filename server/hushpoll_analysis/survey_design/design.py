@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.survey_design.cell_values import LARGEST, LARGEST_MARGIN, CellValues
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -88,7 +89,7 @@ class SurveyDesign:
         names = tuple(cls.__slots__)
         if not isinstance(source, Mapping) or not set(source) <= set(names):
             unknown = (
-                f" (it has {', '.join(sorted(map(str, set(source) - set(names))))})"
+                f" (it has {', '.join(sorted(map(show, set(source) - set(names)))[:12])})"
                 if isinstance(source, Mapping)
                 else ""
             )
@@ -110,7 +111,8 @@ class SurveyDesign:
         bounds = source.get("bounds")
         if bounds is not None and (not isinstance(bounds, list | tuple) or len(bounds) != 2):
             raise InvalidParameter(
-                f"bounds is {bounds!r}; give the smallest and the largest factor, such as [0.3, 3]",
+                f"bounds is {show(bounds)}; give the smallest and the largest factor, such as "
+                "[0.3, 3]",
                 field="bounds",
             )
         return cls(
@@ -258,7 +260,7 @@ def _population(value: object) -> float | None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= LARGEST:
         raise InvalidParameter(
-            f"population is {value!r}; give a number of people in [1, {LARGEST:.0e}]",
+            f"population is {show(value)}; give a number of people in [1, {LARGEST:.0e}]",
             field="population",
         )
     return float(value)
@@ -271,8 +273,8 @@ def _bounds(value: tuple[float, float] | None) -> tuple[float, float] | None:
     numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in value)
     if not numbers or not 0 <= low < 1 < high <= LARGEST:
         raise InvalidParameter(
-            f"bounds are {low!r} and {high!r}; the smallest factor must be in [0, 1) and the "
-            "largest above 1, such as 0.3 and 3",
+            f"bounds are {show(low)} and {show(high)}; the smallest factor must be in [0, 1) and "
+            "the largest above 1, such as 0.3 and 3",
             field="bounds",
         )
     return float(low), float(high)

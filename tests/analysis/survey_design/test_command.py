@@ -86,6 +86,15 @@ def test_weights_that_cannot_be_read_are_refused(run, tmp_path, name, text, mess
     assert message in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_that_is_not_what_its_ending_says_is_refused(run, tmp_path, ending):
+    file = tmp_path / f"weights.{ending}"
+    file.write_bytes(b"\xff\xfe\x00weight")
+    result = run("--weights", file)
+    assert result.exit_code == 1
+    assert "save the weights as one" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("column", "message"),
     [(pa.array([1.0, None]), "1 rows have no weight"), (pa.array(["1"]), "give numbers")],

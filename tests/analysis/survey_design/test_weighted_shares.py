@@ -307,7 +307,7 @@ def test_margins_that_need_an_empty_cell_are_refused(clear):
     ("document", "message"),
     [
         ([], "a design must be an object"),
-        ({"margin": []}, "it has margin"),
+        ({"margin": []}, "it has 'margin'"),
         ({"margins": {"b": {}}}, "margins must be a list"),
         ({"margins": [{"b": {}}]}, r"margins\[0\] must be an object"),
         ({"strata": {"attributes": 1, "sizes": {}}}, "give the names of attributes"),
