@@ -26,7 +26,8 @@ def train(site, **body):
     return job
 
 
-def test_model_is_measured_listed_read_fetched_and_deleted(site):
+@pytest.mark.sqlite
+def test_model_is_measured_listed_read_and_fetched(site):
     published = fill(site)
     waiting = site.add_job("train", BODY)
     site.post(f"/api/v1/jobs/{waiting}/cancel")
@@ -55,10 +56,20 @@ def test_model_is_measured_listed_read_fetched_and_deleted(site):
     with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
         assert "model.json" in archive.namelist()
         assert b"Measured on perturbed records" in archive.read("card.html")
-    # A model is kept until it is deleted; other results are not.
-    site.clock.advance(99)
-    assert site.services.job_store.forget(before=site.services.surveys.now()) == 1
+
+
+def test_model_is_kept_until_the_analyst_or_an_administrator_deletes_it(site):
+    fill(site)
+    cancelled, job = (site.add_job("train", BODY) for _ in range(2))
+    site.post(f"/api/v1/jobs/{cancelled}/cancel")
+    store = site.services.job_store
+    assert store.claim("worker", now=0, lease=9, attempts=3, running=9) == job
+    kept = {"media_type": "application/zip", "file_name": "m.zip", "parts": [b"PK"]}
+    assert store.finish(job, "worker", attempt=1, now=9, card='{"title": "a model"}', **kept)
     path = f"/api/v1/models/{job}"
+    site.clock.advance(99)
+    assert store.forget(before=site.services.surveys.now()) == 1
+    assert site.get(path).json == {"id": job, "card": {"title": "a model"}}
     assert site.problem(site.client().delete(path, headers=site.analyst("train")))[0] == 403
     assert site.client().delete(path, headers=site.admin).status_code == 204
     assert site.problem(site.get(path))[:2] == (404, "not-found")

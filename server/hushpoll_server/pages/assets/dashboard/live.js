@@ -4,9 +4,13 @@
  *
  * An element with `data-live` is one such figure; its value names it, and is found once on a page.
  * The page's `data-goes-on` says in how many seconds to look again; without it nothing goes on.
+ *
+ * It looks while the page is seen, and for an hour at most: a page that was left open must not ask
+ * for ever.
  */
 
 const content = document.querySelector("#content");
+const end = Date.now() + 3600_000;
 
 function seconds(root) {
   return Number(root.querySelector("[data-goes-on]")?.dataset.goesOn ?? 0);
@@ -25,6 +29,11 @@ function takeFrom(page) {
 }
 
 async function look() {
+  if (Date.now() > end) return;
+  if (document.hidden) {
+    document.addEventListener("visibilitychange", look, { once: true });
+    return;
+  }
   let next = seconds(document);
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
