@@ -1,0 +1,145 @@
+"""Fairness before and after mitigation, with its cost in accuracy, from runs of experiments.
+
+Every method of a seed is tested on the same rows, and the records of a protocol and an epsilon are
+the same for all of its methods. So what mitigation changes is measured seed by seed, and its
+intervals are those of paired differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from hushpoll_shared.cli.terminal import reports_errors
+from hushpoll_training.experiments.journal import read_description
+from hushpoll_training.experiments.methods.trial import NONE, Trial
+from hushpoll_training.experiments.results.results import read_results
+from hushpoll_training.experiments.results.trust import Mean
+
+BEFORE = "nothing"
+GAPS = ("SPD", "EOD", "EODDS")
+"""Gaps of positive rates and of true positive rates, and the largest gap of equalised odds."""
+
+HEADER = (
+    "| records | mitigation | accuracy | its change | balanced accuracy | "
+    + " | ".join(GAPS)
+    + " |\n|---|---|---|---|---|"
+    + "---|" * len(GAPS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method on one kind of records.
+
+    Attributes
+    ----------
+    records : str
+        Protocol and epsilon, or that groups were known in clear.
+    method : str
+        The mitigation.
+    means : mapping of str to Mean
+        Of each metric over seeds.
+    change : Mean or None
+        Of accuracy, from the method without mitigation on the same records, paired by seed; None
+        for that method itself.
+    """
+
+    records: str
+    method: str
+    means: Mapping[str, Mean]
+    change: Mean | None
+
+
+def rows(results: pd.DataFrame) -> Iterator[Row]:
+    """Yield the rows of a table: those in clear, then each protocol by epsilon.
+
+    Parameters
+    ----------
+    results : DataFrame
+        As ``read_results(folder, Trial)`` gives them; one method is named `BEFORE`.
+    """
+    results = results.assign(
+        EODDS=pd.concat(
+            [(results["TPR1"] - results["TPR0"]).abs(), (results["FPR1"] - results["FPR0"]).abs()],
+            axis=1,
+        ).max(axis=1)
+    )
+    kinds = results[["protocol", "local_epsilon"]].drop_duplicates()
+    ordered = sorted(
+        kinds.itertuples(index=False),
+        key=lambda kind: (kind.protocol != NONE, kind.protocol, kind.local_epsilon),
+    )
+    for protocol, epsilon in ordered:
+        chosen = results[(results["protocol"] == protocol) & (results["local_epsilon"] == epsilon)]
+        shown = "in clear" if protocol == NONE else f"{protocol}, ε = {epsilon:g}"
+        before = chosen[chosen["method"] == BEFORE].set_index("seed")["accuracy"]
+        for method in dict.fromkeys(results["method"]):
+            own = chosen[chosen["method"] == method].set_index("seed")
+            if own.empty:
+                continue
+            change = None
+            if method != BEFORE:
+                change = Mean.of((own["accuracy"] - before.loc[own.index]).tolist())
+            means = {
+                name: Mean.of(own[name].tolist()) for name in ("accuracy", "balanced_acc", *GAPS)
+            }
+            yield Row(shown, method, means, change)
+
+
+def markdown(table: Sequence[Row]) -> str:
+    """Return the rows as a table in Markdown, with 95 % intervals of the means."""
+    lines = [HEADER]
+    for row in table:
+        change = "" if row.change is None else _signed(row.change)
+        cells = [row.records, row.method, _shown(row.means["accuracy"]), change]
+        cells += [_shown(row.means[name]) for name in ("balanced_acc", *GAPS)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def section(description: Mapping[str, Any], results: pd.DataFrame) -> str:
+    """Return one experiment as a section: its data, and its table."""
+    configuration, data = description["configuration"], description["data"]
+    return "\n\n".join(
+        [
+            f"## {configuration['name']}",
+            f"{data['rows']:,} rows, {len(configuration['seeds'])} seeds, "
+            f"{configuration['test_size']:.0%} of the rows to test on.",
+            markdown(list(rows(results))),
+        ]
+    )
+
+
+def _shown(mean: Mean) -> str:
+    half = "" if mean.half is None else f" ± {mean.half:.3f}"
+    return f"{mean.value:.3f}{half}" if math.isfinite(mean.value) else "undefined"
+
+
+def _signed(mean: Mean) -> str:
+    half = "" if mean.half is None else f" ± {mean.half:.3f}"
+    return f"{mean.value:+.3f}{half}"
+
+
+@click.command()
+@click.argument(
+    "runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--head", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
+@reports_errors
+def main(runs: tuple[Path, ...], head: Path | None, out: Path) -> None:
+    """Write the page of one or several RUNS, the --out of hushpoll experiment run, after a head."""
+    parts = [] if head is None else [head.read_text(encoding="utf-8").rstrip()]
+    parts += [section(read_description(run), read_results(run, Trial)) for run in runs]
+    out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
