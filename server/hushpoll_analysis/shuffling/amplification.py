@@ -230,21 +230,24 @@ def divergence(randomizer: Randomizer, n: int, epsilon: float, *, left_out: floa
     starts = np.concatenate([np.zeros((len(middle), 1)), starts], axis=1)
     reached = _at_least(starts, (n - high)[:, None], others)
     weight = reached - np.concatenate([reached[:, 1:], np.zeros((len(low), 1))], axis=1)
-    threshold = (down * low[:, None] + rest * starts * (low / high)[:, None]) / (up + down)
-    term = (up + down) * (high / low)[:, None] * _excess(low[:, None], threshold) / n
+    # up N - down (C - N) - rest M in terms of C - N, which keeps its digits where e is huge
+    gained, lost = up * low[:, None], rest * starts * (low / high)[:, None]
+    limit = (gained - lost + _ROUNDING * (gained + lost)) / (up + down)
+    term = (up + down) * (high / low)[:, None] * _excess(low[:, None], limit) / n
     total += float(chance @ (weight.clip(min=0) * term).sum(axis=1))
     return total / inverse * (1 + MARGIN)
 
 
-def _excess(trials: Array, threshold: Array) -> Array:
-    """Return E[(N - t)_+] of N binomial with chance 1/2, with a margin upwards."""
-    whole = np.floor(threshold)
-    inside = whole < trials
-    k = np.where(inside, whole, 0.0)
-    above = np.where(inside, _half(k + 1, trials), 0.0)
-    before = np.where(inside, _half(k, np.maximum(trials - 1, 0)), 0.0)
-    gain, cost = trials / 2 * before, threshold * above
-    return np.asarray(np.maximum(gain - cost, 0.0) + MARGIN * (gain + cost))
+def _excess(trials: Array, limit: Array) -> Array:
+    """Return E[(s - N)_+] of N binomial with chance 1/2 and a limit s, with a margin upwards."""
+    inside = limit > 0
+    whole = np.where(inside, np.minimum(np.floor(limit), trials), 0.0)
+    # by symmetry N <= j is as likely as N >= trials - j
+    below = np.where(inside, _half(trials - whole, trials), 0.0)
+    before = np.where(inside, _half(trials - whole, np.maximum(trials - 1, 0)), 0.0)
+    gain, cost = limit * below, trials / 2 * before
+    margin = MARGIN * (gain + cost)
+    return np.asarray(np.where(inside, np.maximum(gain - cost, 0.0) + margin, 0.0))
 
 
 def _half(least: Array, trials: Array) -> Array:

@@ -70,7 +70,7 @@ def largest_exact(law, n, epsilon):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "20"])
 def test_bound_is_above_the_enumerated_divergence_of_a_crowd(protocol, epsilon):
     k = 2 if protocol in {"BLH", "OLH", "RAPPOR", "OUE", "THE"} else 3
     oracle = create(protocol, k=k, epsilon=epsilon)
@@ -166,20 +166,34 @@ def test_incomplete_beta_function_is_within_its_margin():
     for trials in (7, 500, 20_000):
         spread = math.sqrt(trials) / 2
         for z in (0.3, 3.0, 5.0):
-            threshold = math.floor(trials / 2 + z * spread) + 0.25
-            whole = math.floor(threshold)
-            if whole >= trials:
+            limit = math.floor(trials / 2 - z * spread) + 0.25
+            if limit < 0:
                 continue
-            chances = math.comb(trials, whole + 1)
-            exact = Fraction(0)
-            for number in range(whole + 1, trials + 1):
-                exact += chances * (number - Fraction(threshold))
+            whole = math.floor(limit)
+            chances, exact = 1, Fraction(0)
+            for number in range(whole + 1):
+                exact += chances * (Fraction(limit) - number)
                 chances = chances * (trials - number) // (number + 1)
             exact /= 2**trials
-            found = float(_excess(np.array([trials * 1.0]), np.array([threshold]))[0])
+            found = float(_excess(np.array([trials * 1.0]), np.array([limit]))[0])
             above = found / float(exact) - 1
             # 2e6: terms are that much larger than their difference at most, for 20,000 trials
             assert 0 <= above < 2e6 * MARGIN, (trials, z)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 16.0, 33.0, 48.0, 64.0])
+def test_crowd_of_one_has_the_divergence_of_its_own_message(epsilon):
+    """Guards: at a huge epsilon the bound lost its digits, and was far below the divergence."""
+    randomizer = grr(2, epsilon)
+    ratio = float(randomizer.ratio)
+    for share in (0.0, 0.5, 0.9, 0.99):
+        at = share * epsilon
+        own = ratio / (ratio + 1) * -math.expm1(at - epsilon)
+        assert own <= divergence(randomizer, 1, at, left_out=1e-6) < own * 1.0001 + 1e-9
+    alone = -math.expm1(-epsilon) * ratio / (ratio + 1)
+    if alone > 2e-6:
+        least = epsilon + math.log1p(-1e-6 * (ratio + 1) / ratio)
+        assert shuffled_epsilon(randomizer, 1, 1e-6) >= least * (1 - 1e-12)
 
 
 def test_crowd_above_the_largest_that_was_checked_counts_as_it():

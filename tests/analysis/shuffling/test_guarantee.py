@@ -1,6 +1,7 @@
 """The second line of the guarantee says what it rests on, and never replaces the first."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,19 @@ def test_sentence_names_the_shuffler_and_keeps_the_local_epsilon():
     assert "too few for it to add anything" in found.sentence
     assert found.epsilon == 2.0
     assert found.to_dict()["sentence"] == found.sentence
+
+
+def test_nothing_that_respondents_read_speaks_of_a_shuffler():
+    root = Path(__file__).parents[3]
+    folders = (
+        root / "client" / "hushpoll_client" / "device",
+        root / "client" / "hushpoll_client_js" / "src",
+        root / "server" / "hushpoll_server" / "pages",
+    )
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    texts = [file for file in files if file.suffix in {".py", ".js", ".html"}]
+    assert len(texts) > 20
+    assert [file for file in texts if "shuffle" in file.read_text(encoding="utf-8").lower()] == []
 
 
 @pytest.mark.parametrize(
