@@ -7,6 +7,7 @@ from typing import Any
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
+from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -47,8 +48,19 @@ def survey(name: str, version: int) -> Response:
         **of_survey(row, "survey"),
         overview=overview,
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
-        link=f"{request.script_root}/s/{row.name}#sha256={row.digest}",
+        link=_link(row),
+        code=qr_code(_address(row), inline=True),
     )
+
+
+@dashboard.get("/surveys/<name>/versions/<int:version>/qr-code.svg")
+@private
+def code(name: str, version: int) -> Response:
+    """Give the QR code of the hosted page as a file."""
+    row = reached(name, version, Role.READER)
+    answer = Response(qr_code(_address(row), inline=False), mimetype="image/svg+xml")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{row.name}-qr-code.svg"'
+    return answer
 
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/close")
@@ -67,6 +79,15 @@ def close(name: str, version: int) -> Response:
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
     return see(url_for("dashboard.survey", name=name, version=version))
+
+
+def _link(row: VersionRow) -> str:
+    """Return the path of the hosted page, with the digest by which a browser checks the survey."""
+    return f"{request.script_root}/s/{row.name}#sha256={row.digest}"
+
+
+def _address(row: VersionRow) -> str:
+    return request.host_url.rstrip("/") + _link(row)
 
 
 @dashboard.get("/<path:rest>")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+import segno
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from sample_survey import encoded
@@ -34,6 +36,20 @@ def test_every_page_leads_a_stranger_to_the_sign_in_and_back(filled, visit):
     answer = visitor.sign_in("ada", next="/dashboard" + WORK)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard" + WORK)
     assert visitor.get(WORK).status_code == 200
+
+
+def test_qr_code_holds_the_address_that_the_page_shows(filled, visit):
+    visitor = visit("ada", work="reader")
+    text = visitor.get(WORK).text
+    (address,) = re.findall(r">(http://[^<]*/s/work#sha256=[0-9a-f]{64})<", text)
+    drawn = re.compile(r'class="qrline"[^>]* d="([^"]*)"')
+    (expected,) = drawn.findall(segno.make_qr(address, error="m").svg_inline(border=4))
+    assert drawn.findall(text) == [expected]
+    file = visitor.get(f"{WORK}/qr-code.svg")
+    assert file.mimetype == "image/svg+xml"
+    assert drawn.findall(file.text) == [expected]
+    assert file.text.startswith("<?xml")
+    assert visitor.get("/surveys/home/versions/1/qr-code.svg").status_code == 404
 
 
 @pytest.mark.parametrize(
