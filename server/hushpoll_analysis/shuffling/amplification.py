@@ -204,8 +204,9 @@ def divergence(randomizer: Randomizer, n: int, epsilon: float, *, left_out: floa
     alpha = randomizer.alpha
     if epsilon >= randomizer.epsilon:
         return 0.0
-    e = math.exp(epsilon)
-    up, down, rest = max(1 - e * inverse, 0.0), e - inverse, e - 1
+    # 1 - e/p, e - 1/p and e - 1, with their digits next to an epsilon of 0; the first rounded up
+    gap, rest = float(1 - 1 / randomizer.ratio), math.expm1(epsilon)
+    up, down = max(gap - rest * inverse, 0.0) + _ROUNDING * gap, rest + gap
     # p = q: a pair has probability 2 alpha; B and G times q, to stay within floats
     pair = min(2 * alpha, 1.0)
     third = max(inverse * (1 - alpha) - alpha, 0.0)
