@@ -12,6 +12,8 @@ from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.wire.reports import Report
 from hushpoll_training import fairness_of_records
 from hushpoll_training.learners.learner import FitOptions
@@ -171,3 +173,27 @@ def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
         row = parts.surveys.version(published.name, 1)
         alarms += json.loads(next(shape(parts, row, {}, lambda _: None).blocks))["flagged"]
     assert alarms <= 4
+
+
+def test_results_of_jobs_are_given_as_tables(site):
+    published = site.publish()
+    reports = [make_report(published, income=income) for income in ["poor", "rich"] * 60]
+    site.send_batch(published, reports)
+    asked = {
+        "table": ("joint-table", {"attributes": ["gender", "income"], "likelihood": False}),
+        "shape": ("shape", {}),
+        "fairness": ("fairness", {"folds": 2, "parameters": {"n_estimators": 3}}),
+    }
+    for kind, (statistic, body) in asked.items():
+        job = site.add_job(kind, body)
+        site.run_jobs()
+        table = table_of(statistic, site.job_result(job).json)
+        answer = site.get(f"/api/v1/jobs/{job}/result?format=csv")
+        assert (answer.mimetype, answer.data) == ("text/csv", csv_bytes(table))
+        assert f'filename="work-1-{kind}.csv"' in answer.headers["Content-Disposition"]
+        assert site.get(f"/api/v1/jobs/{job}/result?format=xlsx").data.startswith(b"PK")
+        assert site.get(f"/api/v1/jobs/{job}/result?format=json").json == site.job_result(job).json
+    job = site.add_job("export", {})
+    site.run_jobs()
+    refused = site.get(f"/api/v1/jobs/{job}/result?format=csv")
+    assert site.problem(refused) == (422, "invalid-request", "format")

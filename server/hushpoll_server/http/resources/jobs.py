@@ -6,19 +6,27 @@ There is a route for each kind of job, made from the table in ``jobs.kinds``.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Mapping
+from typing import Final
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
-from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
+
+TABLES_OF_JOBS: Final = {"table": "joint-table", "fairness": "fairness", "shape": "shape"}
 
 api = APIBlueprint(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
@@ -104,11 +112,22 @@ def cancel(path: JobPath) -> Response:
     },
 )
 @endpoint("read")
-def result(path: JobPath) -> Response:
-    """Fetch what a job made; refused until it is done."""
+def result(path: JobPath, query: TableQuery) -> Response:
+    """Fetch what a job made; refused until it is done.
+
+    Of a joint table, of fairness and of the reports' shape, which are JSON, `format` gives the
+    table as `csv` or `xlsx`.
+    """
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)
-    answer = Response(parts.jobs.result(job), mimetype=job.media_type)
+    form = query.format
+    if form in TABLE_FORMATS and job.kind not in TABLES_OF_JOBS:
+        raise InvalidParameter(
+            f"format is {form!r}, and a job of the kind {job.kind} makes no table; leave "
+            "format out",
+            field="format",
+        )
+    blocks = parts.jobs.result(job)
     parts.actions.record(
         current_grant().actor,
         f"fetched-{job.kind}",
@@ -116,8 +135,14 @@ def result(path: JobPath) -> Response:
         version=row.version,
         subject=job.id,
     )
-    answer.headers["Content-Length"] = str(job.size)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
+    if form is not None and form in TABLE_FORMATS:
+        table = table_of(TABLES_OF_JOBS[job.kind], json.loads(b"".join(blocks)))
+        name = f"{row.name}-{row.version}-{job.kind}"
+        answer = table_file(form, name, table, parts.surveys.published(row))
+    else:
+        answer = Response(blocks, mimetype=job.media_type)
+        answer.headers["Content-Length"] = str(job.size)
+        answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
 
