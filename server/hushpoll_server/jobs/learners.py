@@ -76,13 +76,14 @@ def _described(learner: Learner, published: Published, setting: str | None) -> d
     except (InvalidParameter, MissingExtra) as error:
         reason = str(error)
     claim = learner.claim.to_json()
+    tunable = claim["kind"] != "central" and not learner.reads_group and reason is None
     return {
         "name": learner.name,
         "label": learner.label,
         "description": learner.description,
         "reason": reason,
         "private": claim["kind"] == "central",
-        "can_be_tuned": bool(learner.space) and claim["kind"] != "central" and reason is None,
+        "can_be_tuned": bool(learner.space) and tunable,
         "parameters": _parameters(learner, setting),
     }
 

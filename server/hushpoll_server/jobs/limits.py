@@ -40,14 +40,21 @@ def check_limits(learner: Learner, setting: str | None) -> None:
 
 
 def check_groups(learner: Learner, published: Published) -> None:
-    """Refuse a learner that needs each record's group, where no record tells it.
+    """Refuse a learner that needs groups, where there are none, or no record tells its own.
 
     Raises
     ------
     InvalidParameter
-        If the survey has no protected attribute, or it is perturbed.
+        If the survey has no protected attribute, or it is perturbed and the learner needs each
+        record's group.
     """
     protected = published.protected
+    if learner.compares_groups and protected is None:
+        raise InvalidParameter(
+            f"the learner {learner.name} compares groups, and the survey declares no protected "
+            "attribute; use a learner without mitigation",
+            field="learner",
+        )
     if not learner.needs_groups or (
         protected is not None and published.attribute(protected.attribute).oracle is None
     ):

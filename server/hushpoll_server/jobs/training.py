@@ -165,6 +165,7 @@ def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -
     check_limits(recipe.learner, parts.settings.job_parameter_limits)
     if parameters.folds is not None:
         recipe.refuse_repeated_fits("cross-fitting")
+        recipe.refuse_group_at_prediction("a measurement from records")
         _check_folds(parts, row, parameters.folds)
 
 
@@ -173,6 +174,7 @@ def check_tune(parts: Services, row: VersionRow, parameters: TuneParameters) -> 
     chosen = parameters.model_dump(include={"learner", "encoding", "seed"})
     recipe = _check_fit(parts, row, FitParameters.model_validate(chosen))
     recipe.refuse_repeated_fits("a search")
+    recipe.refuse_group_at_prediction("a search")
     setting = parts.settings.job_parameter_limits
     # Those that are not searched have their defaults.
     least = {name: span.low for name, span in allowed_space(recipe.learner, setting).items()}
@@ -219,6 +221,8 @@ def check_fairness(parts: Services, row: VersionRow, parameters: FairnessParamet
     from hushpoll_training.audits.records_fairness import check_together, compared_survey
 
     recipe.refuse_repeated_fits("cross-fitting")
+    if parameters.protected_input == "dropped":
+        recipe.refuse_group_at_prediction("an audit without the protected attribute")
     published = parts.surveys.published(row)
     compared = compared_survey(published, parameters.groups, parameters.reference)
     check_together(parameters.together, parameters.groups)

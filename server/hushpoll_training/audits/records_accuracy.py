@@ -102,10 +102,11 @@ def accuracy_of_records(
     ------
     InvalidParameter
         For a bad argument, a target that gives no labels, a fold without which the others hold one
-        class only, or a learner that is private itself or needs rows in clear.
+        class only, or a learner that is private itself or needs rows or groups in clear.
     """
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("a measurement from records")
+    recipe.refuse_group_at_prediction("a measurement from records")
     parts = [
         right_of_fold(records, inside, outside, recipe, options.part(number, folds))
         for number, (inside, outside) in enumerate(folds_of(len(records), folds, options.seed))

@@ -125,6 +125,10 @@ class Learner(ABC):
         What the steps of a fit are, in the plural.
     needs_groups : bool
         Whether it fits only where each row's group is known in clear.
+    compares_groups : bool
+        Whether it fits only where there is a protected attribute, in clear or perturbed.
+    reads_group : bool
+        Whether its models need the group of each person who is predicted, in clear.
     files : tuple of str
         Names of the files that its models are saved in.
     distributions : tuple of str
@@ -148,6 +152,8 @@ class Learner(ABC):
     space: ClassVar[Mapping[str, Span]]
     progress_unit: ClassVar[str] = "steps"
     needs_groups: ClassVar[bool] = False
+    compares_groups: ClassVar[bool] = False
+    reads_group: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]]
     distributions: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str | None] = None

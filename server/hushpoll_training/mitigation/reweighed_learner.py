@@ -37,6 +37,7 @@ class ReweighedLearner(Learner):
     """
 
     base: ClassVar[type[Learner]]
+    compares_groups: ClassVar[bool] = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process makes it: the classes have no place to import from."""

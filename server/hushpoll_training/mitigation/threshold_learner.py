@@ -59,6 +59,8 @@ class ThresholdLearner(Learner):
     """
 
     base: ClassVar[type[Learner]]
+    compares_groups: ClassVar[bool] = True
+    reads_group: ClassVar[bool] = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process makes it: the classes have no place to import from."""

@@ -93,6 +93,22 @@ class Recipe:
                 field="learner",
             )
 
+    def refuse_group_at_prediction(self, purpose: str) -> None:
+        """Refuse a learner whose models read a group in clear, where records are predicted.
+
+        Raises
+        ------
+        InvalidParameter
+            If they do.
+        """
+        if self.learner.reads_group:
+            raise InvalidParameter(
+                f"the learner {self.learner.name} reads each person's group in clear when "
+                f"predicting, and {purpose} predicts records, which do not tell it; use a learner "
+                "without thresholds, or measure on a panel",
+                field="learner",
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as records of runs hold it."""
         return {**self.learner.to_json(), "encoding": self.encoding.name}

@@ -43,6 +43,8 @@ def test_fairness_job_of_a_survey_without_groups_is_refused(site):
     site.fill(site.publish(protected=None), 20)
     answer = site.ask_for_job("fairness")
     assert site.problem(answer) == (422, "invalid-request", "protected")
+    answer = site.ask_for_job("train", {"learner": "lightgbm-reweighed"})
+    assert site.problem(answer) == (422, "invalid-request", "learner")
 
 
 def records_of(published, n, seed, fakes=0):

@@ -58,6 +58,28 @@ def test_model_is_measured_listed_read_and_fetched(site):
         assert b"Measured on perturbed records" in archive.read("card.html")
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("learner", "file"),
+    [("lightgbm-reweighed", "reweighing.json"), ("lightgbm-thresholds", "thresholds.json")],
+)
+def test_model_is_mitigated_with_groups_that_only_records_tell(site, learner, file):
+    published = fill(site, epsilon="64", allow_weak=True)
+    genders = published.attribute("gender").categories[:2]
+    reports = [
+        make_report(published, income=income, gender=gender)
+        for gender in genders
+        for income in ["poor", "rich"] * 40
+    ]
+    site.send_batch(published, reports)
+    job = train(site, learner=learner)
+    said = site.get(f"/api/v1/models/{job}").json["card"]["protections"]
+    asked = any(one["what"] == "the gender of each person who is predicted" for one in said)
+    assert asked is (learner == "lightgbm-thresholds")
+    with zipfile.ZipFile(io.BytesIO(site.get(f"/api/v1/models/{job}/file").data)) as archive:
+        assert file in archive.namelist()
+
+
 def test_model_is_kept_until_the_analyst_or_an_administrator_deletes_it(site):
     fill(site)
     cancelled, job = (site.add_job("train", BODY) for _ in range(2))
@@ -106,6 +128,9 @@ def test_parameters_are_searched_on_records_within_the_server_s_limits(make_site
         ("train", {"learner": "functional-mechanism", "folds": 2}, "learner", "private itself"),
         ("train", {"learner": "lightgbm-parity"}, "learner", "rows in clear"),
         ("train", {"learner": "fairfm"}, "learner", "collects gender perturbed"),
+        ("train", {"learner": "lightgbm-thresholds", "folds": 2}, "learner", "group in clear when"),
+        ("tune", {"learner": "lightgbm-thresholds"}, "learner", "group in clear when predicting"),
+        ("fairness", {"learner": "lightgbm-thresholds"}, "learner", "group in clear when"),
     ],
 )
 def test_training_that_cannot_be_done_is_refused_at_the_request(site, kind, body, field, said):
