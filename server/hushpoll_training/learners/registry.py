@@ -16,9 +16,10 @@ from hushpoll_training.learners.central.output_perturbation import OutputPerturb
 from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.mitigation.reweighed_learner import with_reweighing
-from hushpoll_training.mitigation.threshold_learner import with_thresholds
-from hushpoll_training.postprocessing.parity_learner import with_parity
+from hushpoll_training.learners.wrapped import wrapping
+from hushpoll_training.mitigation.reweighed_learner import ReweighedLearner
+from hushpoll_training.mitigation.threshold_learner import ThresholdLearner
+from hushpoll_training.postprocessing.parity_learner import ParityLearner
 from hushpoll_training.postprocessing.smoothed_learner import SmoothedDPSGD, SmoothedLogistic
 
 LEARNERS: Final[Mapping[str, type[Learner]]] = {
@@ -33,11 +34,11 @@ LEARNERS: Final[Mapping[str, type[Learner]]] = {
     "dp-fermi": Fermi,
     "smoothed-logistic": SmoothedLogistic,
     "smoothed-dpsgd": SmoothedDPSGD,
-    "lightgbm-parity": with_parity(LightGBM),
-    "output-perturbation-parity": with_parity(OutputPerturbation),
-    "dpsgd-parity": with_parity(DPSGD),
-    "lightgbm-reweighed": with_reweighing(LightGBM),
-    "lightgbm-thresholds": with_thresholds(LightGBM),
+    "lightgbm-parity": wrapping(ParityLearner, LightGBM),
+    "output-perturbation-parity": wrapping(ParityLearner, OutputPerturbation),
+    "dpsgd-parity": wrapping(ParityLearner, DPSGD),
+    "lightgbm-reweighed": wrapping(ReweighedLearner, LightGBM),
+    "lightgbm-thresholds": wrapping(ThresholdLearner, LightGBM),
 }
 
 DEFAULT: Final = "lightgbm"

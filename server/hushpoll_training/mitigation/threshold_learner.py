@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +17,9 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
+from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter, Range
+from hushpoll_training.learners.wrapped import WrappedLearner
 from hushpoll_training.mitigation.design import (
     evidence_of,
     groups_of,
@@ -44,41 +44,30 @@ RULE = "thresholds.json"
 
 
 @dataclass(frozen=True)
-class ThresholdLearner(Learner):
+class ThresholdLearner(WrappedLearner):
     """A learner, and randomised thresholds for its scores in each group.
 
     Parameters are those of the learner behind it, and: `criterion`, what is made equal;
     `tolerance`, by how much the estimated rates may differ; `objective`, what is made as large as
     possible; `thresholds`, how many quantiles of the scores may be thresholds; `held_out`, the
     share of the rows that rates are estimated on.
-
-    Attributes
-    ----------
-    base : type of Learner
-        What is fitted.
     """
 
-    base: ClassVar[type[Learner]]
+    suffix: ClassVar[str] = "thresholds"
+    addition: ClassVar[str] = "with thresholds"
+    effect: ClassVar[str] = (
+        "a randomised threshold for each group, so that rates of the groups are alike"
+    )
+    own_bounds: ClassVar[Mapping[str, Parameter]] = {
+        "criterion": Choice(CRITERIA, "demographic-parity"),
+        "tolerance": Range(float, 0, 1, 0.0),
+        "objective": Choice(OBJECTIVES, "accuracy"),
+        "thresholds": Range(int, 1, 1000, 20),
+        "held_out": Range(float, 0.01, 0.9, 1 / 3),
+    }
+    own_file: ClassVar[str] = RULE
     compares_groups: ClassVar[bool] = True
     reads_group: ClassVar[bool] = True
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it: the classes have no place to import from."""
-        return _restored, (self.base, dict(self.parameters))
-
-    @property
-    def behind(self) -> Learner:
-        """The learner behind, with its parameters."""
-        return self.base({name: self.parameters[name] for name in self.base.bounds})
-
-    @property
-    def steps(self) -> int:
-        """Those of the learner behind."""
-        return self.behind.steps
-
-    def without_privacy(self) -> Learner:
-        """Return the learner behind, without mitigation: the NonDP baseline."""
-        return self.behind.without_privacy()
 
     def fit(self, design: Design, options: FitOptions) -> ThresholdModel:
         """Fit the learner behind to a part of the rows and the thresholds to the rest.
@@ -136,8 +125,7 @@ class ThresholdLearner(Learner):
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
     ) -> ThresholdModel:
         """Read the model of the learner behind, and the rule."""
-        own = {name: files[name] for name in self.base.files}
-        fitted = self.behind.load(own, names, trial=trial)
+        fitted = self.load_behind(files, names, trial=trial)
         try:
             saved = json.loads(files[RULE])
             rule = ThresholdRule.from_json(saved)
@@ -150,41 +138,6 @@ class ThresholdLearner(Learner):
         except (ValueError, KeyError, TypeError, InvalidParameter) as error:
             raise UnsoundModel(RULE, f"is no rule of thresholds ({error})") from None
         return ThresholdModel(self, fitted, rule, place, measured)
-
-
-def _restored(behind: type[Learner], parameters: Mapping[str, Any]) -> ThresholdLearner:
-    return with_thresholds(behind)(parameters)
-
-
-@cache
-def with_thresholds(behind: type[Learner]) -> type[ThresholdLearner]:
-    """Return the learner that sets thresholds for the scores of another one."""
-
-    @dataclass(frozen=True)
-    class WithThresholds(ThresholdLearner):
-        base: ClassVar[type[Learner]] = behind
-        name: ClassVar[str] = f"{behind.name}-thresholds"
-        label: ClassVar[str] = f"{behind.label} with thresholds"
-        description: ClassVar[str] = (
-            f"{behind.description}; a randomised threshold for each group, so that rates of the "
-            "groups are alike"
-        )
-        bounds: ClassVar[Mapping[str, Parameter]] = {
-            **behind.bounds,
-            "criterion": Choice(CRITERIA, "demographic-parity"),
-            "tolerance": Range(float, 0, 1, 0.0),
-            "objective": Choice(OBJECTIVES, "accuracy"),
-            "thresholds": Range(int, 1, 1000, 20),
-            "held_out": Range(float, 0.01, 0.9, 1 / 3),
-        }
-        refused: ClassVar[Mapping[str, str]] = behind.refused
-        space: ClassVar[Mapping[str, Span]] = behind.space
-        progress_unit: ClassVar[str] = behind.progress_unit
-        files: ClassVar[tuple[str, ...]] = (*behind.files, RULE)
-        distributions: ClassVar[tuple[str, ...]] = behind.distributions
-        extra: ClassVar[str | None] = behind.extra
-
-    return WithThresholds
 
 
 @dataclass(frozen=True)

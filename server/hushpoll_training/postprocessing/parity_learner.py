@@ -19,8 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +29,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.learners.central.functional import bits_for
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
+from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range
+from hushpoll_training.learners.wrapped import WrappedLearner
 from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 from hushpoll_training.postprocessing.parity import (
     ParityRule,
@@ -45,37 +45,25 @@ THRESHOLD = 0.5
 
 
 @dataclass(frozen=True)
-class ParityLearner(Learner):
+class ParityLearner(WrappedLearner):
     """A learner, and the rule that flips some of its predictions.
 
     Parameters are those of the learner behind it, and: `rate_epsilon`, what each of the two rates
     spends, 0 for rates without noise; `held_out`, the share of the rows that the rates are measured
     on. The design must tell each row's group, and exactly two groups must occur. So it takes rows
     in clear; the two rates, and each prediction, need the group in clear.
-
-    Attributes
-    ----------
-    base : type of Learner
-        What is fitted.
     """
 
-    base: ClassVar[type[Learner]]
-    progress_unit: ClassVar[str] = "steps"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it: classes of `with_parity` have no place to import."""
-        return _restored, (self.base, dict(self.parameters))
-
-    @property
-    def behind(self) -> Learner:
-        """The learner behind, with its parameters."""
-        own = {name: self.parameters[name] for name in self.base.bounds}
-        return self.base(own)
-
-    @property
-    def steps(self) -> int:
-        """Those of the learner behind."""
-        return self.behind.steps
+    suffix: ClassVar[str] = "parity"
+    addition: ClassVar[str] = "with parity"
+    effect: ClassVar[str] = (
+        "predictions flipped at random until both groups have the same share of positive ones"
+    )
+    own_bounds: ClassVar[Mapping[str, Parameter]] = {
+        "rate_epsilon": Range(float, 0, 64, 0.05),
+        "held_out": Range(float, 0.01, 0.9, 1 / 3),
+    }
+    own_file: ClassVar[str] = RULE
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -115,10 +103,6 @@ class ParityLearner(Learner):
             f"{self.base.name}",
             field="panel",
         )
-
-    def without_privacy(self) -> Learner:
-        """Return the learner behind without noise, and without post-processing."""
-        return self.behind.without_privacy()
 
     def fit(self, design: Design, options: FitOptions) -> ParityModel:
         """Fit the learner behind to a part of the rows and the rule to the rest.
@@ -179,8 +163,7 @@ class ParityLearner(Learner):
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
     ) -> ParityModel:
         """Read the model of the learner behind, and the rule."""
-        own = {name: files[name] for name in self.base.files}
-        fitted = self.behind.load(own, names, trial=trial)
+        fitted = self.load_behind(files, names, trial=trial)
         try:
             saved = json.loads(files[RULE])
             start, stop = (int(place) for place in saved["protected"])
@@ -191,38 +174,6 @@ class ParityLearner(Learner):
         if not 0 <= start < stop <= len(names) or len(key) != KEY_BYTES:
             raise UnsoundModel(RULE, "names columns that the model does not have")
         return ParityModel(self, fitted, rule, slice(start, stop), key)
-
-
-def _restored(behind: type[Learner], parameters: Mapping[str, Any]) -> ParityLearner:
-    return with_parity(behind)(parameters)
-
-
-@cache
-def with_parity(behind: type[Learner]) -> type[ParityLearner]:
-    """Return the learner that post-processes another one."""
-
-    @dataclass(frozen=True)
-    class WithParity(ParityLearner):
-        base: ClassVar[type[Learner]] = behind
-        name: ClassVar[str] = f"{behind.name}-parity"
-        label: ClassVar[str] = f"{behind.label} with parity"
-        description: ClassVar[str] = (
-            f"{behind.description}; predictions flipped at random until both groups have the same "
-            "share of positive ones"
-        )
-        bounds: ClassVar[Mapping[str, Parameter]] = {
-            **behind.bounds,
-            "rate_epsilon": Range(float, 0, 64, 0.05),
-            "held_out": Range(float, 0.01, 0.9, 1 / 3),
-        }
-        refused: ClassVar[Mapping[str, str]] = behind.refused
-        space: ClassVar[Mapping[str, Span]] = behind.space
-        progress_unit: ClassVar[str] = behind.progress_unit
-        files: ClassVar[tuple[str, ...]] = (*behind.files, RULE)
-        distributions: ClassVar[tuple[str, ...]] = behind.distributions
-        extra: ClassVar[str | None] = behind.extra
-
-    return WithParity
 
 
 @dataclass(frozen=True)
