@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_protocols.estimation.weights import DEGENERATE
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
@@ -82,7 +83,7 @@ class Answers:
             attribute,
             n,
             RecordLaw.of(attribute.oracle, attribute.k),
-            float(1.0 + side.law.slope * side.law.mean_excess(debiased)[0]),
+            float(max(1.0 + side.law.slope * side.law.mean_excess(debiased)[0], DEGENERATE)),
             shares[:, None],
             shares,
             one,

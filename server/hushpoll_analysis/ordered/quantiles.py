@@ -3,7 +3,8 @@
 F(j) is the share of those who answered whose score is at most the j-th. The q-quantile is the
 smallest score with F(j) >= q. It is the j-th unless F(j) is below q, or F(j - 1) is not. Each is
 tested at half of the level, with the exact variance of the law, and the set of a quantile has all
-scores for which neither test rejects. So it covers at least as often as it says; where few scores
+scores for which neither test rejects. So it covers at least as often as it says, up to the
+normal approximation where records are few (93 % in clear at n = 10 and q = 0.9); where few scores
 lie near the quantile, F jumps over q and the set covers nearly always. The tests are score tests of
 F = q (:mod:`hushpoll_analysis.ordered.ratios`).
 
@@ -116,7 +117,8 @@ class Distribution:
         names, lows, highs = zip(*(self.scale.of_level(level) for level in levels), strict=True)
         if interpolation == "none":
             middle = [low + (high - low) / 2 for low, high in zip(lows, highs, strict=True)]
-            value, lower, upper = middle
+            # The limits are about people, who may be anywhere in the categories at the ends.
+            value, lower, upper = middle[0], lows[1], highs[2]
         else:
             place, lowest, highest = levels
             before = float(curve[place - 1]) if place else 0.0

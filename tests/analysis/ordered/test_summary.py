@@ -208,3 +208,11 @@ def test_no_records_give_no_summary(given):
     with pytest.raises(InvalidParameter) as refused:
         ordered_summary(none, "a", given=given)
     assert refused.value.field == "records"
+
+
+def test_limits_of_a_quantile_of_intervals_are_the_outer_ends():
+    categories = ["0-10", "10-30", "30-60", "60-120"]
+    records = draw(ordered(None, categories), np.array([0.3, 0.4, 0.2, 0.1]), 20_000, 14)[1]
+    (median,) = everybody(records, quantiles=[0.5]).quantiles
+    assert (median.category, median.value) == ("10-30", 20.0)
+    assert (median.lower, median.upper) == (10.0, 30.0)
