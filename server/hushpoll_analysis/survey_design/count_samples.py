@@ -104,7 +104,8 @@ class CountSample:
 
     def counts(self, cells: Places, groups: int) -> Array:
         """Return the records in each group of cells in clear, f64[groups]."""
-        return np.asarray(np.bincount(cells, self.n * self._unweighted[0], groups))
+        # Whole numbers, since a stratum of one record is refused: n times a share is none exactly.
+        return np.asarray(np.rint(np.bincount(cells, self.n * self._unweighted[0], groups)))
 
     def errors(self, margin: Grouping) -> Array:
         """Return standard errors of the share of each category of a margin, f64[categories]."""

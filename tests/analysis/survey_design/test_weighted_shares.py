@@ -330,3 +330,14 @@ def test_a_design_is_read_from_json(clear):
     assert found["population"] == 5000
     assert sum(row["total"]["value"] for row in found["shares"]) == pytest.approx(5000)
     assert sum(row["value"] for row in found["shares"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n", [49, 98, 103, 107])
+def test_stratum_of_a_single_record_is_refused_whatever_the_others_are(n):
+    """Guards: a share times n was not quite 1, so the record was taken for several."""
+    place = np.arange(n)
+    codes = {"a": place % 3, "b": np.minimum(place, 1), "c": place * 0, "z": place * 0}
+    records = Records(CLEAR, encode_many(CLEAR, codes, np.random.default_rng(1)))
+    strata = CellValues(("b",), {"1": 5000, "2": 5000, "3": 0})
+    with pytest.raises(InvalidParameter, match="a single record"):
+        weighted_shares(records, "a", SurveyDesign(strata=strata))
