@@ -78,6 +78,7 @@ class ParityLearner(WrappedLearner):
         return replace(
             claim,
             epsilon=claim.epsilon + spent,
+            neighbours=f"{claim.neighbours}; the sizes of the groups are public",
             accountant=f"{claim.accountant}, and basic composition with the discrete Laplace "
             "mechanism of two rates; the sizes of the groups are public",
         )
