@@ -107,6 +107,7 @@ def accuracy_of_records(
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("a measurement from records")
     recipe.refuse_group_at_prediction("a measurement from records")
+    Target.of(records.published).refuse_skipped("an accuracy from records alone")
     parts = [
         right_of_fold(records, inside, outside, recipe, options.part(number, folds))
         for number, (inside, outside) in enumerate(folds_of(len(records), folds, options.seed))

@@ -122,6 +122,25 @@ class Target:
         """Whether labels are reports rather than the truth."""
         return self.p != 1.0
 
+    def refuse_skipped(self, purpose: str) -> None:
+        """Refuse a purpose that reports cannot serve where the target may be skipped.
+
+        A report of an answer may be of a person who gave none; how many are, records of the others
+        do not tell apart. Shares of the whole would be right, but not those of who answered.
+
+        Raises
+        ------
+        InvalidParameter
+            If the target is perturbed and has a missing category.
+        """
+        if self.perturbed and self.missing_code is not None:
+            raise InvalidParameter(
+                f"the target {self.name} is perturbed and may be skipped, so a record that reports "
+                f"an answer may be of a person who gave none: {purpose} would be wrong; collect "
+                "the target in clear, or without a missing category",
+                field="target",
+            )
+
     def correct(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turn the chance of a positive report into that of a positive truth, clipped to [0, 1]."""
         return corrected(score, self.p, self.q)

@@ -109,6 +109,10 @@ class GroupEvidence:
     def label_weights(self, label: npt.NDArray[np.int64], classes: int) -> Array:
         """Return the weight of each row in each class, f64[n, classes].
 
+        Two classes are a positive category and all others together: with more than two answers, a
+        truth among the others is reported as positive with probability `label_q`, and as one of the
+        others, whichever, with 1 - `label_q`.
+
         Parameters
         ----------
         label : int64[n]
@@ -120,7 +124,10 @@ class GroupEvidence:
         reported[np.arange(label.size), label] = 1.0
         if self.label_p == 1.0:
             return reported
-        return (reported - self.label_q) / (self.label_p - self.label_q)
+        own = (reported - self.label_q) / (self.label_p - self.label_q)
+        if classes == 2:
+            own[:, 0] = 1.0 - own[:, 1]
+        return own
 
     def likelihoods(self) -> Array:
         """Return the likelihood of each record given each category up to a factor, f64[n, k]."""
@@ -133,6 +140,8 @@ class GroupEvidence:
         """Return the likelihood of each reported label given each class, f64[n, classes]."""
         chances = np.full((label.size, classes), self.label_q)
         chances[np.arange(label.size), label] = self.label_p
+        if classes == 2:  # the others together, as in the weights
+            chances[label == 0] = 1.0 - self.label_q, 1.0 - self.label_p
         return chances
 
 

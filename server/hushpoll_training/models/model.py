@@ -108,8 +108,15 @@ def design(
 
 
 def evidence_of_records(records: Records) -> GroupEvidence:
-    """Return what the records of a survey with a protected attribute tell of their groups."""
+    """Return what the records of a survey with a protected attribute tell of their groups.
+
+    Raises
+    ------
+    InvalidParameter
+        If the target is perturbed and may be skipped.
+    """
     published, target = records.published, Target.of(records.published)
+    target.refuse_skipped("mitigation by records")
     groups = published.protected
     assert groups is not None  # noqa: S101  (the caller has asked)
     attribute = published.attribute(groups.attribute)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_training.audits.records_accuracy import folds_of, right_of_fold
+from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
@@ -53,9 +54,11 @@ class RecordsProblem:
         Raises
         ------
         InvalidParameter
-            For training rows of a single class, or a learner that is private itself.
+            For training rows of a single class, a perturbed target that may be skipped, or a
+            learner that is private itself.
         """
         recipe.refuse_repeated_fits("a search")
+        Target.of(self.records.published).refuse_skipped("a search on records alone")
         chosen = replace(recipe, encoding=self.encoding)
         for inside, outside in self.folds:
             options = FitOptions(self.seed, threads)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hushpoll_analysis import Records
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training import FitOptions, Recipe
 from hushpoll_training.audits import records_accuracy
-from hushpoll_training.audits.records_accuracy import Share, right
+from hushpoll_training.audits.records_accuracy import Share, accuracy_of_records, right
 from hushpoll_training.data.target import Target
+from hushpoll_training.tuning.from_records import RecordsProblem
 
 CLEAR = Target("y", "yes", "no", 0, None)
 BINARY = Target("y", "yes", "no", 0, None, p=0.75, q=0.25)
@@ -37,3 +41,14 @@ def test_interval_covers_the_accuracy_as_often_as_it_says(target):
         assert isinstance(share, Share)
         covered += share.lower <= accuracy <= share.upper
     assert 0.88 <= covered / 2000 <= 0.92
+
+
+def test_a_perturbed_target_that_may_be_skipped_is_refused(survey, people, perturbed):
+    published = survey(epsilon="6", target={"protocol": "GRR", "missing": "skipped"})
+    records = Records(published, perturbed(published, people(500)))
+    recipe = Recipe.of({"n_estimators": 2})
+    with pytest.raises(InvalidParameter, match="an accuracy from records alone would be wrong"):
+        accuracy_of_records(records, recipe, FitOptions(1), folds=2)
+    search = RecordsProblem.of(records, recipe.encoding, folds=2, seed=1)
+    with pytest.raises(InvalidParameter, match="a search on records alone would be wrong"):
+        list(search.scores(recipe))

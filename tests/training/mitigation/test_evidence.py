@@ -125,3 +125,15 @@ def test_tolerances_that_cannot_be_scaled_are_refused(given, message):
 
 def test_clear_reports_leave_the_tolerance():
     assert scaled_tolerance(0.05, np.eye(3), [Fraction(1, 3)] * 3) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_weights_of_a_positive_label_against_all_others_have_the_class_as_expectation(k):
+    oracle = create("GRR", k=k, epsilon="1")
+    p, q = float(oracle.p), float(oracle.q)
+    evidence = GroupEvidence(np.ones((2, 1), np.uint8), None, ((0,),), p, q)
+    # Of a truth among the others, one report says positive with q, whichever the others are.
+    law = np.array([[1 - q, q], [1 - p, p]])
+    labels = np.array([0, 1])
+    assert law @ evidence.label_weights(labels, 2) == pytest.approx(np.eye(2))
+    assert pytest.approx(law) == evidence.label_likelihoods(labels, 2).T
