@@ -18,7 +18,7 @@ from hushpoll_shared.survey.attributes import (
 )
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import Terms, read_terms
+from hushpoll_shared.survey.terms import Terms, check_number_of_attributes, read_terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +112,8 @@ class Manifest(Terms):
                 f"attributes is {show(attributes)}; it must be a list of attributes",
                 field="attributes",
             )
+        # Before the ranges of thousands are expanded: the draft may be hostile.
+        check_number_of_attributes(len(attributes))
         texts = {key: normalized(value.get(key)) for key in ("title", "description")}
         groups = _normalized_groups(value.get("protected"))
         return cls(

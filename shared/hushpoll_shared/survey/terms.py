@@ -140,12 +140,7 @@ class Terms:
             )
 
     def _check_attributes(self) -> None:
-        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
-            raise InvalidParameter(
-                f"attributes has {len(self.attributes)} entries; "
-                f"a survey has 1 to {MOST_ATTRIBUTES}: add or remove some",
-                field="attributes",
-            )
+        check_number_of_attributes(len(self.attributes))
         seen: set[str] = set()
         for attribute in self.attributes:
             if attribute.name in seen:
@@ -217,6 +212,22 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
         terms["split"] = Split.parse(document["split"], canonical=canonical)
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms
+
+
+def check_number_of_attributes(number: int) -> None:
+    """Refuse a survey with no attribute, or with more than `MOST_ATTRIBUTES`.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the number and its interval.
+    """
+    if not 1 <= number <= MOST_ATTRIBUTES:
+        raise InvalidParameter(
+            f"attributes has {number} entries; a survey has 1 to {MOST_ATTRIBUTES}: add or remove "
+            "some",
+            field="attributes",
+        )
 
 
 def check_integer(value: object, *, field: str, largest: int) -> int:

@@ -140,6 +140,11 @@ REFUSALS: dict[str, tuple[Callable[[Document], None], str, str]] = {
     "unknown protocol": (change(protocol="RR"), "protocol", "GRR, BLH"),
     "unknown key": (change(epsilom=1), "epsilom", "unknown key 'epsilom'"),
     "no attributes": (change(attributes=[]), "attributes", "1 to 256"),
+    "too many attributes, none of them read": (
+        change(attributes=["a"] * 257),
+        "attributes",
+        "257 entries; a survey has 1 to 256",
+    ),
     "attributes no list": (change(attributes={"a": 1}), "attributes", "list"),
     "an attribute no mapping": (change(attributes=["a"]), "attributes[0]", "mapping"),
     "nothing perturbed": (

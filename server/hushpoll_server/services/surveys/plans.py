@@ -9,12 +9,15 @@ from typing import Any, Final
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_protocols import K_MAX
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_shared.survey.manifest import Manifest
 
 WAIT_SECONDS: Final = 0.1
 RETRY_AFTER_SECONDS: Final = 5
+MOST_CATEGORIES: Final = 1 << 18
+"""Most categories of all attributes of a draft together: all are in memory while it is planned."""
 
 
 class Plans:
@@ -48,7 +51,7 @@ class Plans:
         Refused
             ``unavailable``: another plan is being computed.
         ManifestRefused
-            The draft is no manifest.
+            The draft is no manifest, or has more than `MOST_CATEGORIES` categories.
         InvalidParameter
             A goal, or a number, is outside its interval.
         """
@@ -60,6 +63,7 @@ class Plans:
             )
         try:
             wanted, given = [Goal(**goal) for goal in goals], AuditAssumptions(**population)
+            _require_few_categories(draft)
             try:
                 manifest = Manifest.from_dict(draft)
                 manifest.resolve()
@@ -68,3 +72,28 @@ class Plans:
             return verdicts(manifest, wanted, given=given, **more)
         finally:
             self._turn.release()
+
+
+def _require_few_categories(draft: object) -> None:
+    """Refuse a draft with many categories before one of its ranges is expanded."""
+    attributes = draft.get("attributes") if isinstance(draft, Mapping) else None
+    if not isinstance(attributes, list):
+        return  # which the manifest refuses
+    categories = sum(map(_declared_categories, attributes))
+    if categories > MOST_CATEGORIES:
+        raise ManifestRefused(
+            f"attributes declares {categories} categories together, and a server plans at most "
+            f"{MOST_CATEGORIES}; use hushpoll plan on your machine, or declare fewer categories",
+            field="attributes",
+        )
+
+
+def _declared_categories(attribute: object) -> int:
+    """Return how many categories an attribute of a draft has; 0 if it is malformed."""
+    match attribute:
+        case {"range": [int(low), int(high)]}:
+            # a longer range is refused by the manifest, which does not expand it
+            return high - low + 1 if 0 <= high - low < K_MAX else 0
+        case {"categories": list(categories)}:
+            return len(categories)
+    return 0
