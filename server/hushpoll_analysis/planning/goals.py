@@ -22,7 +22,7 @@ from hushpoll_analysis.planning.expected_estimates import (
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions, smallest_gap
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.published import Published
 
@@ -51,7 +51,7 @@ class Goal:
     group : float
         Share of the respondents in the smaller group, in (0, 0.5]; for a difference alone.
     confidence : float
-        Of the interval, in (0, 1).
+        Of the interval, in [0.01, 0.999999].
 
     Raises
     ------
@@ -87,7 +87,13 @@ class Goal:
                 "(0, 0.5]",
                 field="group",
             )
-        normal_quantile(self.confidence)
+        low, high = CONFIDENCES
+        if not low <= self.confidence <= high:
+            raise InvalidParameter(
+                f"confidence is {self.confidence}; give a coverage in [{low}, {high}], such as "
+                "0.95",
+                field="confidence",
+            )
         if self.kind == "audit" and self.subject not in METRICS:
             raise InvalidParameter(
                 f"{self} is of no group metric; name one of {', '.join(METRICS)}", field="want"

@@ -177,6 +177,9 @@ def test_numbers_are_rounded_up_to_three_digits(number, up):
         (lambda: told("difference:group=0.1", group=0.6), "group"),
         (lambda: told("width:group=0.1", share=1.0), "share"),
         (lambda: told("width:group=0.1", confidence=1.0), "confidence"),
+        (lambda: told("audit:SPD=?", confidence=1 - 1e-16), "confidence"),
+        (lambda: told("width:group=0.1", confidence=0.001), "confidence"),
+        (lambda: told("width:group=0.1", confidence=float("nan")), "confidence"),
         (lambda: verdicts(draft(), [Goal("width", "region", 0.1)], epsilon="65"), "epsilon"),
         (
             lambda: verdicts(

@@ -9,6 +9,7 @@ from pydantic import Field
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, N_MAX
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_server.http.models.common import Answer, Strict
+from hushpoll_shared.estimators import CONFIDENCES
 
 Kind = Literal["width", "difference", "change", "audit"]
 
@@ -34,7 +35,12 @@ class GoalBody(Strict):
     group: float = Field(
         0.5, gt=0, le=0.5, description="The smaller group's share, of a difference."
     )
-    confidence: float = Field(0.95, gt=0, lt=1, description="Of the interval.")
+    confidence: float = Field(
+        0.95,
+        ge=CONFIDENCES[0],
+        le=CONFIDENCES[1],
+        description="Of the interval, in [0.01, 0.999999].",
+    )
 
 
 class PopulationBody(Strict):

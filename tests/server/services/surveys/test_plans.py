@@ -84,6 +84,8 @@ def test_draft_of_very_many_categories_is_refused_before_it_is_read(site):
         ({"goals": [WIDTH | {"kind": "depth"}]}, "goals.0.kind"),
         ({"goals": [WIDTH | {"subject": "nothing"}]}, "attribute"),
         ({"goals": [WIDTH | {"value": 2}]}, "goals.0.value"),
+        ({"goals": [WIDTH | {"confidence": 0.9999999}]}, "goals.0.confidence"),
+        ({"goals": [WIDTH | {"confidence": 0.001}]}, "goals.0.confidence"),
         ({"n": 0}, "n"),
         ({"delta": 1}, "delta"),
         ({"crowd": 501}, "crowd"),
