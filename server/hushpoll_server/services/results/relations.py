@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.relations.changes import Wave, change_of_waves, matched_labels
 from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
 from hushpoll_analysis.relations.independence import independence_from_counts
-from hushpoll_analysis.survey_design.design import SurveyDesign, checked
+from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import (
     needs_records,
     shares_from_counts,
@@ -26,9 +27,14 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.survey.published import Published
 
 LARGEST_SAMPLE: Final = 1 << 24
 """Bytes of records that are read for one answer, several times."""
+
+MOST_SCORES: Final = 1 << 25
+"""Numbers that are computed for one answer, several times: of each record one for each category of
+the design's attributes and of the outcome, and one for each cell."""
 
 
 class Relations:
@@ -136,12 +142,14 @@ class Relations:
         names = plan.attributes()
         if needs_records(plan, attribute):
             release = self._analysis.release(row)
-            if release.reports * row.record_size > LARGEST_SAMPLE:
+            scores = _scores_of_a_record(published, plan, attribute)
+            size = row.record_size
+            if release.reports * size > LARGEST_SAMPLE or release.reports * scores > MOST_SCORES:
                 raise InvalidParameter(
                     f"the design names {', '.join(names)}, of which no joint counts are kept, and "
-                    f"{release.reports} records of {row.record_size} bytes are too many to read "
-                    "while you wait: export them and use hushpoll records weight, or give a design "
-                    "with one attribute",
+                    f"{release.reports} records of {size} bytes with {scores} categories and cells "
+                    "each are too many to read while you wait: export them and use hushpoll "
+                    "records weight, or give a design with one attribute",
                     field="design",
                 )
             with self._analysis.scanning(row, release) as records:
@@ -206,3 +214,11 @@ class Relations:
         release, counts = self._analysis.pair_counts(row, a, b)
         tested = independence_from_counts(published, counts, a, b, alpha=alpha)
         return {**self._analysis.heading(row, release), **tested.to_dict()}
+
+
+def _scores_of_a_record(published: Published, plan: CheckedDesign, outcome: str) -> int:
+    """Return the categories of the design's attributes and of the outcome, and the cells."""
+    of_cells = {name for target in plan.targets for name in target.attributes}
+    return sum(published.attribute(name).k for name in (*plan.attributes(), outcome)) + math.prod(
+        published.attribute(name).k for name in of_cells
+    )

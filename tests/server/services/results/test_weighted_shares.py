@@ -79,10 +79,13 @@ def test_a_design_that_cannot_be_is_refused_by_field(site, published, body, fiel
     assert site.problem(site.post(ASKED, json=body)) == (422, "invalid-request", field)
 
 
+# each of the 200 records has 2 + 2 categories of the design, 8 of the outcome, and 2 * 2 cells
+@pytest.mark.parametrize(("limit", "most"), [("LARGEST_SAMPLE", 99), ("MOST_SCORES", 200 * 16 - 1)])
 def test_too_many_records_for_a_design_of_two_attributes_are_left_to_the_command(
-    site, published, monkeypatch
+    site, published, monkeypatch, limit, most
 ):
-    monkeypatch.setattr("hushpoll_server.services.results.relations.LARGEST_SAMPLE", 100)
+    limits = "hushpoll_server.services.results.relations"
+    monkeypatch.setattr(f"{limits}.{limit}", most)
     body = {"attribute": "age", "design": {"margins": [INCOME, GENDER]}}
     answer = site.post(ASKED, json=body)
     assert answer.status_code == 422
