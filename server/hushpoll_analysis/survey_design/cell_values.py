@@ -20,6 +20,9 @@ Array = npt.NDArray[np.float64]
 LARGEST = 1e12
 """Most people of a stratum, and the largest weight or factor."""
 
+SMALLEST = 1e-6
+"""Smallest number above 0, so that no square or quotient of them leaves what a float can hold."""
+
 LARGEST_MARGIN = 1024
 """Most cells of a margin, of strata or of weights, and of all margins together."""
 
@@ -84,8 +87,8 @@ class CellValues:
         Raises
         ------
         InvalidParameter
-            For an unknown category, one without a number, or a number that is negative or not
-            finite.
+            For an unknown category, one without a number, or a number that is neither 0 nor in
+            [1e-6, 1e12].
         """
         attributes = self.chosen(published, field)
         cells = math.prod(attribute.k for attribute in attributes)
@@ -142,10 +145,10 @@ def _numbers(
                 yield (code, *codes), number
             continue
         known = isinstance(value, int | float) and not isinstance(value, bool)
-        if not known or not 0 <= value <= LARGEST:
+        if not known or not (value == 0 or SMALLEST <= value <= LARGEST):
             raise InvalidParameter(
-                f"{place}: the {what} of {category!r} is {show(value)}; give a number in "
-                f"[0, {LARGEST:.0e}]",
+                f"{place}: the {what} of {category!r} is {show(value)}; give 0 or a number in "
+                f"[{SMALLEST:.0e}, {LARGEST:.0e}]",
                 field=field,
             )
         yield (code,), float(value)

@@ -65,6 +65,21 @@ def test_weighted_shares_are_those_of_the_function(site, published, attribute, d
         ({"attribute": "age", "design": {"bounds": [1]}}, "bounds"),
         ({"attribute": "age", "design": {"population": 199}}, "population"),
         ({"attribute": "age", "design": {"population": -1}}, "population"),
+        *(
+            (
+                {
+                    "attribute": "gender",
+                    "design": {
+                        "weights": {
+                            "attributes": ["income"],
+                            "weights": {"poor": weight, "rich": weight},
+                        }
+                    },
+                },
+                "weights",
+            )
+            for weight in (1e-300, 9e-7, 2e12)
+        ),
         (
             {
                 "attribute": "age",
