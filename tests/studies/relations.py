@@ -149,6 +149,8 @@ def study_independence(surveys: int, seed: int) -> Iterator[Row]:
         yield Row("independence: level", title, level, level, "5 %")
         easy, hard = independence(draw(published, apart, n, seed)[1], "a", "b").detectable or (1, 1)
         for name, wanted, key in (("easiest", easy, 1), ("hardest", hard, 2)):
+            if wanted is None:
+                continue
             joint = apart + (tilted - apart) * (wanted / phi)
             if (joint < 0).any():
                 continue

@@ -69,9 +69,14 @@ class IndependenceTest(Tabular):
         Chance of so large a statistic if the attributes are independent; 1 for no degrees.
     alpha : float
         Level of the test.
-    detectable : (float, float) or None
+    detectable : (float, float or None) or None
         Smallest phi that the test finds with a chance of `POWER`: for the kind of dependence that
-        is easiest to see through the noise, and for the hardest.
+        is easiest to see through the noise, and for the hardest. None where even a dependence of
+        `largest_possible` would not be found with that chance, or there are no degrees.
+    largest_possible : float
+        The phi of the strongest dependence between two such attributes: the root of k - 1, k being
+        the categories of the attribute that has fewer (Cramer, Mathematical Methods of Statistics,
+        1946, chapter 21).
     smallest_expected : float or None
         Of both attributes in clear: expected people in the emptiest cell. Below 5 the p-value is an
         approximation of unknown quality.
@@ -86,7 +91,8 @@ class IndependenceTest(Tabular):
     degrees: int
     p_value: float
     alpha: float
-    detectable: tuple[float, float] | None
+    detectable: tuple[float, float | None] | None
+    largest_possible: float
     smallest_expected: float | None
 
     @property
@@ -109,6 +115,7 @@ class IndependenceTest(Tabular):
             "power": POWER,
             "smallest_detectable": easy,
             "largest_detectable": hard,
+            "largest_possible": self.largest_possible,
             "smallest_expected": self.smallest_expected,
         }
 
@@ -163,14 +170,17 @@ def independence_from_counts(
     left, right = _Whitened.of(first.oracle, shares), _Whitened.of(second.oracle, others)
     degrees = left.rank * right.rank
     statistic = counts.n * float(np.square(left.root @ rest @ right.root.T).sum())
-    detectable = None
+    possible = float(np.sqrt(min(first.k, second.k) - 1))
+    detectable: tuple[float, float | None] | None = None
     if degrees:
         least = chi_square.detectable(degrees, alpha=alpha, wanted=POWER) / counts.n
         easy, hard = (
             float(np.sqrt(least / (ours * theirs)))
             for ours, theirs in zip(left.efficiency, right.efficiency, strict=True)
         )
-        detectable = easy, hard
+        # beyond what is possible, phi would promise a power that the test does not have
+        if easy <= possible:
+            detectable = easy, hard if hard <= possible else None
     in_clear = first.oracle is None and second.oracle is None
     used = [f[f > 0] for f in (shares, others)]
     return IndependenceTest(
@@ -182,6 +192,7 @@ def independence_from_counts(
         p_value=chi_square.upper_tail(statistic, degrees) if degrees else 1.0,
         alpha=alpha,
         detectable=detectable,
+        largest_possible=possible,
         smallest_expected=counts.n * float(used[0].min() * used[1].min()) if in_clear else None,
     )
 

@@ -107,16 +107,25 @@ def independence_text(answer: Mapping[str, Any]) -> str:
         f"{answer['degrees']} degrees of freedom, level {float(answer['alpha']):g}). "
         "A test has no interval."
     )
-    if answer["smallest_detectable"] is not None:
-        words += (
-            f" With a chance of {float(answer['power']):g} it finds a dependence of "
-            f"phi = {float(answer['smallest_detectable']):.3f} of the easiest kind and of "
-            f"{float(answer['largest_detectable']):.3f} of the hardest."
-        )
+    if answer["degrees"]:
+        words += f" {_found(answer)}"
     least = answer["smallest_expected"]
     if least is not None and float(least) < 5:
         words += f" The emptiest cell expects {float(least):.2g} people: the p-value is rough."
     return f"{heading(answer)}\n{words}"
+
+
+def _found(answer: Mapping[str, Any]) -> str:
+    """Return which dependence a test finds; none is stronger than the largest possible phi."""
+    chance = f"with a chance of {float(answer['power']):g}"
+    easy, hard = answer["smallest_detectable"], answer["largest_detectable"]
+    most = f"(phi is at most {float(answer['largest_possible']):.3f})"
+    if easy is None:
+        return f"No dependence between these two, however strong {most}, would be found {chance}."
+    found = f"W{chance[1:]} it finds a dependence of phi = {float(easy):.3f} of the easiest kind"
+    if hard is None:
+        return f"{found}, but none of the hardest kind, however strong {most}."
+    return f"{found} and of {float(hard):.3f} of the hardest."
 
 
 def together_text(answer: Mapping[str, Any]) -> str:

@@ -128,9 +128,15 @@ def _independence(answer: Answer) -> ResultTable:
         conclusion="text",
         smallest_detectable="number",
         largest_detectable="number",
+        largest_possible="number",
         smallest_expected="number",
     )
-    about = {"power of the detectable": answer["power"], "interval": "A test has no interval."}
+    about = {
+        "power of the detectable": answer["power"],
+        "no detectable": "Not even a dependence of the largest possible phi would be found with "
+        "that power.",
+        "interval": "A test has no interval.",
+    }
     return ResultTable.of("independence", (*_TEST, *more), [answer], _methods(answer, about))
 
 

@@ -8,6 +8,7 @@ from hushpoll_analysis.auditing.moments import excess_shares, weights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.relations_text import independence_text
 from relations_survey import draw, survey
 
 MARGINS = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3])
@@ -65,6 +66,24 @@ def test_power_lies_between_the_two_kinds_of_dependence():
     power = [rejected(published, APART + by * TILT, 2000, 50) for by in scale]
     assert power[0] < 0.8 + 0.2
     assert power[1] > 0.8 - 0.2
+
+
+def test_no_dependence_is_promised_that_is_stronger_than_any():
+    _, records = draw(survey(("GRR", 2, "0.1"), (None, 2, "")), np.full((2, 2), 0.25), 40, 3)
+    tested = independence(records, "a", "b")
+    assert (tested.detectable, tested.largest_possible) == (None, 1.0)
+    answer = tested.to_dict() | {"survey": "sample", "version": 1, "digest": "", "pending": None}
+    assert answer["smallest_detectable"] is answer["largest_detectable"] is None
+    assert (
+        "No dependence between these two, however strong (phi is at most 1.000), would be found "
+        "with a chance of 0.8." in independence_text(answer)
+    )
+
+
+def test_strongest_dependence_has_the_phi_that_bounds_all():
+    _, records = draw(survey((None, 3, ""), (None, 3, "")), np.eye(3) / 3, 300, 3)
+    tested = independence(records, "a", "b")
+    assert tested.statistic / tested.n == pytest.approx(tested.largest_possible**2)
 
 
 def test_category_that_nobody_gave_takes_no_degree_of_freedom():

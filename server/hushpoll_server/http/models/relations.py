@@ -139,9 +139,13 @@ class IndependenceAnswer(VersionResult):
     power: float = Field(description="For which the detectable dependence is given.")
     smallest_detectable: float | None = Field(
         description="Smallest phi that is found with this power, for the kind of dependence that "
-        "is easiest to see through the noise."
+        "is easiest to see through the noise; null where no dependence, however strong, would be."
     )
     largest_detectable: float | None = Field(description="The same for the hardest kind.")
+    largest_possible: float = Field(
+        description="Phi of the strongest dependence between two such attributes: the root of "
+        "k - 1, k being the categories of the attribute that has fewer."
+    )
     smallest_expected: float | None = Field(
         description="Of attributes in clear: expected people in the emptiest cell; below 5 the "
         "p-value is rough."
