@@ -298,6 +298,9 @@ def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_pa
     assert "40 reports" in out
     assert "95 % interval" in out
     assert "gender" not in out
+    shown = survey.attribute("education").k
+    assert f"of these {shown} at 95 %" in " ".join(out.split())
+    assert "reports' shape" not in out
     line = next(line for line in out.splitlines() if "college" in line)
     assert "1.0000" in line
     # One in a hundred answers in clear moves a share by one in a hundred.

@@ -17,7 +17,7 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.estimates_text import attribute_entries
+from hushpoll_shared.cli.estimates_text import attribute_entries, read_again
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.statistic_commands import ANSWERED, CROSS_TABLE, ESTIMATES, ORDERED
 from hushpoll_shared.cli.terminal import emit, progress, waiting
@@ -73,6 +73,7 @@ def estimate(
             )
     if attributes:
         answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
+    read_again(answer)
     if failed is not None:
         raise PartOfAnswer(answer, failed)
     return answer

@@ -21,7 +21,6 @@ import numpy as np
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import Compared, FairnessAudit, Interval
-from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.multiplicity.discovery import adjusted
@@ -29,6 +28,7 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
-from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import SELDOM, Outlook
 from hushpoll_analysis.poisoning.audits import Poisoned
+from hushpoll_shared.spelling.intervals import how_to_read
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]
 Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]

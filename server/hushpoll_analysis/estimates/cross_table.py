@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
+from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, estimate_joint
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -76,14 +77,14 @@ class CrossTable(Tabular):
             )
         ]
 
-    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
-        """Return the table as the API and ``--json`` give it; see :func:`how_to_read`."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as the API and ``--json`` give it."""
         return {
             "a": self.a,
             "b": self.b,
             "n": self.n,
             "confidence": self.confidence,
-            "intervals": how_to_read(self.frequency.size, self.confidence, shape=shape),
+            "intervals": how_to_read(self.frequency.size, self.confidence),
             "cells": self.cells(),
             "poisoning": self.poisoning.to_dict(),
         }

@@ -27,6 +27,7 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 
@@ -108,7 +109,10 @@ class Estimates(Tabular, list[AttributeEstimate]):
     statistic_name: ClassVar[str] = "estimates"
 
     def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
-        """Return the estimates as the API and ``--json`` give them; see :func:`how_to_read`."""
+        """Return the estimates as the API and ``--json`` give them.
+
+        `shape` says whether the test of the reports' shape is shown beside them.
+        """
         first = self[0]
         shown = sum(len(estimate.categories) for estimate in self)
         return {
@@ -223,34 +227,4 @@ def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
         lower=estimated.lower,
         upper=estimated.upper,
         poisoning=influence(attribute.oracle) if estimator == UNBIASED else None,
-    )
-
-
-HOLD_TOGETHER = (
-    "All of these intervals hold together with this confidence. They hold for one look at the "
-    "results, decided on beforehand."
-)
-
-_SHAPE = " The test of the reports' shape then goes wrong more often in the same way."
-
-
-def how_to_read(intervals: int, confidence: float, *, shape: bool = False) -> str:
-    """Return what many intervals and many looks do to their coverage, in words.
-
-    Parameters
-    ----------
-    intervals : int
-        Shown together, at least 1.
-    confidence : float
-        Of each, in (0, 1).
-    shape : bool
-        Whether the test of the reports' shape stands beside them; it holds for one look as well.
-    """
-    missed = intervals * (1 - confidence)
-    many = f"{missed:.1f}" if missed >= 0.1 else f"{missed:.2g}"
-    return (
-        f"Each interval holds by itself: of these {intervals:,} at {100 * confidence:g} %, {many} "
-        "are expected to miss. They hold for one look at the results, decided on beforehand: if "
-        "you look again and again while data arrive, or stop when a result pleases you, more of "
-        "them miss." + (_SHAPE if shape else "")
     )

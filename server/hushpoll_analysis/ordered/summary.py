@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
-from hushpoll_analysis.estimates.frequencies import how_to_read, require_rows
+from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
@@ -30,6 +30,7 @@ from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.auditing.report import Interval
-from hushpoll_analysis.estimates.frequencies import HOLD_TOGETHER, how_to_read, require_rows
+from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import Counts, count
@@ -29,6 +29,7 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
-from hushpoll_analysis.estimates.frequencies import HOLD_TOGETHER, how_to_read, require_rows
+from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import difference_limits
@@ -40,6 +40,7 @@ from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import corrected_quantile
+from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.estimators import Estimate
-from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_shared.spelling.intervals import how_to_read
 
 Array = npt.NDArray[np.float64]
 
@@ -115,8 +115,9 @@ class WeightedShares(Tabular):
 
     @property
     def intervals(self) -> int:
-        """How many intervals it shows."""
-        return len(self.categories) * (2 if self.totals is None else 3)
+        """How many intervals it has: those of the unweighted shares too, and of people."""
+        weighted = 0 if self.cannot_conclude else 1 if self.totals is None else 2
+        return len(self.categories) * (1 + weighted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as the API and ``--json`` give them."""

@@ -327,7 +327,7 @@ def _of_cells(
     return (
         f"The largest {shares} has {names[0]} {top['a']} and {names[1]} {top['b']}: an estimated "
         f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
-        f"to {percent(top['upper'])}. {above} of {len(cells)} intervals lie above zero.{rest}"
+        f"to {percent(top['upper'])}. {above} of {len(known)} intervals lie above zero.{rest}"
     )
 
 

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
 
 
@@ -99,6 +100,16 @@ def shape_text(tested: Mapping[str, Any]) -> str:
             f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
         )
     return "\n".join(lines)
+
+
+def read_again(answer: dict[str, Any]) -> None:
+    """Say anew how to read the intervals of an answer whose attributes, or shape, were changed."""
+    confidence = answer.get("confidence")
+    if _without_interval(answer) or not isinstance(confidence, float) or not 0 < confidence < 1:
+        return
+    lists = (attribute.get("categories") for attribute in attribute_entries(answer))
+    shown = sum(len(rows) for rows in lists if isinstance(rows, list))
+    answer["intervals"] = how_to_read(shown, confidence, shape="shape" in answer)
 
 
 def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
 
 
@@ -36,7 +37,9 @@ def change_text(answer: Mapping[str, Any]) -> str:
     return rendered(
         heading(answer["after"]) + ", since " + heading(answer["before"]),
         shown,
-        str(answer["intervals"]),
+        str(answer["intervals"])
+        if answer["simultaneous"]
+        else how_to_read(len(answer["changes"]), float(answer["confidence"])),
         str(answer["assumption"]),
         f"A person who answered both has spent epsilon {spent['surveys']}, of which "
         f"{spent['attribute']} on this attribute.",

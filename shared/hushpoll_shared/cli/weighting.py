@@ -12,6 +12,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.spelling.intervals import how_to_read
 
 
 def read_design(path: Path | None) -> dict[str, Any]:
@@ -94,4 +95,7 @@ def weighted_shares_text(answer: Mapping[str, Any]) -> str:
             f"The margins change a weight by a factor from {float(answer['smallest_factor']):.3g} "
             f"to {float(answer['largest_factor']):.3g}."
         )
-    return rendered(*parts, str(answer["intervals"]), str(answer["assumption"]))
+    shown = sum(row["value"] is not None for row in rows)
+    if shown:
+        parts.append(how_to_read(shown, float(answer["confidence"])))
+    return rendered(*parts, str(answer["assumption"]))

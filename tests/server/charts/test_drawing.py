@@ -96,7 +96,7 @@ def test_category_of_which_nothing_is_known_keeps_its_place(drawing):
     chart = cross_table_chart("row", "column", cells, confidence=0.9, within="row")
     assert {"first", "empty"} <= set(texts(drawing.draw(chart.specification, "svg").decode()))
     assert chart.sentence.endswith(
-        "2 of 4 intervals lie above zero. Of 2 the reports cannot tell the share."
+        "2 of 2 intervals lie above zero. Of 2 the reports cannot tell the share."
     )
 
 

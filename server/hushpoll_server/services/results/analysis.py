@@ -129,7 +129,7 @@ class Analysis:
             estimates = frequencies_from_counts(
                 published, counts.counts, confidence=confidence, estimator=estimator
             )
-        return {**self.heading(row, release), **estimates.to_dict(shape=True)}
+        return {**self.heading(row, release), **estimates.to_dict()}
 
     def _from_records(
         self, row: VersionRow, release: Release, *, confidence: float, estimator: str
@@ -170,7 +170,7 @@ class Analysis:
         pair(published, a, b)
         release, counts = self.pair_counts(row, a, b)
         table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
-        return {**self.heading(row, release), **table.to_dict(shape=True)}
+        return {**self.heading(row, release), **table.to_dict()}
 
     def pair_counts(self, row: VersionRow, a: str, b: str) -> tuple[Release, JointCounts]:
         """Return the joint counts of two attributes, kept or counted now; raises as `cross_table`.

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.estimates.frequencies import how_to_read
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
 from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition

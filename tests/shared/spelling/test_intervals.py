@@ -1,6 +1,6 @@
 """What is said beside results about many intervals and many looks."""
 
-from hushpoll_analysis.estimates.frequencies import how_to_read
+from hushpoll_shared.spelling.intervals import how_to_read
 
 
 def test_seventy_four_intervals_are_said_to_miss_three_point_seven_times():

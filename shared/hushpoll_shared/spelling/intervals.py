@@ -1,0 +1,37 @@
+"""How to read many intervals: what many of them, and many looks, do to their coverage, in words.
+
+Results say it of all their intervals. A command that shows only some of them says it of those.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+HOLD_TOGETHER: Final = (
+    "All of these intervals hold together with this confidence. They hold for one look at the "
+    "results, decided on beforehand."
+)
+
+_SHAPE: Final = " The test of the reports' shape then goes wrong more often in the same way."
+
+
+def how_to_read(intervals: int, confidence: float, *, shape: bool = False) -> str:
+    """Return what many intervals and many looks do to their coverage, in words.
+
+    Parameters
+    ----------
+    intervals : int
+        Shown together, at least 1.
+    confidence : float
+        Of each, in (0, 1).
+    shape : bool
+        Whether the test of the reports' shape stands beside them; it holds for one look as well.
+    """
+    missed = intervals * (1 - confidence)
+    many = f"{missed:.1f}" if missed >= 0.1 else f"{missed:.2g}"
+    return (
+        f"Each interval holds by itself: of these {intervals:,} at {100 * confidence:g} %, {many} "
+        "are expected to miss. They hold for one look at the results, decided on beforehand: if "
+        "you look again and again while data arrive, or stop when a result pleases you, more of "
+        "them miss." + (_SHAPE if shape else "")
+    )

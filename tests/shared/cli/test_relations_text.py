@@ -1,0 +1,51 @@
+"""The words beside changes and weighted shares speak of the intervals that stand there."""
+
+import pytest
+
+from hushpoll_shared.cli.relations_text import change_text
+from hushpoll_shared.cli.weighting import weighted_shares_text
+
+SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
+UNKNOWN = dict.fromkeys(SHARE)
+SIDE = {"survey": "sample", "version": 1, "n": 90}
+
+
+def changes(*, simultaneous):
+    row = {"before": SHARE, "after": SHARE, "difference": SHARE}
+    return {
+        "before": SIDE,
+        "after": SIDE,
+        "confidence": 0.95,
+        "simultaneous": simultaneous,
+        "intervals": "All hold together.",
+        "assumption": "",
+        "epsilon_of_both": {"attribute": "1", "surveys": "2"},
+        "changes": [{"label": label, **row} for label in ("yes", "no")],
+    }
+
+
+def test_a_change_shows_one_interval_per_line():
+    assert "of these 2 at 95 %" in change_text(changes(simultaneous=False))
+    assert "All hold together." in change_text(changes(simultaneous=True))
+
+
+@pytest.mark.parametrize(("value", "words"), [(SHARE, "of these 3 at"), (UNKNOWN, "no margin")])
+def test_weighted_shares_show_no_interval_of_the_unweighted(value, words):
+    text = weighted_shares_text(
+        SIDE
+        | {
+            "attribute": "region",
+            "confidence": 0.95,
+            "shares": [
+                {"category": name, **value, "unweighted": SHARE, "total": None} for name in "abc"
+            ],
+            "cannot_conclude": None if value is SHARE else "there is no margin",
+            "effective_n": 80.0,
+            "smallest_factor": 1.0,
+            "largest_factor": 1.0,
+            "intervals": "of these 6 at 95 %",
+            "assumption": "",
+        }
+    )
+    assert words in " ".join(text.split())
+    assert ("at 95 %" in text) is (value is SHARE)
