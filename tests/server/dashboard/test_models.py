@@ -175,6 +175,12 @@ def test_markup_in_results_is_shown_as_it_is(filled, visit):
     assert "<b>x" not in page
 
 
+def test_intervals_of_shares_lie_within_nought_and_one():
+    curves = read_curves(b"epsilon,seed,accuracy,SPD\n1,0,0.99,0.01\n1,1,0.79,-0.31\n")
+    ends = {point["metric"]: (point["lower"], point["upper"]) for point in curves.points}
+    assert ends == {"accuracy": (0.0, 1.0), "gap": (0.0, 1.0)}
+
+
 def test_file_that_is_too_large_is_refused():
     with pytest.raises(Refused, match="more than 2097152 bytes") as refused:
         read_curves(b"x" * (MOST_BYTES + 1))

@@ -140,7 +140,7 @@ def _number(row: Mapping[str, str], column: str, number: int) -> float:
 
 
 def _mean(values: Sequence[float]) -> dict[str, Any]:
-    """Return a mean over seeds, and Student's interval of it."""
+    """Return a mean over seeds, and Student's interval of it, within the metrics' range [0, 1]."""
     known = [value for value in values if math.isfinite(value)]
     mean, runs = statistics.fmean(known) if known else None, len(known)
     if mean is None or runs < 2:
@@ -149,7 +149,8 @@ def _mean(values: Sequence[float]) -> dict[str, Any]:
 
     quantile = float(stdtrit(runs - 1, (1 + CONFIDENCE) / 2))
     half = quantile * statistics.stdev(known) / math.sqrt(runs)
-    return {"mean": mean, "lower": mean - half, "upper": mean + half, "runs": runs}
+    lower, upper = max(0.0, mean - half), min(1.0, mean + half)
+    return {"mean": mean, "lower": lower, "upper": upper, "runs": runs}
 
 
 def _no_results(why: str) -> Refused:
