@@ -9,9 +9,10 @@ three digits. Where no epsilon does, the verdict says whether sampling alone is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Final
 
 from hushpoll_analysis.planning.expected_audits import SURVEYS
@@ -29,13 +30,19 @@ from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.protection import Level, total_level
+from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
 
 N_MAX: Final = 10**9
 GOALS_MAX: Final = 4
 """Goals of one plan, which bounds its time."""
+
+_PROTECTS: Final[Mapping[Level | None, str]] = MappingProxyType(
+    {Level.WEAK: ", which protects weakly", Level.HARDLY: ", which hardly protects"}
+)
+"""What is said of a recommended epsilon; nothing where protection is limited or strong."""
 
 _CLOSE: Final = 0.002
 _CLOSE_AUDIT: Final = 0.01
@@ -64,6 +71,8 @@ class Verdict:
         given or no value wanted.
     sampling : Outcome or None
         With n respondents in clear, where no epsilon does; None for audits.
+    level_needed : Level or None
+        Of protection under `epsilon_needed`, the worst of all questions' and of their sum's.
     """
 
     goal: Goal
@@ -73,6 +82,7 @@ class Verdict:
     n_needed: int | None
     epsilon_needed: Decimal | None
     sampling: Outcome | None
+    level_needed: Level | None = None
 
     @property
     def answer(self) -> str:
@@ -89,7 +99,10 @@ class Verdict:
         predicted, goal, epsilon = self.predicted, self.goal, format_epsilon(self.epsilon)
         if predicted is None:
             if self.n_needed is None:
-                return f"No: {self._what} cannot be had at epsilon {epsilon}, whatever n is."
+                return (
+                    f"No: {self._what} cannot be had at epsilon {epsilon} with up to "
+                    f"{N_MAX:,} respondents."
+                )
             return _sentence(
                 f"{self._what} takes {self.n_needed:,} respondents{self._each} at epsilon {epsilon}"
             )
@@ -140,7 +153,9 @@ class Verdict:
             case "change":
                 return f"a change{value} from {self._share}"
             case _:
-                return f"a disparity{value} in {goal.subject}"
+                ratio = METRICS[goal.subject].combination == "ratio"
+                of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
+                return f"a disparity{value} in {goal.subject}{of_rates}"
 
     @property
     def _remedy(self) -> str:
@@ -148,10 +163,9 @@ class Verdict:
         if self.n_needed is not None:
             ways.append(f"with n = {self.n_needed:,} it could")
         if self.epsilon_needed is not None:
-            weak = total_level(self.epsilon_needed) == Level.HARDLY
             ways.append(
                 f"with epsilon {format_epsilon(self.epsilon_needed)} it could"
-                + (", which hardly protects" if weak else "")
+                + _PROTECTS.get(self.level_needed, "")
             )
         told = _sentence("; ".join(ways) if ways else f"no n up to {N_MAX:,} would do")
         if self.epsilon_needed is not None:
@@ -289,7 +303,7 @@ def _verdict(
         return outcome(goal, published, people, given, surveys=surveys).met
 
     needed = _fewest(goal, enough)
-    least = sampling = None
+    least = sampling = level = None
     if n is not None and now is not None and not now.met:
 
         def enough_epsilon(epsilon: Decimal, surveys: int) -> bool:
@@ -300,7 +314,9 @@ def _verdict(
         least = _smallest_epsilon(goal, manifest.epsilon, enough_epsilon) if perturbed else None
         if least is None and goal.kind != "audit":
             sampling = outcome(goal, published, n, given, in_clear=True)
-    return Verdict(goal, n, manifest.epsilon, now, needed, least, sampling)
+        if least is not None:
+            level = survey_level(replace(manifest, epsilon=least).resolve().budget.values())
+    return Verdict(goal, n, manifest.epsilon, now, needed, least, sampling, level)
 
 
 def _fewest(goal: Goal, enough: Callable[[int, int], bool]) -> int | None:

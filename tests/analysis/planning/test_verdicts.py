@@ -1,6 +1,7 @@
 """What a verdict says is what the numbers of surveys of that size and epsilon are."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,7 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, verdicts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
+from hushpoll_shared.survey.protection import weak_protection
 
 GIVEN = AuditAssumptions()
 
@@ -96,6 +98,29 @@ def test_survey_that_can_answer_says_yes():
     assert power == round(one["predicted"], 2) >= 0.8
 
 
+@pytest.mark.parametrize(
+    ("want", "weak", "words"),
+    [
+        ("group=0.2", False, "it could."),
+        ("group=0.065", True, "it could, which protects weakly."),
+        ("region=0.0372", True, "it could, which hardly protects."),
+    ],
+)
+def test_recommended_epsilon_that_protects_badly_is_called_so(want, weak, words):
+    document = draft(epsilon="0.5", protected=False, label=False)
+    one = told(f"width:{want}", document, n=1000)
+    epsilon = Decimal(one["epsilon_needed"])
+    published = replace(document, epsilon=epsilon).resolve()
+    assert bool(weak_protection(published)) == weak
+    assert one["sentence"].endswith(f"with epsilon {epsilon} {words}"), one
+
+
+@pytest.mark.parametrize(("metric", "ratio"), [("DI", True), ("SPD", False)])
+def test_disparity_of_a_ratio_is_said_to_be_a_difference(metric, ratio):
+    words = "(as the difference of the two rates, not their ratio)"
+    assert (words in told(f"audit:{metric}=?", n=5000)["sentence"]) == ratio
+
+
 def test_no_epsilon_is_enough_where_sampling_alone_is_too_wide():
     one = told("width:region=0.01", n=1000)
     alone = expected_interval_width(Side(None, 1000, 0.1), 0.95)
@@ -113,7 +138,9 @@ def test_no_epsilon_is_enough_under_a_protocol_that_keeps_some_noise():
 def test_difference_that_no_number_of_respondents_shows_is_a_plain_no():
     one = told("width:group=0.00001", draft(epsilon="0.01"))
     assert (one["answer"], one["n_needed"]) == ("no", None)
-    assert one["sentence"].endswith("cannot be had at epsilon 0.01, whatever n is.")
+    assert one["sentence"].endswith(
+        "cannot be had at epsilon 0.01 with up to 1,000,000,000 respondents."
+    )
 
 
 @pytest.mark.parametrize("want", ["difference:group=?", "change:group=?", "audit:SPD=?"])
