@@ -223,6 +223,14 @@ def test_pages_have_a_strict_policy_and_are_not_kept(filled, visit):
         assert answer.status_code == (404 if path == "/nowhere" else 200)
 
 
+def test_guarantee_of_a_shuffler_stands_apart_from_what_is_promised(filled, visit):
+    page = visit("ada", work="reader").get(WORK).text
+    promise, shuffler = page.split("<h2>With a trusted shuffler</h2>")
+    assert "What a respondent is promised" in promise
+    assert "shuffler" not in promise
+    assert "No respondent is promised this." in shuffler
+
+
 def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
     visitor = visit("ada", work="reader")
     shown = visitor.get(f"{WORK}/estimates?confidence=0.9").text
