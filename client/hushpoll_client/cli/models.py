@@ -57,7 +57,7 @@ def show(client: AnalystClient, model_id: str, as_json: bool) -> None:
 @out_option("ZIP for the model; replaced only once all has arrived.", required=True)
 @analyst_command
 def fetch(client: AnalystClient, model_id: str, out: Path, as_json: bool) -> None:
-    """Fetch the model ID into --out; hushpoll predict reads what is in that ZIP."""
+    """Fetch the model ID into --out, a ZIP: unzip it, and hushpoll predict reads the folder."""
     with replacing(out) as file:
         size = client.model_file(model_id, file.write)
     emit({"file": str(out), "bytes": size}, f"model {model_id} is in {out}", as_json=as_json)

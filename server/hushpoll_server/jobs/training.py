@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker to fit a model to the version's records.
 
-    The result is a ZIP of what `hushpoll train --out` writes; `hushpoll predict` reads it. To fetch
-    it, a token needs the scope `read`. With `folds`, further models are cross-fitted to estimate
-    accuracy and fairness on perturbed records; the model's card says them as `on_records`.
+    The result is a ZIP of what `hushpoll train --out` writes: unzip it, and `hushpoll predict`
+    reads the folder. To fetch it, a token needs the scope `read`. With `folds`, further models are
+    cross-fitted to estimate accuracy and fairness on perturbed records; the model's card says them
+    as `on_records`.
     """
     from hushpoll_training.models.saved import save_model
     from hushpoll_training.reports.card import model_card

@@ -75,7 +75,7 @@ def show_model(path: ModelPath) -> Response:
 )
 @endpoint("read")
 def model_file(path: ModelPath) -> Response:
-    """Fetch a model; `hushpoll predict` reads it."""
+    """Fetch a model as a ZIP: unzip it, and `hushpoll predict` reads the folder."""
     job, row = _covered(path)
     parts = services()
     answer = Response(parts.jobs.result(job), mimetype=job.media_type)
