@@ -190,14 +190,20 @@ def is_ordered(attribute: PublishedAttribute) -> bool:
     return True
 
 
+def _besides_missing(attribute: PublishedAttribute) -> str:
+    return "" if attribute.missing is None else f", and none for {show(attribute.missing)}"
+
+
 def _scores_of_labels(attribute: PublishedAttribute) -> list[Score]:
     scores: list[Score] = []
     for label in attribute.categories:
         score = score_of_label(label)
         if score is None:
             raise InvalidParameter(
-                f"{attribute.name} has the category {show(label)}, which is no number, and no "
-                "scores are given; give one for each category, in the order of the manifest",
+                f"{attribute.name} has the category {show(label)}, which is no number; give "
+                f"{len(attribute.categories)} scores (--scores on the command line, scores "
+                "elsewhere), one for each category in the order of the manifest"
+                + _besides_missing(attribute),
                 field="scores",
             )
         scores.append(score)

@@ -20,6 +20,11 @@ def test_numbers_and_intervals_are_read_from_labels():
     assert scale.to_list()[1] == {"category": "1-4", "low": 1.0, "high": 4.0}
 
 
+def test_words_ask_for_as_many_scores_as_there_are_answers():
+    with pytest.raises(InvalidParameter, match=r"give 2 scores \(--scores .* none for 'no answer'"):
+        scale_of(attribute("never", "often", missing=True))
+
+
 def test_negative_numbers_are_no_intervals():
     scale = scale_of(attribute("-2", "-1", "+1"))
     assert scale.low.tolist() == scale.high.tolist() == [-2, -1, 1]

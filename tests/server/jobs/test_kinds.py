@@ -162,6 +162,11 @@ def test_shape_job_tells_nothing_of_fewer_than_a_minimum_batch(site):
     assert site.problem(answer)[:2] == (409, "not-enough-reports")
 
 
+def test_survey_with_one_report_has_no_reports(site):
+    site.fill(site.publish(minimum_batch=50), 1)
+    assert "has 1 report, fewer than" in site.ask_for_job("shape").json["detail"]
+
+
 def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
     """60 surveys at a level of 1 %: more than 4 alarms would happen in 1 of 2,600 such tests."""
     alarms = 0

@@ -184,9 +184,14 @@ class Users:
 
     def _hash(self, password: str) -> str:
         if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            wanted = (
+                f"at least {SHORTEST_PASSWORD}"
+                if len(password) < SHORTEST_PASSWORD
+                else f"at most {LONGEST_PASSWORD}"
+            )
             raise InvalidParameter(
                 f"the password has {len(password)} characters, outside [{SHORTEST_PASSWORD}, "
-                f"{LONGEST_PASSWORD}]; give a number of them inside it",
+                f"{LONGEST_PASSWORD}]; give {wanted} characters",
                 field="password",
             )
         return self._hasher.hash(password)

@@ -213,10 +213,11 @@ class Releases:
 def _too_few(row: VersionRow, reports: int, pending: int) -> Refused:
     waiting = f" and {pending} that wait to be sealed" if reports and pending else ""
     there = reports or pending
+    are = f"{there} report{'' if there == 1 else 's'}{waiting}"
     return Refused(
         "not-enough-reports",
-        f"{row.name} version {row.version} has {there} reports{waiting}, fewer than its minimum "
-        f"batch of {row.minimum_batch} sealed ones; nothing is computed from so few: wait for more",
+        f"{row.name} version {row.version} has {are}, fewer than its minimum batch of "
+        f"{row.minimum_batch} sealed ones; nothing is computed from so few: wait for more",
         reports=reports + pending,
         minimum_batch=row.minimum_batch,
     )

@@ -51,6 +51,11 @@ def test_user_of_another_form_is_refused_by_field(people, name, password, roles,
     assert people.users.all() == []
 
 
+def test_short_password_is_refused_with_the_length_that_is_wanted(people):
+    with pytest.raises(InvalidParameter, match="give at least 12 characters"):
+        people.users.add("ada", "eleven char", {})
+
+
 def test_name_is_given_once(people):
     people.users.add("ada", PASSWORD, {})
     with pytest.raises(InvalidParameter, match="which a user has"):
