@@ -196,7 +196,8 @@ def test_a_file_without_rows_is_no_simulation(
         "simulate", "--manifest", manifest_file, "--data", empty, "--json", *bulk
     )
     assert (code, out) == (1, "")
-    assert err == f"Error: {empty} has a header and no rows; give one row per respondent\n"
+    message = json.loads(err)["error"]["message"]
+    assert message == f"{empty} has a header and no rows; give one row per respondent"
 
 
 def test_a_server_that_is_not_there_shows_within_seconds(hushpoll, manifest_file):
