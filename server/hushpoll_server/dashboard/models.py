@@ -45,15 +45,15 @@ def models(name: str, version: int) -> Response:
     parts = services()
     runs = parts.models.runs(row)
     parts.actions.looked(member().actor, "models", row.name, row.version)
-    searches = parts.jobs.newest(lambda _: True, survey=row.name, kind="tune")
+    searches = parts.jobs.newest_of(row, "tune")
     return page(
         "models.html",
         **of_survey(row, "models"),
         runs=runs,
-        searches=[parts.jobs.describe(job) for job in searches if job.version_id == row.id],
+        searches=[parts.jobs.describe(job) for job in searches],
         measured=sum(bool(run["model"] and run["model"]["on_records"]) for run in runs),
         goes_on=sum(run["job"]["state"] in UNENDED for run in runs)
-        + sum(job.state in UNENDED for job in searches if job.version_id == row.id),
+        + sum(job.state in UNENDED for job in searches),
         **(_form(row) if member().may(row.name, Role.ANALYST) else {"form": None}),
     )
 

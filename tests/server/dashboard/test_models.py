@@ -48,7 +48,7 @@ def copied(site, job, **changes):
     return other
 
 
-def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, visit):
+def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, visit, monkeypatch):
     analyst, reader = visit("ada", work="analyst"), visit("eve", work="reader")
     stranger = visit("bob", home="admin")
     assert "There is no model yet" in reader.get(MODELS).text
@@ -72,6 +72,10 @@ def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, vis
     assert re.search(r"n_estimators</th><td>3</td><td>5</td><td><strong>differs", page)
     assert "+0.0000" in page
     assert "so this order may be chance" in page
+    with monkeypatch.context() as patch:  # a model stays comparable when it is no longer listed
+        patch.setattr("hushpoll_server.services.results.jobs.MOST_LISTED", 1)
+        assert reader.get(MODELS).text.count('type="checkbox"') == 1
+        assert reader.get(compared).status_code == 200
     table = reader.get(compared.replace("compare", "compare.csv", 1)).text.splitlines()
     assert table[0] == '"model","metric","value","lower","upper"'
     assert len(table) == 1 + 2 * 5
@@ -92,6 +96,23 @@ def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, vis
     assert analyst.get(f"{MODELS}/{job}").status_code == 404
     acts = {(line.actor, line.act) for line in filled.services.actions.newest(20)}
     assert {("user:ada", "asked-for-train"), ("user:ada", "deleted-model")} <= acts
+
+
+def test_trainings_of_another_version_push_none_out_of_the_list(filled, visit, monkeypatch):
+    monkeypatch.setattr("hushpoll_server.services.results.jobs.MOST_LISTED", 2)
+    training, search = filled.add_job("train", {"seed": 3}), filled.add_job("tune", {"seed": 3})
+    later = filled.services.surveys.version(filled.publish(version=2).name, 2)
+    for place in range(4):
+        filled.services.job_store.add(
+            job_id=f"{place:032x}", version_id=later.id, kind=("train", "tune")[place % 2],
+            parameters="{}", token_id="t", now=filled.services.surveys.now() + 9, most=9,
+        )  # fmt: skip
+    analyst = visit("ada", work="analyst")
+    page = analyst.get(MODELS).text
+    assert training in page
+    assert search in page
+    (run,) = filled.get(f"/api/v1{MODELS}").json["runs"]
+    assert run["job"]["id"] == training
 
 
 def test_training_that_cannot_be_done_is_refused_in_words(filled, visit):

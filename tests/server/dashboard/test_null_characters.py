@@ -10,7 +10,8 @@ pytestmark = pytest.mark.postgresql
 def test_null_character_in_an_address_or_a_form_is_no_fault_of_the_server(site, visit):
     site.publish()
     admin = visit("root", every="admin")
-    for path in ("/jobs/%00/result", "/surveys/%00/versions/1"):
+    compared = "/surveys/work/versions/1/models/compare?model=%00&model=x"
+    for path in ("/jobs/%00/result", "/surveys/%00/versions/1", compared):
         assert admin.get(path).status_code == 404, path
     for path in ("/jobs/%00/cancel", "/tokens/%00/revoke", "/account/sessions/%00/end"):
         assert admin.send(path, "/account").status_code == 404, path

@@ -98,6 +98,10 @@ class Jobs:
         ]
         return self._store.newest(MOST_LISTED, version_ids=version_ids, kind=kind, state=state)
 
+    def newest_of(self, row: VersionRow, kind: str) -> list[JobRow]:
+        """Return the newest jobs of one kind of a version."""
+        return self._store.newest(MOST_LISTED, version_ids=[row.id], kind=kind)
+
     def cancel(self, job: JobRow, grant: Grant) -> JobRow:
         """End a job; one that has ended stays as it is.
 

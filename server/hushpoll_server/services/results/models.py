@@ -33,8 +33,7 @@ class Models:
 
     def runs(self, row: VersionRow) -> list[dict[str, Any]]:
         """Return the newest 200 trainings of a version, each with what is said of its model."""
-        rows = self._jobs.newest(lambda _: True, survey=row.name, kind=KIND)
-        rows = [job for job in rows if job.version_id == row.id]
+        rows = self._jobs.newest_of(row, KIND)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
         return [self._run(job, cards.get(job.id)) for job in rows]
 
@@ -72,18 +71,23 @@ class Models:
         return card
 
     def compared(self, row: VersionRow, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return trainings of a version that are done, in the order of their ids.
+        """Return trainings of a version that are done, however old, in the order of their ids.
 
         Raises
         ------
         Refused
             ``not-found``: there is no such training of this version, or it has no model.
         """
-        runs = {run["job"]["id"]: run for run in self.runs(row) if run["model"] is not None}
-        for one in ids:
-            if one not in runs:
-                raise Refused("not-found", f"there is no model {one[:32]!r} of this version")
-        return [runs[one] for one in dict.fromkeys(ids)]
+        chosen = list(dict.fromkeys(ids))
+        # no id has another character, and PostgreSQL takes no NUL in a text
+        rows = [self._job_store.find(job_id) if job_id.isalnum() else None for job_id in chosen]
+        cards = self._store.cards([job.id for job in rows if job is not None])
+        runs = []
+        for job_id, job in zip(chosen, rows, strict=True):
+            if job is None or job.version_id != row.id or job.id not in cards:
+                raise Refused("not-found", f"there is no model {job_id[:32]!r} of this version")
+            runs.append(self._run(job, cards[job.id]))
+        return runs
 
     def delete(self, job: JobRow, grant: Grant) -> None:
         """Delete a training that has ended, its model and its card.
