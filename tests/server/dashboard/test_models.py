@@ -181,6 +181,12 @@ def test_curves_of_results_are_drawn_and_not_kept(filled, visit):
         (b"epsilon,seed,accuracy\n0,0,1\n", "not above 0"),
         (b"epsilon,seed,accuracy\n1,0,=1+1\n", "no number in accuracy"),
         (b"epsilon,seed,accuracy\ninf,0,1\n", "0 lines to draw"),
+        (b"epsilon,seed,accuracy\n1,0,1e308\n1,1,1e308\n", "line 2 has 1e+308 in accuracy"),
+        (b"epsilon,seed,accuracy\n1,0,1\n1,1,-1000001\n", "a metric is in [-1e+06, 1e+06]"),
+        (
+            b"epsilon,seed,accuracy,SPD\n" + b"".join(b"%d,0,1,1\n" % e for e in range(1, 502)),
+            "1002 points to draw, one for each epsilon of a line and of a metric; draw at most",
+        ),
     ],
 )
 def test_file_of_another_form_is_refused_in_words(filled, visit, body, words):

@@ -18,7 +18,10 @@ from hushpoll_server.errors import Refused
 
 MOST_BYTES: Final = 2 * 2**20
 MOST_LINES: Final = 20
+MOST_POINTS: Final = 1_000
+"""Most means that are drawn: of each line one for each epsilon and metric."""
 MOST_TEXT: Final = 40
+LARGEST_METRIC: Final = 1e6
 CONFIDENCE: Final = 0.95
 # The columns that say which line a row belongs to.
 OF_A_LINE: Final = ("method", "protocol", "split", "accountant")
@@ -57,8 +60,8 @@ def read_curves(body: bytes) -> Curves:
     Raises
     ------
     Refused
-        ``payload-too-large``; ``invalid-request``: it is no such file, or has too many lines to
-        draw.
+        ``payload-too-large``; ``invalid-request``: it is no such file, or has too many lines or
+        points to draw.
     """
     if len(body) > MOST_BYTES:
         raise Refused(
@@ -79,11 +82,16 @@ def read_curves(body: bytes) -> Curves:
         line, epsilon = _line(row, varying), _epsilon(row, number)
         for metric, column in metrics.items():
             if row[column]:
-                value = abs(_number(row, column, number))
+                value = abs(_metric(row, column, number))
                 values.setdefault((line, metric, epsilon), []).append(value)
     lines = {line for line, _, epsilon in values if math.isfinite(epsilon)}
     if not lines or len(lines) > MOST_LINES:
         raise _no_results(f"it has {len(lines)} lines to draw; draw 1 to {MOST_LINES}")
+    if len(values) > MOST_POINTS:
+        raise _no_results(
+            f"it has {len(values)} points to draw, one for each epsilon of a line and of a metric; "
+            f"draw at most {MOST_POINTS}"
+        )
     points = [
         {"line": line, "metric": metric, "epsilon": epsilon, **_mean(found)}
         for (line, metric, epsilon), found in sorted(values.items())
@@ -137,6 +145,17 @@ def _number(row: Mapping[str, str], column: str, number: int) -> float:
         return float(row[column])
     except ValueError:
         raise _no_results(f"line {number} has no number in {column[:MOST_TEXT]}") from None
+
+
+def _metric(row: Mapping[str, str], column: str, number: int) -> float:
+    """Return a metric, which may be missing (NaN) or infinite."""
+    value = _number(row, column, number)
+    if LARGEST_METRIC < abs(value) < math.inf:
+        raise _no_results(
+            f"line {number} has {value:g} in {column[:MOST_TEXT]}, and a metric is in "
+            f"[-{LARGEST_METRIC:.0e}, {LARGEST_METRIC:.0e}]"
+        )
+    return value
 
 
 def _mean(values: Sequence[float]) -> dict[str, Any]:
