@@ -46,6 +46,7 @@ LIVE_POLICY: Final = f"{POLICY}; script-src 'self'; connect-src 'self'"
 TITLES: Final = {
     403: "You may not do this",
     404: "There is no such page",
+    413: "This is too large",
     429: "Too many attempts",
     500: "The server failed",
     503: "The server is busy",
@@ -190,6 +191,13 @@ def refused(error: Exception) -> Response:
     match error:
         case Refused():
             status, words = PROBLEMS[error.code].status, error.detail
+        case HTTPException(code=413):
+            status = 413
+            words = (
+                "this form is too large, in one of its fields or with more parts than are taken; "
+                f"a request has at most {request.max_content_length} bytes in all: go back and "
+                "send a smaller file, or less text"
+            )
         case HTTPException():
             status, words = error.code or 500, "nothing is at this address"
         case HushpollError():

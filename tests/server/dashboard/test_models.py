@@ -208,6 +208,16 @@ def test_intervals_of_shares_lie_within_nought_and_one():
     assert ends == {"accuracy": (0.0, 1.0), "gap": (0.0, 1.0)}
 
 
+def test_form_with_too_many_parts_is_told_so(filled, visit):
+    parts = {f"part-{place}": "" for place in range(1000)}
+    file = (io.BytesIO(RESULTS.encode()), "results.csv")
+    answer = visit("ada", work="reader").send("/curve", "/curve", results=file, **parts)
+    assert answer.status_code == 413
+    assert "This is too large" in answer.text
+    assert "This form is too large, in one of its fields or with more parts" in answer.text
+    assert "at most 10485760 bytes in all: go back and send a smaller file" in answer.text
+
+
 def test_file_that_is_too_large_is_refused():
     with pytest.raises(Refused, match="more than 2097152 bytes") as refused:
         read_curves(b"x" * (MOST_BYTES + 1))
