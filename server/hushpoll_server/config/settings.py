@@ -219,7 +219,10 @@ class Settings(BaseModel):
         json_schema_extra={"form": "NAME=NUMBER,NAME=NUMBER"},
     )
     job_result_days: int = Field(
-        7, ge=1, le=3650, description="Days for which a job's result is kept."
+        7,
+        ge=1,
+        le=3650,
+        description="Days for which a job's result is kept; a model is kept until it is deleted.",
     )
 
     # logs

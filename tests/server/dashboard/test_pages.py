@@ -158,6 +158,7 @@ def test_two_users_and_two_surveys_and_no_way_across(filled, visit):
             assert visitor.send(path, page, name="x").status_code == 403
     assert job not in ada.get("/jobs").text
     assert job in eve.get("/jobs").text
+    assert "a model is kept until it is deleted" in eve.get("/jobs").text
     assert ada.get(f"/jobs/{job}/result").status_code == 404
     assert ada.send(f"/jobs/{job}/cancel", "/").status_code == 404
     assert filled.job(job)["state"] == "queued"

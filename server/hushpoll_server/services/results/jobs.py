@@ -79,7 +79,8 @@ class Jobs:
         if job is None:
             raise Refused(
                 "not-found",
-                f"there is no job {job_id!r}; results are kept for some days, then ask again",
+                f"there is no job {job_id!r}; a result is kept for some days, and a model until it "
+                "is deleted: ask for the job again",
                 field="job_id",
             )
         return job
