@@ -141,9 +141,16 @@ class JobCalls(Calls):
         """
         return self._post({}, "jobs", checked_job_id(job_id), "cancel")
 
-    def job_result(self, job_id: str, write: Callable[[bytes], object]) -> int:
-        """Fetch the file of a job's result, piece by piece; return its number of bytes."""
-        return self._transport.download("jobs", checked_job_id(job_id), "result", write=write)
+    def job_result(
+        self, job_id: str, write: Callable[[bytes], object], *, format: str | None = None
+    ) -> int:
+        """Fetch the file of a job's result, piece by piece; return its number of bytes.
+
+        `format`, ``csv`` or ``xlsx``, gives the table of a joint table, fairness or shape.
+        """
+        params = None if format is None else {"format": format}
+        path = ("jobs", checked_job_id(job_id), "result")
+        return self._transport.download(*path, write=write, params=params)
 
     def fairness(
         self,

@@ -20,7 +20,9 @@ from hushpoll_client.cli.options import (
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit_answer, waiting
-from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
+from hushpoll_shared.spelling.text import show as show_text
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.wire.job_kinds import KINDS_WITH_TABLE, SCOPE_OF_KIND
 
 _ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
 """Kinds of file that jobs make; nothing else is taken from a server's name for a file."""
@@ -80,7 +82,7 @@ def start(
                 on_look=lambda looked: say(_state(looked)),
             )
         if out is not None:
-            _save(client, str(document.get("id")), out)
+            _save(client, document, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
@@ -120,7 +122,7 @@ def wait(
             client.job, document, timeout=timeout, on_look=lambda looked: say(_state(looked))
         )
     if out is not None:
-        _save(client, job_id, out)
+        _save(client, document | {"id": job_id}, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
@@ -156,7 +158,7 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
     document = client.job(job_id)
     target = out if out is not None else _reserved(job_id, document)
     try:
-        _save(client, job_id, target)
+        _save(client, document | {"id": job_id}, target)
     except BaseException:
         if out is None:
             target.unlink(missing_ok=True)
@@ -165,12 +167,15 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
     emit_answer(document, lambda answer: _words(answer, target), as_json=as_json)
 
 
-def _reserved(job_id: str, document: dict[str, Any]) -> Path:
-    """Make an empty file, of a name that is ours: a server does not choose where a file goes."""
+def _ending(document: Mapping[str, Any]) -> str:
     about = document.get("result")
     name = str(about.get("name")) if isinstance(about, dict) else ""
-    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
-    target = Path(f"job-{job_id}{ending}")
+    return next((ending for ending in _ENDINGS if name.endswith(ending)), "")
+
+
+def _reserved(job_id: str, document: dict[str, Any]) -> Path:
+    """Make an empty file, of a name that is ours: a server does not choose where a file goes."""
+    target = Path(f"job-{job_id}{_ending(document)}")
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
@@ -190,9 +195,26 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _save(client: AnalystClient, job_id: str, out: Path) -> None:
+def _save(client: AnalystClient, job: Mapping[str, Any], out: Path) -> None:
+    form = _format_of(job, out)
     with replacing(out) as file:
-        client.job_result(job_id, file.write)
+        client.job_result(str(job.get("id")), file.write, format=form)
+
+
+def _format_of(job: Mapping[str, Any], out: Path) -> str | None:
+    """Return the table that a file's ending asks for; None for the file as the job made it."""
+    own, ending = _ending(job), out.suffix.lower()
+    if not (own and ending) or ending == own:
+        return None
+    form, tables = ending.removeprefix("."), job.get("kind") in KINDS_WITH_TABLE
+    if tables and form in TABLE_FORMATS:
+        return form
+    others = "".join(f" or .{name}" for name in TABLE_FORMATS) if tables else ""
+    raise InvalidParameter(
+        f"--out is {show_text(str(out))}, and the job's result is no {ending} file; give a file "
+        f"that ends in {own}{others}, and fetch it with hushpoll job result",
+        field="out",
+    )
 
 
 def _state(job: Mapping[str, Any]) -> str:

@@ -17,3 +17,6 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "table": "read",
     }
 )
+
+KINDS_WITH_TABLE: Final = ("table", "fairness", "shape")
+"""Their result, JSON, is given as a table too."""
