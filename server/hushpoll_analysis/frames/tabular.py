@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hushpoll_protocols.errors import MissingExtra
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _TYPES: Final[dict[Kind, str]] = {"text": "string", "number": "float64", "whole number": "int64"}
 
 
-class Tabular:
+class Tabular(ABC):
     """A result that has a JSON form, and so a table.
 
     The table has one row per estimate. A number that there is not, such as the limit of a set
@@ -27,9 +28,9 @@ class Tabular:
     statistic_name: ClassVar[str]
     """Of :data:`hushpoll_shared.tables.statistics.TABLES`."""
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the result as the API and ``--json`` give it."""
-        raise NotImplementedError
 
     def to_table(self) -> ResultTable:
         """Return the result as rows with typed columns, of which files are made."""
