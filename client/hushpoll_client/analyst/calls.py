@@ -64,6 +64,13 @@ class Calls:
         )
         return object_of(answer)
 
+    def _statistic(
+        self, name: str, version: int, what: str, params: Mapping[str, str | None]
+    ) -> dict[str, Any]:
+        """Fetch a statistic of a survey's version; parameters that are None are left out."""
+        used = {field: value for field, value in params.items() if value is not None}
+        return object_of(self._transport.get(*version_path(name, version), what, params=used))
+
 
 def survey_path(name: str) -> tuple[str, ...]:
     """Return the path of a survey."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, object_of, version_path
+from hushpoll_client.analyst.calls import Calls
 from hushpoll_shared.spelling.scores import Score, spelled_scores
 
 
@@ -54,7 +54,7 @@ class OrderedCalls(Calls):
             "interpolation": interpolation,
             "confidence": None if confidence is None else str(confidence),
         }
-        return self._ordered(name, version, "ordered-answers", params)
+        return self._statistic(name, version, "ordered-answers", params)
 
     def answered_shares(
         self,
@@ -69,10 +69,4 @@ class OrderedCalls(Calls):
             "attribute": attribute,
             "confidence": None if confidence is None else str(confidence),
         }
-        return self._ordered(name, version, "answered-shares", params)
-
-    def _ordered(
-        self, name: str, version: int, what: str, params: dict[str, str | None]
-    ) -> dict[str, Any]:
-        used = {field: value for field, value in params.items() if value is not None}
-        return object_of(self._transport.get(*version_path(name, version), what, params=used))
+        return self._statistic(name, version, "answered-shares", params)

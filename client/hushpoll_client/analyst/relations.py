@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, version_path
 
 
 class RelationCalls(Calls):
@@ -45,14 +45,14 @@ class RelationCalls(Calls):
             "confidence": None if confidence is None else str(confidence),
             "simultaneous": "true" if simultaneous else None,
         }
-        return self._relation(name, version, "conditional-shares", params)
+        return self._statistic(name, version, "conditional-shares", params)
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
     ) -> dict[str, Any]:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
         params = {"a": a, "b": b, "alpha": None if alpha is None else str(alpha)}
-        return self._relation(name, version, "independence", params)
+        return self._statistic(name, version, "independence", params)
 
     def simultaneous_estimates(
         self,
@@ -81,12 +81,12 @@ class RelationCalls(Calls):
             "method": method,
             "confidence": None if confidence is None else str(confidence),
         }
-        return self._relation(name, version, "simultaneous-estimates", params)
+        return self._statistic(name, version, "simultaneous-estimates", params)
 
     def dependencies(self, name: str, version: int, *, rate: float | None = None) -> dict[str, Any]:
         """Fetch tests of independence of all pairs, with a part `rate` of false discoveries."""
         params = {"rate": None if rate is None else str(rate)}
-        return self._relation(name, version, "dependencies", params)
+        return self._statistic(name, version, "dependencies", params)
 
     def changes(
         self,
@@ -125,7 +125,7 @@ class RelationCalls(Calls):
             "confidence": None if confidence is None else str(confidence),
             "simultaneous": "true" if simultaneous else None,
         }
-        return self._relation(name, version, "changes", params)
+        return self._statistic(name, version, "changes", params)
 
     def weighted_shares(
         self,
@@ -152,9 +152,3 @@ class RelationCalls(Calls):
         if confidence is not None:
             body["confidence"] = confidence
         return self._post(body, *version_path(name, version), "weighted-shares")
-
-    def _relation(
-        self, name: str, version: int, what: str, params: dict[str, str | None]
-    ) -> dict[str, Any]:
-        used = {field: value for field, value in params.items() if value is not None}
-        return object_of(self._transport.get(*version_path(name, version), what, params=used))
