@@ -47,7 +47,7 @@ def test_every_option_shown_exists(page):
         for line in block.splitlines()
         if line.startswith("$ ")
     ]
-    assert len(lines) == 10
+    assert len(lines) == 11
     for program, name, *arguments in lines:
         assert program == "hushpoll"
         row = COMMANDS[name]

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from hushpoll_shared.survey.published import Published
 
 _STATEMENT: Final = """\
-The survey {survey!r} of {server} asks for your answers.
-If you agree, this computer fetches its questions and asks them. What the survey calls sensitive is
+The survey {survey!r} of {server} asks for your answers:
+{title}
+If you agree, this computer asks its questions. What the survey calls sensitive is
 randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
 before it leaves, and can stop until then. What was sent stays with the server: nobody can take it
 back, and deleting files here does not change that.
@@ -84,19 +85,24 @@ def answer(
 
     # Questions go to standard error, so that standard output has the result alone.
     console = Console(stderr=True, soft_wrap=True, emoji=False)
-    with SurveyClient.from_link(
-        link,
-        digest=digest,
-        token=token,
-        max_epsilon=max_epsilon,
-        max_epsilon_total=max_epsilon_total,
-        required_sensitive=sensitive,
-        required_batch=required_batch,
-        storage=path,
-        config=AT_A_TERMINAL,
-    ) as client:
-        if not _agrees(client, path, console):
-            click.echo("Nothing was read, fetched or sent.", err=True)
+    options: dict[str, Any] = {
+        "digest": digest,
+        "token": token,
+        "max_epsilon": max_epsilon,
+        "required_sensitive": sensitive,
+        "required_batch": required_batch,
+        "config": AT_A_TERMINAL,
+    }
+    kept: dict[str, Any] = {"max_epsilon_total": max_epsilon_total, "storage": path}
+    with SurveyClient.from_link(link, **options, **kept) as client:
+        consented = client.consented
+    offered = None if consented else _offered(link, options)
+    if offered is not None:
+        # The survey to which the respondent agrees is the one whose title they have read.
+        options["digest"] = offered.digest
+    with SurveyClient.from_link(link, **options, **kept) as client:
+        if offered is not None and not _agrees(client, offered, path, console):
+            click.echo("Nothing was asked, kept or sent.", err=True)
             sys.exit(1)
         published = client.published
         if _entry(client) is None:
@@ -132,10 +138,16 @@ def answer(
             sys.exit(1)
 
 
-def _agrees(client: SurveyClient, path: Path, console: Any) -> bool:
-    if client.consented:
-        return True
-    statement = _STATEMENT.format(survey=client.survey, server=client.server, path=path)
+def _offered(link: str, options: dict[str, Any]) -> Published:
+    """Fetch and check the survey: nobody is asked to agree to one that is not there."""
+    with SurveyClient.from_link(link, **options) as client:
+        return client.published
+
+
+def _agrees(client: SurveyClient, offered: Published, path: Path, console: Any) -> bool:
+    statement = _STATEMENT.format(
+        survey=client.survey, server=client.server, title=printable(offered.title), path=path
+    )
     console.print(statement, markup=False, highlight=False)
     return _yes("Do you agree?", console) and client.give_consent(statement)
 

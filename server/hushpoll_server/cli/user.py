@@ -5,7 +5,7 @@ They work on the server's database, with the server running or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,15 @@ from hushpoll_shared.cli.terminal import reports_errors
 try:
     from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.services.people.actions import Actions
-    from hushpoll_server.services.people.roles import EVERY_SURVEY, ORDER
+    from hushpoll_server.services.people.roles import (
+        EVERY_SURVEY,
+        ORDER,
+        check_published,
+        parse_role,
+    )
     from hushpoll_server.services.people.users import Member, Users
     from hushpoll_server.store import migrate
+    from hushpoll_server.store.catalogue import SurveyStore
     from hushpoll_server.store.database import Database
     from hushpoll_server.store.users import ActionStore, UserStore
 except ModuleNotFoundError as error:
@@ -61,8 +67,9 @@ def add(
     survey; an admin also cancels jobs of others. An admin of every survey also manages users and
     API tokens.
     """
-    with _opened(configuration) as (users, actions):
-        member = users.add(name, _password(password_file), _parsed(roles))
+    wanted = _parsed(roles)
+    with _opened(configuration, wanted) as (users, actions):
+        member = users.add(name, _password(password_file), wanted)
         actions.record(ACTOR, "added-user", subject=member.name)
     click.echo(_line(member))
 
@@ -111,19 +118,27 @@ def password(configuration: Configuration, name: str, password_file: Path | None
 @partial(configured, used=("database_url",))
 def role(configuration: Configuration, name: str, survey: str, role_name: str) -> None:
     """Give the user NAME a ROLE in SURVEY (* is every survey); none takes it away."""
-    with _opened(configuration) as (users, actions):
-        member = users.set_role(name, survey, None if role_name == "none" else role_name)
+    # A role in a survey that is gone can still be taken away.
+    wanted = {} if role_name == "none" else {survey: role_name}
+    with _opened(configuration, wanted) as (users, actions):
+        member = users.set_role(name, survey, wanted.get(survey))
         actions.record(ACTOR, f"gave-role-{role_name}", survey=survey, subject=member.name)
     click.echo(_line(member))
 
 
 @contextmanager
-def _opened(configuration: Configuration) -> Iterator[tuple[Users, Actions]]:
+def _opened(
+    configuration: Configuration, roles: Mapping[str, str] | None = None
+) -> Iterator[tuple[Users, Actions]]:
     settings = configuration.settings
     database = Database(settings.database_url, pool_size=1)
     try:
         migrate.upgrade(database)
         clock = settings.clock
+        for survey, role_name in (roles or {}).items():
+            # Before anybody types a password.
+            parse_role(survey, role_name)
+            check_published(survey, {row.name for row in SurveyStore(database).all()})
         yield Users(UserStore(database), clock), Actions(ActionStore(database), clock)
     finally:
         database.close()

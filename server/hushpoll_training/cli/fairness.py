@@ -147,6 +147,12 @@ def _show(
 @click.command()
 @click.argument("file", type=FILE)
 @click.option(
+    "--data",
+    type=FILE,
+    help="The rows that were predicted, in their order, if labels and groups are there: the file "
+    "that `hushpoll predict --data` was given.",
+)
+@click.option(
     "--groups",
     multiple=True,
     required=True,
@@ -192,6 +198,7 @@ def _show(
 @reports_errors
 def predictions(
     file: Path,
+    data: Path | None,
     groups: tuple[str, ...],
     reference: str | None,
     label: str,
@@ -206,7 +213,8 @@ def predictions(
 ) -> None:
     """Compare any number of groups, and their intersections, by the predictions of FILE.
 
-    FILE is a CSV or Parquet file of labels, predictions and groups in clear.
+    FILE is a CSV or Parquet file of labels, predictions and groups in clear; or, with --data, of
+    predictions alone, as `hushpoll predict --out` writes it.
     """
     groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
     if reference is not None and len(groupings) > 1:
@@ -217,6 +225,7 @@ def predictions(
         predicted=predicted,
         positive=positive,
         groups=list(dict.fromkeys(name for names in groupings for name in names)),
+        beside=data,
     )
     reports = [
         fairness_report(

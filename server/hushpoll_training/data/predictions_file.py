@@ -14,6 +14,8 @@ from hushpoll_shared.spelling.csv_cells import unescaped
 from hushpoll_shared.spelling.text import show
 from hushpoll_training.data.rows import Column, read_coded
 
+Codes = dict[str, npt.NDArray[np.int64]]
+
 
 @dataclass(frozen=True, slots=True)
 class PredictionsFile:
@@ -39,6 +41,7 @@ def read_predictions(
     predicted: str = "predicted",
     positive: str = "1",
     groups: Sequence[str],
+    beside: Path | None = None,
 ) -> PredictionsFile:
     """Read labels, predictions and groups in clear.
 
@@ -52,12 +55,16 @@ def read_predictions(
         The category that counts as 1.
     groups : sequence of str
         Columns whose categories make groups; an empty cell is the category ``(empty)``.
+    beside : Path or None
+        The rows that were predicted, CSV or Parquet, in the same order, with the columns `label`
+        and `groups`. By default these are in `path`.
 
     Raises
     ------
     InvalidParameter
         For a file that is no CSV, a column that it lacks, or a column of labels or predictions with
-        more than two categories, or without the positive one in either.
+        more than two categories, or without the positive one in either; where `beside` has another
+        number of rows.
     OSError
         If the file cannot be read.
     """
@@ -74,16 +81,30 @@ def read_predictions(
 
         return code
 
-    def columns(header: Sequence[str]) -> list[Column]:
-        for name in seen:
-            if name not in header:
-                raise InvalidParameter(
-                    f"{path} has no column {show(name)}; its columns are {', '.join(header)}",
-                    field="predictions",
-                )
-        return [Column(name, header.index(name), coder(name)) for name in seen]
+    def read(file: Path, option: str, names: Sequence[str]) -> tuple[Codes, int]:
+        def columns(header: Sequence[str]) -> list[Column]:
+            for name in names:
+                if name not in header:
+                    raise InvalidParameter(
+                        f"{file} has no column {show(name)}; its columns are {', '.join(header)}",
+                        field=option,
+                    )
+            return [Column(name, header.index(name), coder(name)) for name in names]
 
-    codes, _ = read_coded(path, "predictions", columns)
+        return read_coded(file, option, columns)
+
+    if beside is None:
+        codes, _ = read(path, "predictions", list(seen))
+    else:
+        codes, predictions = read(path, "predictions", [predicted])
+        known, rows = read(beside, "data", [name for name in seen if name != predicted])
+        if rows != predictions:
+            raise InvalidParameter(
+                f"{beside} has {rows} rows, and {path} has {predictions}; give the file whose rows "
+                "were predicted, unchanged",
+                field="data",
+            )
+        codes |= known
     categories = sorted({*seen[label], *seen[predicted]})
     if positive not in categories or len(categories) > 2:
         raise InvalidParameter(

@@ -38,12 +38,20 @@ def call(monkeypatch, capsys, path):
 
 
 @pytest.fixture
+def offer(server, steps):
+    """Play a server whose survey is fetched twice: before consent, and to be kept after it."""
+    return lambda survey, *rest: server.play(*[steps.respond(200, survey.canonical)] * 2, *rest)
+
+
+@pytest.fixture
 def link(server):
     return f"{server.url}/s/{SURVEY}"
 
 
-def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link, published, path):
-    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+def test_a_survey_is_answered_from_consent_to_receipt(
+    call, offer, server, steps, link, published, path
+):
+    offer(published, steps.respond(201, ACCEPTED))
     code, out, err = call("answer", link, "--json", typed=TYPED)
     assert code == 0, err
     (entry,) = Ledger.open(path).entries()
@@ -54,7 +62,7 @@ def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link,
         "4",
         "4",
     )
-    sent = Report.from_json(server.seen[1].body)
+    sent = Report.from_json(server.seen[2].body)
     assert document["id"] == entry.id == b64encode(sent.id)
     assert entry.report is None
     # What is sent in clear stands first, with the answers; then what is randomised, and how well.
@@ -67,27 +75,42 @@ def test_a_survey_is_answered_from_consent_to_receipt(call, server, steps, link,
     assert sent.record[-2:] == bytes([1, 1])
 
 
-def test_answering_again_asks_nothing_and_sends_nothing(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+def test_answering_again_asks_nothing_and_sends_nothing(
+    call, offer, server, steps, link, published
+):
+    offer(published, steps.respond(201, ACCEPTED))
     call("answer", link, typed=TYPED)
     code, out, err = call("answer", link, typed="")
-    assert (code, len(server.seen)) == (0, 2)
+    assert (code, len(server.seen)) == (0, 3)
     assert "its one report stands" in err
     assert "Another person answers with a ledger of their own" in err
     assert "acknowledged by the server, where it stays" in out
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", ""])
-def test_without_consent_nothing_happens(call, server, link, path, typed):
+def test_without_consent_nothing_is_asked_or_kept(
+    call, server, offer, link, published, path, typed
+):
+    offer(published)
     code, out, err = call("answer", link, typed=typed)
     assert (code, out) == (1, "")
-    assert "Nothing was read, fetched or sent." in err
+    assert "Nothing was asked, kept or sent." in err
+    assert published.title in err
     assert f"hushpoll ledger withdraw {SURVEY}" in err
-    assert server.seen == []
+    assert [request.method for request in server.seen] == ["GET"]
     assert not path.exists()
 
 
-def test_the_statement_says_that_what_was_sent_stays(call, link, path):
+def test_nobody_is_asked_to_agree_to_a_survey_that_is_not_there(call, server, steps, link, path):
+    server.play(steps.problem("unknown-survey"))
+    code, out, err = call("answer", link, typed="y\n")
+    assert (code, out) == (1, "")
+    assert "Do you agree" not in err
+    assert not path.exists()
+
+
+def test_the_statement_says_that_what_was_sent_stays(call, link, path, offer, published):
+    offer(published)
     _, _, err = call("answer", link, typed="n\n")
     words = " ".join(err.split())
     assert "What was sent stays with the server: nobody can take it back" in words
@@ -98,18 +121,18 @@ def test_the_statement_says_that_what_was_sent_stays(call, link, path):
 
 @pytest.mark.parametrize("typed", [TYPED[:-2] + "n\n", TYPED[:-2], "y\n\n44\n"])
 def test_nothing_is_randomised_before_the_last_question(
-    call, server, steps, link, published, path, typed
+    call, offer, server, steps, link, published, path, typed
 ):
-    server.play(steps.respond(200, published.canonical))
+    offer(published)
     code, _, err = call("answer", link, typed=typed)
     assert code == 1
     assert "Nothing was randomised, spent or sent." in err
     assert Ledger.open(path).entries() == []
-    assert len(server.seen) == 1
+    assert len(server.seen) == 2
 
 
-def test_a_wrong_answer_is_asked_again(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+def test_a_wrong_answer_is_asked_again(call, offer, server, steps, link, published):
+    offer(published, steps.respond(201, ACCEPTED))
     typed = TYPED.replace("44", "16\nold\n44").replace("\n3\n", "\n0\n5\n\n3\n")
     code, _, err = call("answer", link, typed=typed)
     assert code == 0
@@ -117,10 +140,10 @@ def test_a_wrong_answer_is_asked_again(call, server, steps, link, published):
 
 
 def test_offline_the_report_is_kept_and_sent_later(
-    call, server, steps, link, published, path, monkeypatch
+    call, offer, server, steps, link, published, path, monkeypatch
 ):
     monkeypatch.setattr("hushpoll_client.cli.answer.SEND_SECONDS", 0.5)
-    server.play(steps.respond(200, published.canonical), steps.drop)
+    offer(published, steps.drop)
     code, out, _ = call("answer", link, "--json", typed=TYPED)
     assert (code, json.loads(out)["status"]) == (0, "waiting")
     # The server may have stored what it did not acknowledge.
@@ -141,8 +164,8 @@ def test_no_network_at_first_is_exit_code_4(call, path):
     assert (code, "Error: " in err.splitlines()[-1]) == (4, True)
 
 
-def test_a_pin_of_another_survey_is_refused(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical))
+def test_a_pin_of_another_survey_is_refused(call, offer, server, steps, link, published):
+    offer(published)
     for arguments in ((link, "--digest", "0" * 64), (f"{link}#sha256={'0' * 64}",)):
         code, _, err = call("answer", *arguments, typed=TYPED)
         assert code == 1
@@ -150,8 +173,8 @@ def test_a_pin_of_another_survey_is_refused(call, server, steps, link, published
         assert published.digest in err
 
 
-def test_limits_are_held(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical))
+def test_limits_are_held(call, offer, server, steps, link, published):
+    offer(published)
     for options, words in (
         (("--max-epsilon", "3"), "max_epsilon"),
         (("--max-epsilon-total", "3"), "max_epsilon_total"),
@@ -162,18 +185,18 @@ def test_limits_are_held(call, server, steps, link, published):
 
 
 def test_the_token_comes_from_the_link_or_the_environment(
-    call, server, steps, link, draft, monkeypatch
+    call, offer, server, steps, link, draft, monkeypatch
 ):
     survey = Manifest.from_dict(draft | {"submission": "token"}).resolve()
-    server.play(steps.respond(200, survey.canonical), steps.respond(201, ACCEPTED))
+    offer(survey, steps.respond(201, ACCEPTED))
     code, out, err = call("answer", f"{link}#token=t0ken", typed=TYPED)
     assert code == 0
-    assert server.seen[1].headers["Authorization"] == "Bearer t0ken"
+    assert server.seen[2].headers["Authorization"] == "Bearer t0ken"
     assert "t0ken" not in out + err
 
 
-def test_a_refusal_by_the_server_is_said(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical), steps.problem("survey-closed"))
+def test_a_refusal_by_the_server_is_said(call, offer, server, steps, link, published):
+    offer(published, steps.problem("survey-closed"))
     code, out, _ = call("answer", link, typed=TYPED)
     assert (code, "refused the report for good: survey-closed" in out) == (1, True)
 
@@ -182,8 +205,8 @@ def test_a_refusal_by_the_server_is_said(call, server, steps, link, published):
 
 
 @pytest.fixture
-def answered(call, server, steps, link, published):
-    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+def answered(call, offer, server, steps, link, published):
+    offer(published, steps.respond(201, ACCEPTED))
     assert call("answer", link, typed=TYPED)[0] == 0
 
 
@@ -213,14 +236,16 @@ def test_export_of_the_ledger_has_all_rows(call, answered, path, tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_withdrawing_leaves_a_tombstone(call, answered, server, steps, link, path, published):
+def test_withdrawing_leaves_a_tombstone(
+    call, offer, answered, server, steps, link, path, published
+):
     code, out, _ = call("ledger", "withdraw", SURVEY, "--json")
     assert (code, json.loads(out)) == (0, {"survey": SURVEY, "wiped": 1})
     code, out, _ = call("ledger", "show")
     assert "a withdrawn survey, withdrawn" in out
     assert "epsilon spent in all: 4" in out
     assert SURVEY not in out.replace(str(path), "")
-    server.play(steps.respond(200, published.canonical))
+    offer(published)
     code, _, err = call("answer", link, typed=TYPED)
     assert (code, "was withdrawn; it is not given again" in err) == (1, True)
     code, _, err = call("ledger", "withdraw", "nobody")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -300,3 +301,33 @@ def test_an_error_with_json_is_a_document_on_standard_error(
     assert (code, out) == (expected["exit_code"], "")
     assert error.pop("message")
     assert error == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_s_completion_script_is_the_one_that_the_readme_asks_for(shell, root):
+    page = (root / "README.md").read_text(encoding="utf-8")
+    (asked,) = re.findall(rf"_HUSHPOLL_COMPLETE={shell}_source hushpoll", page)
+    variable, program = asked.split()
+    name, _, value = variable.partition("=")
+    done = subprocess.run(
+        [sys.executable, "-m", "hushpoll_client"],
+        env=os.environ | {name: value},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"_{program}_completion" in done.stdout
+    assert f"{name}={shell}_complete" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("pla", "plain,plan"), ("fairness pre", "plain,predictions"), ("plan --n", "plain,--n")],
+)
+def test_the_tab_key_completes_commands_and_options(typed, offered, monkeypatch, capsys):
+    monkeypatch.setenv("_HUSHPOLL_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", f"hushpoll {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    _, out, _ = call(capsys)
+    assert offered in out.split()

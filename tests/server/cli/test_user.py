@@ -6,8 +6,20 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_server.cli import user
+from hushpoll_server.config.configuration import load
+from hushpoll_server.services.services import Services
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.users import ActionStore, UserStore
+from sample_survey import make_draft
+
+
+@pytest.fixture
+def work(new_database_url):
+    """The name of a survey that the server has."""
+    services = Services(load(flags={"database_url": new_database_url}, environment={}).settings)
+    services.surveys.publish(make_draft())
+    services.stop()
+    return "work"
 
 
 @pytest.fixture
@@ -23,7 +35,7 @@ def run(new_database_url, tmp_path):
     return run
 
 
-def test_user_is_added_given_a_role_listed_and_removed(run, new_database_url, tmp_path):
+def test_user_is_added_given_a_role_listed_and_removed(run, new_database_url, tmp_path, work):
     file = ("--password-file", str(tmp_path / "password"))
     assert run(user.add, "ada", "--role", "work=reader", *file) == (0, "ada  work=reader\n")
     assert run(user.add, "bob", *file) == (0, "bob  no role yet\n")
@@ -68,6 +80,19 @@ def test_password_is_asked_for_twice(run):
 def test_wrong_form_is_refused_with_its_remedy(run, tmp_path, arguments, said):
     code, output = run(user.add, *arguments, "--password-file", str(tmp_path / "password"))
     assert (code, said in output) == (1, True), output
+
+
+@pytest.mark.sqlite
+def test_role_in_a_survey_that_is_not_there_is_refused_with_those_that_are(run, tmp_path, work):
+    file = ("--password-file", str(tmp_path / "password"))
+    code, output = run(user.add, "ada", "--role", "nosuch=reader", *file)
+    assert (code, "no such survey; its surveys are: work." in output) == (1, True), output
+    assert run(user.list_users) == (0, "")
+    assert run(user.add, "ada", *file)[0] == 0
+    code, output = run(user.role, "ada", "nosuch", "reader")
+    assert (code, "its surveys are: work." in output) == (1, True), output
+    # Taking a role away needs no survey: it may be gone.
+    assert run(user.role, "ada", "nosuch", "none") == (0, "ada  no role yet\n")
 
 
 @pytest.mark.sqlite

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from hushpoll_analysis import Records
+from hushpoll_training.cli.fairness import predictions
 from hushpoll_training.cli.fairness import records as audit
 from hushpoll_training.cli.train import predict, train
 from hushpoll_training.cli.tune import tune_command
@@ -286,6 +287,21 @@ def test_predictions_are_printed_as_csv(trained, run, files):
         row, score, category = line.split(",")
         assert int(row) == number
         assert category == ("high" if float(score) > 0.5 else "low")
+
+
+def test_fairness_takes_predictions_beside_the_rows_that_were_predicted(trained, run, files):
+    told = run(predict, "--model", "model", "--data", "panel.csv", "--out", "predicted.csv")
+    assert told[0] == 0
+    asked = ("predicted.csv", "--label", "income", "--positive", "high", "--groups", "gender")
+    code, out, err = run(predictions, *asked, "--data", "panel.csv", "--resamples", 0, "--json")
+    assert code == 0, err
+    (report,) = json.loads(out)["reports"]
+    assert report["n"] == 1500
+    code, _, err = run(predictions, *asked)
+    assert (code, "has no column 'income'" in err) == (1, True)
+    run(predict, "--model", "model", "--data", "features.csv", "--out", "few.csv")
+    code, _, err = run(predictions, "few.csv", *asked[1:], "--data", "panel.csv")
+    assert (code, "panel.csv has 1500 rows, and few.csv has 40" in err) == (1, True)
 
 
 def test_predictions_as_json_and_with_metrics_where_the_target_is_known(trained, run):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -11,6 +11,8 @@ from hushpoll_shared.spelling.text import is_name, show
 
 EVERY_SURVEY: Final = "*"
 ORDER: Final = ("reader", "analyst", "editor", "admin")
+# Names of surveys that an error lists.
+_LISTED: Final = 20
 
 
 class Role(StrEnum):
@@ -56,3 +58,30 @@ def parse_role(survey: str, role: str) -> tuple[str, Role]:
             f"role is {show(role)}; give one of {', '.join(ORDER)}", field="role"
         )
     return survey, Role(role)
+
+
+def check_published(survey: str, published: Collection[str]) -> None:
+    """Refuse a role in a survey that is not there, which would open nothing to anybody.
+
+    Parameters
+    ----------
+    survey : str
+        A survey's name, or ``*``.
+    published : collection of str
+        Names of the surveys that this server has.
+
+    Raises
+    ------
+    InvalidParameter
+        The survey is none of them.
+    """
+    if survey in (EVERY_SURVEY, *published):
+        return
+    names = ", ".join(sorted(published)[:_LISTED]) or "none so far"
+    rest = f" and {len(published) - _LISTED} more" if len(published) > _LISTED else ""
+    raise InvalidParameter(
+        f"survey is {show(survey)}, and this server has no such survey; its surveys are: "
+        f"{names}{rest}. Give one of them, publish the survey first, or give {EVERY_SURVEY} for "
+        "every survey",
+        field="survey",
+    )
