@@ -17,6 +17,7 @@ import { bucket, finalise } from "../../client/hushpoll_client_js/src/hashing.js
 import { decodeClear, support } from "../../client/hushpoll_client_js/src/inspection.js";
 import { errorFrom } from "../../client/hushpoll_client_js/src/problems.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
+import { inLanguage } from "../../client/hushpoll_client_js/src/wording.js";
 import { posteriorBounds } from "../../client/hushpoll_client_js/src/odds.js";
 import { inWords, preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { questionLevel, surveyLevel } from "../../client/hushpoll_client_js/src/protection.js";
@@ -61,8 +62,8 @@ const GROUPS = {
     const said = [words, truthSentence(oracle.k, revealed), limit, ...changes.map(({ range }) => range), guessSentence(oracle.k, revealed)];
     same(said, vector.sentences);
   },
-  "protection.previews": async ({ published, preview: expected }) => {
-    same(inWords(preview(await readPublished(published))), expected);
+  "protection.previews": async ({ published, language, preview: expected }) => {
+    same(inWords(preview(inLanguage(await readPublished(published), language))), expected);
   },
   "hashes.finaliser": ({ input, output }) => {
     same(finalise(parseInt(input, 16)), parseInt(output, 16));

@@ -20,6 +20,7 @@ from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
 from vector_builders.document import Group, write
+from vector_builders.surveys import WORDED
 
 EPSILONS = (
     *("0.000001", "0.01", "0.1", "0.5", "0.693147180559", "0.693147180561", "1", "1.000000000001"),
@@ -184,7 +185,11 @@ def _previews() -> Group:
     group = Group(
         "previews",
         "The whole preview of a survey, without answers.",
-        {"published": "the published form", "preview": "the text"},
+        {
+            "published": "the published form",
+            "language": "the language that it is shown in; absent for the survey's own",
+            "preview": "the text",
+        },
     )
     terms = (SURVEYS[0] | some for some in RELEASES)
     for number, draft in enumerate((*SURVEYS, *_pairs(), *terms), 1):
@@ -193,4 +198,8 @@ def _previews() -> Group:
         )
         published = manifest.resolve()
         group.add(published=published.to_dict(), preview=str(build_preview(published, None)))
+    published = Manifest.from_dict(WORDED).resolve()
+    for language in published.languages:
+        preview = str(build_preview(published, None, language))
+        group.add(published=published.to_dict(), language=language, preview=preview)
     return group

@@ -15,6 +15,79 @@ from vector_builders.surveys import SMALL
 REMOVE = object()
 Change = tuple[list[str | int], Any]
 
+# Sound with `language: en`; the smallest survey has one text besides its title and categories.
+GERMAN: dict[str, Any] = {"de": {"title": "Klein", "attributes": {"colour": {"missing": "k. A."}}}}
+_DE: list[str | int] = ["translations", "de"]
+_COLOUR: list[str | int] = [*_DE, "attributes", "colour"]
+TRANSLATIONS: list[tuple[str, str, list[Change]]] = [
+    ("own language not stated", "language", [(["language"], REMOVE)]),
+    ("own language", "translations[de]", [(["language"], "de")]),
+    ("none", "translations", [(["translations"], {})]),
+    ("a list", "translations", [(["translations"], ["de"])]),
+    ("language in words", "translations", [(["translations", "German"], {"title": "Klein"})]),
+    ("no mapping", "translations[de]", [(_DE, "Klein")]),
+    ("no title", "translations[de].title", [([*_DE, "title"], REMOVE)]),
+    ("title with a space", "translations[de].title", [([*_DE, "title"], "Klein ")]),
+    ("unknown key", "translations[de].heading", [([*_DE, "heading"], "Klein")]),
+    ("description of none", "translations[de].description", [([*_DE, "description"], "x")]),
+    ("description missing", "translations[de].description", [(["description"], "x")]),
+    ("purpose missing", "translations[de].purpose", [(["purpose"], "x")]),
+    ("no sections", "translations[de].sections", [([*_DE, "sections"], "x")]),
+    ("section of none", "translations[de].sections[B]", [([*_DE, "sections"], {"B": "C"})]),
+    (
+        "section missing",
+        "translations[de].sections[A]",
+        [(["attributes", 0, "section"], "A")],
+    ),
+    ("no attributes", "translations[de].attributes", [([*_DE, "attributes"], [])]),
+    (
+        "attribute of none",
+        "translations[de].attributes",
+        [([*_DE, "attributes", "mood"], {"question": "x"})],
+    ),
+    ("nothing", "translations[de].attributes[age]", [([*_DE, "attributes", "age"], {})]),
+    (
+        "missing category missing",
+        "translations[de].attributes[colour].missing",
+        [([*_DE, "attributes"], REMOVE)],
+    ),
+    (
+        "question of none",
+        "translations[de].attributes[colour].question",
+        [([*_COLOUR, "question"], "x")],
+    ),
+    (
+        "question missing",
+        "translations[de].attributes[age].question",
+        [(["attributes", 1, "question"], "x")],
+    ),
+    (
+        "too few categories",
+        "translations[de].attributes[colour].categories",
+        [([*_COLOUR, "categories"], ["a", "b"])],
+    ),
+    (
+        "categories no list",
+        "translations[de].attributes[colour].categories",
+        [([*_COLOUR, "categories"], "abc")],
+    ),
+    (
+        "a category no text",
+        "translations[de].attributes[colour].categories[1]",
+        [([*_COLOUR, "categories"], ["a", 1, "c"])],
+    ),
+    (
+        "two answers of one name",
+        "translations[de].attributes[colour].categories",
+        [([*_COLOUR, "categories"], ["a", "b", "a"])],
+    ),
+    (
+        "missing like an answer",
+        "translations[de].attributes[colour].categories",
+        [([*_COLOUR, "missing"], "red")],
+    ),
+]
+
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("another format", "format", [(["format"], 2)]),
     ("no format", "format", [(["format"], REMOVE)]),
@@ -175,6 +248,24 @@ PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("protected empty", "protected.privileged", [(["protected", "privileged"], [])]),
     ("protected overlap", "protected.unprivileged", [(["protected", "privileged"], ["blue"])]),
     ("protected no list", "protected", [(["protected", "privileged"], "red")]),
+    ("operator empty", "operator", [(["operator"], "")]),
+    ("operator of two lines", "operator", [(["operator"], "a\nb")]),
+    ("purpose with a control character", "purpose", [(["purpose"], "a\u0000b")]),
+    ("language in words", "language", [(["language"], "English")]),
+    ("shared device in words", "shared_device", [(["shared_device"], "yes")]),
+    ("shared device that goes without saying", "shared_device", [(["shared_device"], False)]),
+    ("unknown scale", "attributes[age].scale", [(["attributes", 1, "scale"], "likert")]),
+    ("score without its scores", "attributes[age].scale", [(["attributes", 1, "scale"], "nps")]),
+    ("section empty", "attributes[age].section", [(["attributes", 1, "section"], "")]),
+    (
+        "section twice",
+        "attributes[town].section",
+        [(["attributes", 0, "section"], "A"), (["attributes", 2, "section"], "A")],
+    ),
+    *(
+        (f"translation: {what}", field, [(["language"], "en"), (["translations"], GERMAN), *more])
+        for what, field, more in TRANSLATIONS
+    ),
 ]
 
 DRAFT: list[tuple[str, str, list[Change]]] = [
@@ -273,7 +364,7 @@ def change(document: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
         if value is REMOVE:
             del inner[path[-1]]
         else:
-            inner[path[-1]] = value
+            inner[path[-1]] = copy.deepcopy(value)
     return changed
 
 

@@ -93,6 +93,55 @@ def every_protocol(split: str, epsilon: str) -> dict[str, Any]:
     }
 
 
+# Every word that a respondent reads, in three languages.
+WORDED: dict[str, Any] = {
+    "name": "worded",
+    "version": 1,
+    "title": "How do you do?",
+    "description": "A survey\nin three languages",
+    "operator": "The Institute",
+    "purpose": "To learn\nhow people do",
+    "language": "en",
+    "shared_device": True,
+    "epsilon": "2",
+    "protocol": "GRR",
+    "attributes": [
+        {
+            "name": "mood",
+            "role": "sensitive",
+            "section": "Today",
+            "question": "How are you?",
+            "scale": "ordinal",
+            "categories": ["bad", "so so", "good"],
+            "missing": "no answer",
+        },
+        {"name": "age", "role": "sensitive", "section": "Today", "range": [17, 30]},
+        {"name": "score", "role": "plain", "scale": "nps", "range": [0, 10]},
+    ],
+    "translations": {
+        "de": {
+            "title": "Wie geht es?",
+            "description": "Eine Umfrage\nin drei Sprachen",
+            "purpose": "Damit wir wissen,\nwie es geht",
+            "sections": {"Today": "Heute"},
+            "attributes": {
+                "mood": {
+                    "question": "Wie geht es Ihnen?",
+                    "categories": ["schlecht", "geht so", "gut"],
+                    "missing": "keine Angabe",
+                }
+            },
+        },
+        "zh-Hans": {
+            "title": "\u4f60\u597d",
+            "description": "\u4e09",
+            "purpose": "\u4e3a\u4e86",
+            "sections": {"Today": "\u4eca\u5929"},
+            "attributes": {"mood": {"question": "\u4f60\u597d\u5417", "missing": "\u65e0"}},
+        },
+    },
+}
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -109,4 +158,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
         ],
     },
     *({**SMALL, "name": f"small-{term}", "release": term} for term in RELEASES),
+    WORDED,
 )

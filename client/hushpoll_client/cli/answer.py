@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from hushpoll_shared.survey.attributes import PublishedAttribute
     from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.wording import Wording
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers:
@@ -61,6 +62,7 @@ _LISTED: Final = 12
     type=click.IntRange(1, LARGEST_BATCH),
     help="Fewest reports that the survey may release at once.",
 )
+@click.option("--language", help="Language of the questions, such as de, if the survey has it.")
 @ledger_option
 @json_option
 @reports_errors
@@ -72,6 +74,7 @@ def answer(
     max_epsilon_total: str | None,
     sensitive: tuple[str, ...],
     required_batch: int | None,
+    language: str | None,
     path: Path,
     as_json: bool,
 ) -> None:
@@ -106,7 +109,7 @@ def answer(
             sys.exit(1)
         published = client.published
         if _entry(client) is None:
-            answers = _ask(client, console)
+            answers = _ask(client, console, language)
             if answers is None:
                 click.echo("Nothing was randomised, spent or sent.", err=True)
                 sys.exit(1)
@@ -152,18 +155,25 @@ def _agrees(client: SurveyClient, offered: Published, path: Path, console: Any) 
     return _yes("Do you agree?", console) and client.give_consent(statement)
 
 
-def _ask(client: SurveyClient, console: Any) -> dict[str, str | None] | None:
+def _ask(client: SurveyClient, console: Any, language: str | None) -> dict[str, str | None] | None:
     published = client.published
+    wording = published.wording(language)
     console.print()
-    console.print(printable(published.title), style="bold", markup=False)
-    if published.description:
-        console.print(printable_lines(published.description), markup=False, highlight=False)
+    console.print(printable(wording.title), style="bold", markup=False)
+    if published.operator:
+        console.print(f"Asked by: {printable(published.operator)}", markup=False, highlight=False)
+    for text in (wording.purpose, wording.description):
+        if text:
+            console.print(printable_lines(text), markup=False, highlight=False)
+    others = [tag for tag in published.languages if tag != wording.language]
+    if others:
+        console.print(f"Also in: {', '.join(others)} (--language)", style="dim", markup=False)
     try:
-        answers = interview(published, console)
+        answers = interview(published, console, wording)
     except EOFError:
         return None
     console.print("\nThis will leave your computer:\n", style="bold")
-    preview = printable_lines(str(client.preview(answers)))
+    preview = printable_lines(str(client.preview(answers, language=language)))
     console.print(preview, markup=False, highlight=False)
     return answers if _yes("\nRandomise and send it?", console) else None
 
@@ -200,7 +210,9 @@ def _receipt(document: dict[str, Any], entry: Entry) -> str:
     )
 
 
-def interview(published: Published, console: Console) -> dict[str, str | None]:
+def interview(
+    published: Published, console: Console, wording: Wording | None = None
+) -> dict[str, str | None]:
     """Ask each question of a survey until its answer fits; store, log and send nothing.
 
     Parameters
@@ -209,35 +221,52 @@ def interview(published: Published, console: Console) -> dict[str, str | None]:
         The survey.
     console : Console
         The terminal.
+    wording : Wording or None
+        The words that are shown; the survey's own by default.
 
     Returns
     -------
     dict of str to str or None
-        A category per attribute; None where the respondent skipped the question, which is possible
-        where the attribute has a category for missing answers.
+        A category per attribute, in the survey's own words; None where the respondent skipped the
+        question, which is possible where the attribute has a category for missing answers.
 
     Raises
     ------
     EOFError
         If the terminal is closed.
     """
+    wording = wording or published.wording()
     total = len(published.attributes)
-    return {
-        attribute.name: _ask_question(attribute, f"{number} of {total}", console)
-        for number, attribute in enumerate(published.attributes, 1)
-    }
+    answers: dict[str, str | None] = {}
+    section = None
+    for at, attribute in enumerate(published.attributes):
+        if wording.sections[at] != section:
+            section = wording.sections[at]
+            if section is not None:
+                console.print(f"\n{printable(section)}", style="bold underline", markup=False)
+        words = (wording.questions[at], wording.domains[at])
+        code = _ask_question(attribute, words, f"{at + 1} of {total}", console)
+        answers[attribute.name] = None if code is None else attribute.domain[code]
+    return answers
 
 
-def _ask_question(attribute: PublishedAttribute, place: str, console: Console) -> str | None:
+def _ask_question(
+    attribute: PublishedAttribute,
+    words: tuple[str, tuple[str, ...]],
+    place: str,
+    console: Console,
+) -> int | None:
+    """Ask for an answer until one fits; return its code, or None if it was skipped."""
+    text, domain = words
     treatment = "Sent in clear."
     if attribute.oracle is not None:
         protection = protection_of_question(attribute.oracle.epsilon)
         treatment = f"Randomised before it is sent. {protection.words}"
     console.print()
-    question = printable(attribute.question or attribute.name)
+    question = printable(text)
     console.print(f"{place}. {question}", style="bold", markup=False)
     console.print(f"   {treatment}", style="dim", markup=False)
-    choices = list(attribute.domain[:-1] if attribute.missing is not None else attribute.domain)
+    choices = list(domain[:-1] if attribute.missing is not None else domain)
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if numbered:
         for number, choice in enumerate(choices, 1):
@@ -245,16 +274,16 @@ def _ask_question(attribute: PublishedAttribute, place: str, console: Console) -
     else:
         console.print(f"   {printable(_listed(choices))}", markup=False, highlight=False)
     if attribute.missing is not None:
-        skipped = printable(attribute.missing)
+        skipped = printable(domain[-1])
         console.print(f"   Enter skips: {skipped}", style="dim", markup=False)
     while True:
         typed = unicodedata.normalize("NFC", console.input("   > ").strip())
         if not typed and attribute.missing is not None:
             return None
         if numbered and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
-            return choices[int(typed) - 1]
+            return int(typed) - 1
         if typed in choices:
-            return typed
+            return choices.index(typed)
         console.print("   That is none of the answers; please try again.", style="red")
 
 

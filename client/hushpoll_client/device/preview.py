@@ -115,6 +115,8 @@ class Preview:
         How far all randomised answers together can move any belief, whatever was known before.
     record_size : int
         Bytes of the record, the same for all answers.
+    operator, purpose : str or None
+        Who asks, and what the answers are used for.
     """
 
     title: str
@@ -127,6 +129,8 @@ class Preview:
     perturbed: tuple[PerturbedLine, ...]
     protection: Protection
     record_size: int
+    operator: str | None = None
+    purpose: str | None = None
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -134,6 +138,10 @@ class Preview:
     def _lines(self) -> Iterator[str]:
         unit = "byte" if self.record_size == 1 else "bytes"
         yield f"{self.title} ({self.survey}, version {self.version})"
+        if self.operator is not None:
+            yield f"Asked by: {self.operator}"
+        if self.purpose is not None:
+            yield f"Purpose: {' '.join(self.purpose.splitlines())}"
         yield from self.notices
         yield ""
         if self.clear:
@@ -172,28 +180,34 @@ def notices(published: Published) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def build_preview(published: Published, answers: Answers | None) -> Preview:
+def build_preview(
+    published: Published, answers: Answers | None, language: str | None = None
+) -> Preview:
     """Describe the report that `answers` would become.
 
     Raises
     ------
     InvalidParameter
-        If the answers do not fit the survey; see `randomize`.
+        If the answers do not fit the survey (see `randomize`), or it has no words in the language.
     """
+    wording = published.wording(language)
     codes = None if answers is None else published.layout.code_answers(answers)
     clear: list[ClearLine] = []
     perturbed: list[PerturbedLine] = []
-    for attribute in published.attributes:
+    for attribute, words, domain in zip(
+        published.attributes, wording.questions, wording.domains, strict=True
+    ):
         oracle = attribute.oracle
+        question = None if attribute.question is None else words
         if oracle is None:
-            answer = None if codes is None else attribute.domain[codes[attribute.name]]
-            clear.append(ClearLine(attribute.name, attribute.question, answer))
+            answer = None if codes is None else domain[codes[attribute.name]]
+            clear.append(ClearLine(attribute.name, question, answer))
             continue
         best_guess = oracle.disclosure().best_guess
         perturbed.append(
             PerturbedLine(
                 attribute.name,
-                attribute.question,
+                question,
                 oracle.name,
                 oracle.k,
                 oracle.epsilon,
@@ -204,7 +218,7 @@ def build_preview(published: Published, answers: Answers | None) -> Preview:
             )
         )
     return Preview(
-        title=published.title,
+        title=wording.title,
         survey=published.name,
         version=published.version,
         digest=published.digest,
@@ -214,6 +228,8 @@ def build_preview(published: Published, answers: Answers | None) -> Preview:
         perturbed=tuple(perturbed),
         protection=protection_of_survey(tuple(published.budget.values())),
         record_size=published.layout.record_size,
+        operator=published.operator,
+        purpose=wording.purpose,
     )
 
 

@@ -281,18 +281,21 @@ class SurveyClient(Answering):
         return fetched
 
     @discreet
-    def preview(self, answers: Answers | None = None) -> Preview:
+    def preview(self, answers: Answers | None = None, *, language: str | None = None) -> Preview:
         """Say what would leave the device; nothing is randomised or sent.
 
         Parameters
         ----------
         answers : mapping, optional
             With them, the clear lines show what would be sent.
+        language : str, optional
+            Tag of the language in which the survey's own words are shown; the survey's own language
+            by default. Answers are given in the survey's own words in any case.
 
         Raises
         ------
         InvalidParameter
-            If the answers do not fit the survey.
+            If the answers do not fit the survey, or it has no words in this language.
         ConsentMissing
             With ``storage``, if there are answers and no consent.
         """
@@ -300,7 +303,7 @@ class SurveyClient(Answering):
 
         if answers is not None:
             self._keeping.check_consent()
-        return build_preview(self.published, answers)
+        return build_preview(self.published, answers, language)
 
     @discreet
     def randomize(self, answers: Answers) -> Report:

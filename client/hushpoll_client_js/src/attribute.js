@@ -5,7 +5,8 @@ import { parseDecimal } from "./decimals.js";
 import { InvalidParameter, shown } from "./errors.js";
 import { K_MAX } from "./protocol.js";
 import { create, PROTOCOLS } from "./registry.js";
-import { GIVEN, integer, LIST, must, NAME, obey, oneOf, shape, text } from "./rules.js";
+import { GIVEN, integer, LIST, must, NAME, obey, oneOf, shape } from "./rules.js";
+import { CATEGORY, QUESTION, SECTION } from "./wording.js";
 
 /**
  * A question with its ordered domain.
@@ -16,6 +17,8 @@ import { GIVEN, integer, LIST, must, NAME, obey, oneOf, shape, text } from "./ru
  * @property {string} [question] What the respondent is asked.
  * @property {string} [missing] Label of one more category, last, for an answer skipped or refused.
  * @property {string} [positive] For a target: the category that counts as 1.
+ * @property {string} [section] Heading of the questions that this one stands among.
+ * @property {"ordinal" | "nps"} [scale] How the answers are laid out: from one end to the other, or as the scores 0 to 10.
  * @property {readonly string[]} domain The possible answers in code order, the missing one last.
  * @property {number} k Domain size.
  * @property {string} [epsilon] What one answer is charged; absent for an attribute in clear.
@@ -23,15 +26,17 @@ import { GIVEN, integer, LIST, must, NAME, obey, oneOf, shape, text } from "./ru
  * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle] The protocol; undefined in clear.
  */
 
-const CATEGORY = text(200);
+const SCORES = "0,1,2,3,4,5,6,7,8,9,10";
 
 const CLEAR = {
   name: NAME,
   role: oneOf("sensitive", "plain", "target"),
   categories: LIST,
   "missing?": CATEGORY,
-  "question?": text(1000),
+  "question?": QUESTION,
   "positive?": CATEGORY,
+  "section?": SECTION,
+  "scale?": oneOf("ordinal", "nps"),
 };
 
 const PERTURBED = {
@@ -71,6 +76,7 @@ export function readAttribute(value, position) {
     positive,
     "one of a target's categories",
   );
+  must(read.scale !== "nps" || String(categories) === SCORES, `${where}.scale`, read.scale, "that of the categories 0 to 10");
   /** @type {Attribute} */
   const attribute = /** @type {any} */ ({ ...read, domain, k, units: 0n });
   if (perturbed) {

@@ -50,6 +50,8 @@ const SMALL_BATCH = 20;
  * @property {string} epsilon Privacy loss in all, at most.
  * @property {string} digest
  * @property {number} recordSize Bytes of the record, the same for all answers.
+ * @property {string | undefined} operator Who asks.
+ * @property {string | undefined} purpose What the answers are used for.
  */
 
 /**
@@ -61,7 +63,7 @@ const SMALL_BATCH = 20;
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
 export function preview(published, answers) {
-  const { attributes, recordSize, epsilon, digest, title, name: survey, version } = published;
+  const { attributes, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
   const codes = answers && codeAnswers(attributes, answers);
   return {
     title,
@@ -90,6 +92,8 @@ export function preview(published, answers) {
     epsilon,
     digest,
     recordSize,
+    operator,
+    purpose,
   };
 }
 
@@ -118,11 +122,13 @@ const ofAll = ({ attributes }) => protectionOfSurvey(attributes.flatMap(({ oracl
  * @param {Preview} shown
  * @returns {string}
  */
-export function inWords({ title, survey, version, notices, clear, perturbed, protection, epsilon, digest, recordSize }) {
+export function inWords({ title, survey, version, operator, purpose, notices, clear, perturbed, protection, epsilon, digest, recordSize }) {
   const label = (/** @type {{name: string, question: string | undefined}} */ { name, question }) =>
     question ? `${name} (${question})` : name;
   return [
     `${title} (${survey}, version ${version})`,
+    ...(operator === undefined ? [] : [`Asked by: ${operator}`]),
+    ...(purpose === undefined ? [] : [`Purpose: ${purpose.replaceAll("\n", " ")}`]),
     ...notices,
     "",
     clear.length ? "Sent in clear, readable by the survey's operator:" : "Nothing is sent in clear.",

@@ -10,8 +10,20 @@ import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
 import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
+import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
+
+/**
+ * The words of a survey in one more language.
+ *
+ * @typedef {object} Translation
+ * @property {string} title
+ * @property {string} [description]
+ * @property {string} [purpose]
+ * @property {Record<string, string>} [sections] By each section's name in the survey.
+ * @property {Record<string, {question?: string, categories?: string[], missing?: string}>} [attributes] By each attribute's name.
+ */
 
 /**
  * A published survey that has been checked: the manifest's own members, and what follows from them.
@@ -21,6 +33,11 @@ import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./ru
  * @property {number} version
  * @property {string} title
  * @property {string} [description]
+ * @property {string} [operator] Who asks and is responsible.
+ * @property {string} [purpose] What the answers are used for.
+ * @property {string} [language] Language tag of the survey's own words.
+ * @property {Record<string, Translation>} [translations] By language tag.
+ * @property {true} [shared_device] Several people may answer on one device, each with a ledger of their own.
  * @property {string} [opens] From when reports are taken, until before `closes`: YYYY-MM-DDTHH:MM:SSZ.
  * @property {string} [closes]
  * @property {string} epsilon Total budget of one respondent, a canonical decimal string in [1e-6, 64].
@@ -36,13 +53,19 @@ const RULES = {
   format: oneOf(1),
   name: NAME,
   version: integer(1, 2 ** 31 - 1),
-  title: text(200),
+  title: TITLE,
   epsilon: GIVEN,
   split: GIVEN,
   submission: oneOf("open", "token"),
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
-  "description?": text(5000, /\n/g),
+  "description?": DESCRIPTION,
+  "operator?": text(200),
+  "purpose?": PURPOSE,
+  "language?": LANGUAGE,
+  "translations?": GIVEN,
+  // One that is not shared is spelled by leaving it out.
+  "shared_device?": oneOf(true),
   "opens?": TIME,
   "closes?": TIME,
   "protected?": GIVEN,
@@ -67,6 +90,7 @@ export async function readPublished(value) {
     const layout = layOut(read.attributes.map(readAttribute));
     checkAttributes(layout.attributes);
     checkBudget(total, split, layout.attributes);
+    checkTranslations({ ...read, attributes: layout.attributes });
     if (read.protected) checkProtected(read.protected, layout.attributes);
     const digest = await sha256Hex(canonicalJson(read));
     return /** @type {Published} */ ({ ...read, ...layout, digest });
@@ -80,8 +104,10 @@ export async function readPublished(value) {
 function checkAttributes(attributes) {
   const { length } = attributes;
   must(length <= 256 && attributes.some((attribute) => attribute.oracle), "attributes", length, "1 to 256, with a sensitive one");
-  attributes.forEach(({ name, role }, at) => {
+  attributes.forEach(({ name, role, section }, at) => {
     const before = attributes.slice(0, at);
+    const again = section !== undefined && before.at(-1)?.section !== section && before.some((attribute) => attribute.section === section);
+    must(!again, `attributes[${name}].section`, section, "one run of questions");
     const once = (/** @type {unknown} */ repeated, /** @type {string} */ key) =>
       must(!repeated, `attributes[${name}].${key}`, name, "there once");
     once(before.some((attribute) => attribute.name === name), "name");

@@ -20,6 +20,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     QUESTION_LENGTH,
+    SECTION_LENGTH,
     check_name,
     check_text,
     is_name,
@@ -28,10 +29,14 @@ from hushpoll_shared.spelling.text import (
 )
 
 ROLES: Final = ("sensitive", "plain", "target")
+ORDINAL: Final = "ordinal"
+NPS: Final = "nps"
+SCALES: Final = (ORDINAL, NPS)
+NPS_CATEGORIES: Final = tuple(str(score) for score in range(11))
+TEXTS: Final = ("missing", "question", "positive", "section", "scale")
+"""Optional fields of an attribute that are text, in a draft as in a published survey."""
 
-_DRAFT_KEYS: Final = frozenset(
-    {"name", "role", "categories", "range", "missing", "question", "protocol", "positive"}
-)
+_DRAFT_KEYS: Final = frozenset({"name", "role", "categories", "range", "protocol", *TEXTS})
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,11 @@ class Attribute:
         Name of the protocol, for a perturbed attribute.
     positive : str or None
         For a target: the category that counts as 1.
+    section : str or None
+        Heading of the questions that this one stands among, up to 200 characters.
+    scale : str or None
+        How the answers are laid out: ``"ordinal"`` for categories that go from one end to the
+        other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
 
     Raises
     ------
@@ -69,6 +79,8 @@ class Attribute:
     question: str | None = None
     protocol: str | None = None
     positive: str | None = None
+    section: str | None = None
+    scale: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -85,6 +97,10 @@ class Attribute:
             self._check_protocol(where)
         if self.positive is not None:
             self._check_positive(where)
+        if self.section is not None:
+            check_text(self.section, field=f"{where}.section", longest=SECTION_LENGTH)
+        if self.scale is not None:
+            self._check_scale(where)
 
     def _check_domain(self, where: str) -> None:
         seen: set[str] = set()
@@ -134,6 +150,19 @@ class Attribute:
                 f"{where}.positive is {show(self.positive)}, which is none of its categories; "
                 "name one of them",
                 field=f"{where}.positive",
+            )
+
+    def _check_scale(self, where: str) -> None:
+        if self.scale not in SCALES:
+            raise InvalidParameter(
+                f"{where}.scale is {show(self.scale)}; a scale is one of {', '.join(SCALES)}",
+                field=f"{where}.scale",
+            )
+        if self.scale == NPS and self.categories != NPS_CATEGORIES:
+            raise InvalidParameter(
+                f"{where}.scale is {NPS}, whose answers are the scores 0 to 10; give the attribute "
+                "range: [0, 10] in place of its categories",
+                field=f"{where}.scale",
             )
 
     @cached_property
@@ -198,7 +227,7 @@ class Attribute:
             "role": self.role,
             "categories": list(self.categories),
         }
-        for key in ("missing", "question", "protocol", "positive"):
+        for key in ("missing", "question", "protocol", "positive", "section", "scale"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
@@ -257,7 +286,7 @@ def read_attribute(value: object, *, position: int) -> Attribute:
     if is_name(name):
         where = f"attributes[{name}]"
     check_keys(value, _DRAFT_KEYS, ("name", "role"), where=where)
-    texts = {key: normalized(value.get(key)) for key in ("missing", "question", "positive")}
+    texts = {key: normalized(value.get(key)) for key in TEXTS}
     return Attribute(
         name=check_name(name, field=f"{where}.name"),
         role=value["role"],

@@ -18,7 +18,13 @@ from hushpoll_shared.survey.attributes import (
 )
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import Terms, check_number_of_attributes, read_terms
+from hushpoll_shared.survey.terms import (
+    OPTIONAL,
+    TEXTS,
+    Terms,
+    check_number_of_attributes,
+    read_terms,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +33,11 @@ _REQUIRED: Final = ("name", "version", "title", "epsilon", "attributes")
 _KEYS: Final = frozenset(
     {
         *_REQUIRED,
-        "description",
-        "opens",
-        "closes",
+        *OPTIONAL,
         "split",
         "protocol",
-        "protected",
         "submission",
         "minimum_batch",
-        "release",
         "population",
     }
 )
@@ -114,7 +116,7 @@ class Manifest(Terms):
             )
         # Before the ranges of thousands are expanded: the draft may be hostile.
         check_number_of_attributes(len(attributes))
-        texts = {key: normalized(value.get(key)) for key in ("title", "description")}
+        texts = {key: normalized(value.get(key)) for key in TEXTS}
         groups = _normalized_groups(value.get("protected"))
         return cls(
             **read_terms({**value, **texts, "protected": groups}, canonical=False),

@@ -25,9 +25,9 @@ from hushpoll_protocols import (
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json, sha256_hex
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.text import is_name, show
-from hushpoll_shared.survey.attributes import PublishedAttribute, hex_thresholds
+from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
 from hushpoll_shared.survey.budget import split_budget
-from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, Terms, read_terms
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
 
 FORMAT: Final = 1
@@ -44,9 +44,9 @@ _REQUIRED: Final = (
     "minimum_batch",
     "attributes",
 )
-_KEYS: Final = frozenset({*_REQUIRED, "description", "opens", "closes", "protected", "release"})
+_KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
-_CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, "missing", "question", "positive"})
+_CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
 _PERTURBED_KEYS: Final = _CLEAR_KEYS | frozenset(_PERTURBED_REQUIRED)
 
@@ -241,10 +241,8 @@ def _read_attribute(value: object, where: str) -> PublishedAttribute:
         name=value["name"],
         role=value["role"],
         categories=tuple(value["categories"]),
-        missing=value.get("missing"),
-        question=value.get("question"),
         protocol=value.get("protocol"),
-        positive=value.get("positive"),
+        **{key: value.get(key) for key in TEXTS},
     )
     return _with_oracle(declared, value, where) if perturbed else declared
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +12,8 @@ from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
 from hushpoll_shared.spelling.clock import parse_timestamp
 from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
+    OPERATOR_LENGTH,
+    PURPOSE_LENGTH,
     TITLE_LENGTH,
     check_name,
     check_text,
@@ -20,6 +22,14 @@ from hushpoll_shared.spelling.text import (
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.budget import OPTIMAL, UNIFORM, Split
 from hushpoll_shared.survey.protected import Protected, read_protected
+from hushpoll_shared.survey.wording import (
+    Translation,
+    Wording,
+    check_language,
+    check_translations,
+    read_translations,
+    wording,
+)
 
 SUBMISSIONS: Final = ("open", "token")
 DAILY: Final = "daily"
@@ -33,6 +43,13 @@ MOST_ATTRIBUTES: Final = 256
 DEFAULT_BATCH: Final = 100
 SMALL_BATCH: Final = 20
 """Minimum batches below this are warned of."""
+TEXTS: Final = ("title", "description", "operator", "purpose")
+"""Fields that an author types as text."""
+OPTIONAL: Final = (
+    *("description", "operator", "purpose", "language", "translations", "shared_device"),
+    *("opens", "closes", "protected", "release"),
+)
+"""Fields that a draft and a published survey may leave out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +72,16 @@ class Terms:
         How the budget is divided among the perturbed attributes.
     description : str or None
         Up to 5000 characters, with line feeds.
+    operator : str or None
+        Who asks and is responsible, up to 200 characters.
+    purpose : str or None
+        What the answers are used for, up to 2000 characters, with line feeds.
+    language : str or None
+        Language tag of the survey's own words, such as ``en`` or ``pt-BR``.
+    translations : tuple of Translation
+        The same words in other languages, in the order of their tags.
+    shared_device : bool
+        Whether several people may answer on one device, each with a ledger of their own.
     opens, closes : str or None
         UTC ``YYYY-MM-DDTHH:MM:SSZ``: reports are taken from `opens` until before `closes`.
     protected : Protected or None
@@ -81,6 +108,11 @@ class Terms:
     attributes: tuple[Attribute, ...]
     split: Split = UNIFORM
     description: str | None = None
+    operator: str | None = None
+    purpose: str | None = None
+    language: str | None = None
+    translations: tuple[Translation, ...] = ()
+    shared_device: bool = False
     opens: str | None = None
     closes: str | None = None
     protected: Protected | None = None
@@ -97,8 +129,16 @@ class Terms:
             check_text(
                 self.description, field="description", longest=DESCRIPTION_LENGTH, lines=True
             )
+        self._check_presentation()
         self._check_period()
         self._check_attributes()
+        check_translations(
+            self.translations,
+            self.attributes,
+            language=self.language,
+            description=self.description,
+            purpose=self.purpose,
+        )
         if self.split.kind != OPTIMAL:
             self.split.shares(
                 {
@@ -131,6 +171,49 @@ class Terms:
         """When the survey closes, aware, in UTC."""
         return None if self.closes is None else parse_timestamp(self.closes, field="closes")
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Tags of the languages that the survey can be read in, its own first."""
+        own = () if self.language is None else (self.language,)
+        return (*own, *(translation.language for translation in self.translations))
+
+    def wording(self, language: str | None = None) -> Wording:
+        """Return what a respondent reads, in the survey's own language if none is named.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no words in this language.
+        """
+        named = {translation.language: translation for translation in self.translations}
+        if language is not None and language not in self.languages:
+            raise InvalidParameter(
+                f"{self.name} is not written in {show(language)}; its languages are "
+                f"{', '.join(self.languages) or 'not stated'}",
+                field="language",
+            )
+        return wording(
+            None if language is None else named.get(language),
+            self.attributes,
+            language=self.language,
+            title=self.title,
+            description=self.description,
+            purpose=self.purpose,
+        )
+
+    def _check_presentation(self) -> None:
+        if self.operator is not None:
+            check_text(self.operator, field="operator", longest=OPERATOR_LENGTH)
+        if self.purpose is not None:
+            check_text(self.purpose, field="purpose", longest=PURPOSE_LENGTH, lines=True)
+        if self.language is not None:
+            check_language(self.language, field="language")
+        if type(self.shared_device) is not bool:
+            raise InvalidParameter(
+                f"shared_device is {show(self.shared_device)}; it is true or false",
+                field="shared_device",
+            )
+
     def _check_period(self) -> None:
         opens, closes = self.opens_at, self.closes_at
         if opens is not None and closes is not None and not opens < closes:
@@ -149,6 +232,7 @@ class Terms:
                     field=f"attributes[{attribute.name}].name",
                 )
             seen.add(attribute.name)
+        _check_sections(self.attributes)
         targets = [attribute.name for attribute in self.attributes if attribute.role == "target"]
         if len(targets) > 1:
             raise InvalidParameter(
@@ -174,10 +258,16 @@ class Terms:
             "minimum_batch": self.minimum_batch,
             "attributes": [attribute.to_dict() for attribute in self.attributes],
         }
-        for key in ("description", "opens", "closes"):
+        for key in ("description", "operator", "purpose", "language", "opens", "closes"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.translations:
+            document["translations"] = {
+                translation.language: translation.to_dict() for translation in self.translations
+            }
+        if self.shared_device:
+            document["shared_device"] = True
         if self.protected is not None:
             document["protected"] = self.protected.to_dict()
         # Surveys published before this term existed mean the same, and keep their digest.
@@ -187,8 +277,8 @@ class Terms:
 
 
 _READ_AS_THEY_ARE: Final = (
-    *("name", "version", "title", "epsilon", "description", "opens", "closes"),
-    *("submission", "minimum_batch", "release"),
+    *("name", "version", "title", "epsilon", "description", "operator", "purpose", "language"),
+    *("shared_device", "opens", "closes", "submission", "minimum_batch", "release"),
 )
 
 
@@ -210,8 +300,25 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     terms = {key: document[key] for key in _READ_AS_THEY_ARE if document.get(key) is not None}
     if document.get("split") is not None:
         terms["split"] = Split.parse(document["split"], canonical=canonical)
+    terms["translations"] = read_translations(document.get("translations"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms
+
+
+def _check_sections(attributes: Sequence[Attribute]) -> None:
+    """Refuse a section whose questions do not stand together."""
+    begun: set[str] = set()
+    current: str | None = None
+    for attribute in attributes:
+        if attribute.section != current and attribute.section in begun:
+            raise InvalidParameter(
+                f"the section {show(attribute.section)} of {attribute.name} begins a second time; "
+                "put the questions of a section next to each other",
+                field=f"attributes[{attribute.name}].section",
+            )
+        current = attribute.section
+        if current is not None:
+            begun.add(current)
 
 
 def check_number_of_attributes(number: int) -> None:

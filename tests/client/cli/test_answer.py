@@ -12,6 +12,7 @@ from hushpoll_client import Ledger, Report
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.manifest import Manifest
+from vector_builders.surveys import WORDED
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -257,3 +258,29 @@ def test_missing_ledger_is_named(call, path, command):
     code, _, err = call("ledger", *command)
     assert (code, "there is no ledger at" in err) == (1, True)
     assert not path.exists()
+
+
+def test_a_survey_is_asked_in_another_language_and_answered_in_its_own_codes(
+    call, server, steps, path
+):
+    published = Manifest.from_dict(WORDED).resolve()
+    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    link = f"{server.url}/s/worded"
+    code, _, err = call("answer", link, "--language", "de", typed="y\ngut\n30\n10\ny\n")
+    assert code == 0, err
+    for words in ("Wie geht es?", "The Institute", "Heute", "Wie geht es Ihnen?", "3  gut"):
+        assert words in err
+    assert "Enter skips: keine Angabe" in err
+    assert "How are you?" not in err
+    assert "score: 10" in err  # the preview of what is sent in clear
+    report = Report.from_json(server.seen[1].body)
+    assert report.record[-1] == 10
+    assert "Also in: en, zh-Hans" in err
+
+
+def test_a_language_that_a_survey_does_not_have_is_refused(call, server, steps, published, link):
+    server.play(steps.respond(200, published.canonical))
+    code, _, err = call("answer", link, "--language", "de", typed="y\n")
+    assert code == 1
+    assert "is not written in 'de'" in err
+    assert len(server.seen) == 1

@@ -226,7 +226,7 @@ def test_every_sentence_about_a_question_follows_from_the_law(name: str) -> None
 def test_every_line_of_a_preview_follows_from_the_law(place: int) -> None:
     vector = VECTORS["previews"][place]
     survey = Published.from_json(vector["published"])
-    assert str(build_preview(survey, None)) == vector["preview"]
+    assert str(build_preview(survey, None, vector.get("language"))) == vector["preview"]
     if max(attribute.k for attribute in survey.perturbed) <= 5:
         check_preview(survey, vector["preview"])
 

@@ -50,6 +50,7 @@ class PublishWarning(Answer):
         "epsilon-unspent",
         "release-immediate",
         "small-minimum-batch",
+        "shared-device",
     ]
     attribute: str | None = Field(
         None, description="The attribute it is about; absent where it is about the whole survey."

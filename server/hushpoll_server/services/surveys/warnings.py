@@ -23,7 +23,7 @@ class PublishingWarning:
     ----------
     code : str
         ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
-        ``release-immediate`` or ``small-minimum-batch``.
+        ``release-immediate``, ``small-minimum-batch`` or ``shared-device``.
     attribute : str or None
         Its attribute; None where it is about the whole survey.
     message : str
@@ -45,7 +45,8 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     """Return the warnings of a survey.
 
     They are about weak protection, attributes in clear, the width of the protected attribute's
-    intervals, epsilon that is not spent, and terms under which an analyst can single out a report.
+    intervals, epsilon that is not spent, terms under which an analyst can single out a report, and
+    devices on which a person can answer several times.
     """
     warnings = [
         PublishingWarning("weak-protection", weakness.attribute, weakness.message)
@@ -57,6 +58,7 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     for attribute in published.attributes:
         warnings.extend(_unspent(attribute))
     warnings.extend(_singled_out(published))
+    warnings.extend(_shared(published))
     return tuple(warnings)
 
 
@@ -126,3 +128,18 @@ def _singled_out(published: Published) -> list[PublishingWarning]:
             )
         )
     return warnings
+
+
+def _shared(published: Published) -> list[PublishingWarning]:
+    if not published.shared_device:
+        return []
+    return [
+        PublishingWarning(
+            "shared-device",
+            None,
+            "shared_device lets several people answer on one device, and nothing tells there "
+            "whether it is another person: who answers again spends epsilon again and counts "
+            "twice; leave it out unless people share devices, or hand out tokens "
+            "(submission: token)",
+        )
+    ]

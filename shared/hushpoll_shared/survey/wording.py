@@ -1,0 +1,371 @@
+"""What respondents read of a survey, in the language of its author and in each translation.
+
+A translation changes words alone. The code of an answer is its place in the domain, and that is
+the same in every language, so answers in all languages are counted together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.text import (
+    CATEGORY_LENGTH,
+    DESCRIPTION_LENGTH,
+    PURPOSE_LENGTH,
+    QUESTION_LENGTH,
+    SECTION_LENGTH,
+    TITLE_LENGTH,
+    check_text,
+    normalized,
+    show,
+)
+from hushpoll_shared.survey.attributes import Attribute
+
+MOST_TRANSLATIONS: Final = 100
+
+# BCP 47, of which a survey needs the language, the script and the region.
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
+_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes"})
+_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing"})
+
+
+@dataclass(frozen=True)
+class Question:
+    """The words of one attribute in one language.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    question : str or None
+        What the respondent is asked; None where the survey asks by the attribute's name.
+    categories : tuple of str or None
+        The possible answers in the attribute's order; None where they are not translated, such as
+        numbers.
+    missing : str or None
+        Label of the missing category; None where the attribute has none.
+    """
+
+    name: str
+    question: str | None = None
+    categories: tuple[str, ...] | None = None
+    missing: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the words as JSON, without the name and without what is absent."""
+        document: dict[str, Any] = {}
+        if self.question is not None:
+            document["question"] = self.question
+        if self.categories is not None:
+            document["categories"] = list(self.categories)
+        if self.missing is not None:
+            document["missing"] = self.missing
+        return document
+
+
+@dataclass(frozen=True)
+class Translation:
+    """All words of a survey in one more language.
+
+    Parameters
+    ----------
+    language : str
+        Language tag such as ``de`` or ``pt-BR``.
+    title : str
+        Up to 200 characters.
+    description, purpose : str or None
+        As in the survey, of which each is translated if it is there.
+    sections : tuple of (str, str)
+        Each section's name in the survey, and in this language.
+    questions : tuple of Question
+        The attributes whose words are translated, in the order of their names.
+    """
+
+    language: str
+    title: str
+    description: str | None = None
+    purpose: str | None = None
+    sections: tuple[tuple[str, str], ...] = ()
+    questions: tuple[Question, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the translation as JSON, without its language and without what is absent."""
+        document: dict[str, Any] = {"title": self.title}
+        for key in ("description", "purpose"):
+            value = getattr(self, key)
+            if value is not None:
+                document[key] = value
+        if self.sections:
+            document["sections"] = dict(self.sections)
+        if self.questions:
+            document["attributes"] = {one.name: one.to_dict() for one in self.questions}
+        return document
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a respondent reads in one language.
+
+    Parameters
+    ----------
+    language : str or None
+        Language tag; None where the survey does not state its language.
+    title : str
+    description, purpose : str or None
+    questions : tuple of str
+        Of each attribute; its name where it has no question.
+    domains : tuple of tuple of str
+        Of each attribute the answers in code order, the missing one last.
+    sections : tuple of (str or None)
+        Of each attribute the section that it stands in.
+    """
+
+    language: str | None
+    title: str
+    description: str | None
+    purpose: str | None
+    questions: tuple[str, ...]
+    domains: tuple[tuple[str, ...], ...]
+    sections: tuple[str | None, ...]
+
+
+def check_language(value: object, *, field: str) -> str:
+    """Return `value` if it is a language tag of BCP 47: a language, a script, a region.
+
+    Raises
+    ------
+    InvalidParameter
+        Otherwise.
+    """
+    if not isinstance(value, str) or _LANGUAGE.fullmatch(value) is None:
+        raise InvalidParameter(
+            f"{field} is {show(value)}; a language is written as de, pt-BR or zh-Hans: "
+            "write its tag",
+            field=field,
+        )
+    return value
+
+
+def read_translations(value: object) -> tuple[Translation, ...]:
+    """Read the translations of a draft or a published survey; `check_translations` checks them.
+
+    Parameters
+    ----------
+    value : object
+        A mapping from language tags to translations; None for no translation.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field; also for any key that is not known.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_TRANSLATIONS:
+        raise InvalidParameter(
+            f"translations is {show(value)}; it must be a mapping of 1 to {MOST_TRANSLATIONS} "
+            "languages, such as de, to their words",
+            field="translations",
+        )
+    for language in value:
+        check_language(language, field="translations")
+    return tuple(_read(language, value[language]) for language in sorted(value))
+
+
+def _read(language: str, value: object) -> Translation:
+    where = f"translations[{language}]"
+    document = _mapping(value, where)
+    check_keys(document, _KEYS, ("title",), where=where)
+    sections = _mapping(document.get("sections", {}), f"{where}.sections")
+    attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
+    return Translation(
+        language,
+        _words(document["title"]),
+        _words(document.get("description")),
+        _words(document.get("purpose")),
+        tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
+        tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
+    )
+
+
+def _read_question(name: str, value: object, where: str) -> Question:
+    path = f"{where}.attributes[{name}]"[:200]
+    document = _mapping(value, path)
+    check_keys(document, _ATTRIBUTE_KEYS, (), where=path)
+    categories = document.get("categories")
+    if categories is not None and not isinstance(categories, list | tuple):
+        raise InvalidParameter(
+            f"{path}.categories is {show(categories)}; give a list of strings",
+            field=f"{path}.categories",
+        )
+    return Question(
+        name,
+        _words(document.get("question")),
+        None if categories is None else tuple(_words(category) for category in categories),
+        _words(document.get("missing")),
+    )
+
+
+def _mapping(value: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidParameter(f"{where} is {show(value)}; it must be a mapping", field=where)
+    return value
+
+
+def _words(value: Any) -> Any:
+    """Return a text in normal form; `check_translations` refuses what is no text."""
+    return normalized(value)
+
+
+def check_translations(
+    translations: Sequence[Translation],
+    attributes: Sequence[Attribute],
+    *,
+    language: str | None,
+    description: str | None,
+    purpose: str | None,
+) -> None:
+    """Refuse translations that are incomplete or translate what the survey does not have.
+
+    A respondent reads one language, so a translation has every text that the survey has: the title,
+    the description, the purpose, each section, each question and each missing category. Categories
+    may be left as they are.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the language and the field.
+    """
+    if translations and language is None:
+        raise InvalidParameter(
+            "the survey has translations and does not state its own language; add it, such as "
+            "language: en",
+            field="language",
+        )
+    for translation in translations:
+        where = f"translations[{translation.language}]"
+        if translation.language == language:
+            raise InvalidParameter(
+                f"{where} is the survey's own language; remove this translation", field=where
+            )
+        check_text(translation.title, field=f"{where}.title", longest=TITLE_LENGTH)
+        for key, own, longest in (
+            ("description", description, DESCRIPTION_LENGTH),
+            ("purpose", purpose, PURPOSE_LENGTH),
+        ):
+            _check_both(own, getattr(translation, key), f"{where}.{key}", longest, lines=True)
+        _check_sections(translation, attributes, where)
+        _check_questions(translation, attributes, where)
+
+
+def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
+    own = {attribute.section for attribute in attributes if attribute.section is not None}
+    sections = dict(translation.sections)
+    for name in sorted(own | set(sections)):
+        path = f"{where}.sections[{name}]"[:200]
+        _check_both(name if name in own else None, sections.get(name), path, SECTION_LENGTH)
+
+
+def _check_questions(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
+    named = {attribute.name: attribute for attribute in attributes}
+    questions = {question.name: question for question in translation.questions}
+    for name in questions:
+        if name not in named:
+            raise InvalidParameter(
+                f"{where}.attributes has {show(name)}, which is no attribute of the survey; "
+                "rename or remove it",
+                field=f"{where}.attributes",
+            )
+    for name, attribute in named.items():
+        question = questions.get(name, Question(name))
+        path = f"{where}.attributes[{name}]"
+        if name in questions and not question.to_dict():
+            raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
+        _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
+        _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
+        _check_categories(attribute, question, path)
+
+
+def _check_categories(attribute: Attribute, question: Question, path: str) -> None:
+    if question.categories is None:
+        categories = attribute.categories
+    elif len(question.categories) != len(attribute.categories):
+        raise InvalidParameter(
+            f"{path}.categories has {len(question.categories)} entries and the attribute has "
+            f"{len(attribute.categories)}; translate each, in the same order",
+            field=f"{path}.categories",
+        )
+    else:
+        categories = question.categories
+        for position, category in enumerate(categories):
+            check_text(category, field=f"{path}.categories[{position}]", longest=CATEGORY_LENGTH)
+    domain = categories if question.missing is None else (*categories, question.missing)
+    if len(set(domain)) < len(domain):
+        raise InvalidParameter(
+            f"{path} calls two answers by one name; different answers have different names",
+            field=f"{path}.categories",
+        )
+
+
+def _check_both(
+    own: str | None, words: object, path: str, longest: int, *, lines: bool = False
+) -> None:
+    """Refuse a text that is translated and not there, or there and not translated."""
+    if own is None and words is None:
+        return
+    if own is None:
+        raise InvalidParameter(
+            f"{path} translates what the survey does not have; remove it", field=path
+        )
+    if words is None:
+        raise InvalidParameter(
+            f"{path} is missing: a respondent reads one language; translate {show(own)}",
+            field=path,
+        )
+    check_text(words, field=path, longest=longest, lines=lines)
+
+
+def wording(
+    translation: Translation | None,
+    attributes: Sequence[Attribute],
+    *,
+    language: str | None,
+    title: str,
+    description: str | None,
+    purpose: str | None,
+) -> Wording:
+    """Return what a respondent reads: the survey's own words, or those of a translation."""
+    if translation is None:
+        return Wording(
+            language,
+            title,
+            description,
+            purpose,
+            tuple(attribute.question or attribute.name for attribute in attributes),
+            tuple(attribute.domain for attribute in attributes),
+            tuple(attribute.section for attribute in attributes),
+        )
+    words = {question.name: question for question in translation.questions}
+    sections = dict(translation.sections)
+    questions = [words.get(attribute.name, Question(attribute.name)) for attribute in attributes]
+    return Wording(
+        translation.language,
+        translation.title,
+        translation.description,
+        translation.purpose,
+        tuple(question.question or question.name for question in questions),
+        tuple(
+            (question.categories or attribute.categories)
+            + (() if question.missing is None else (question.missing,))
+            for question, attribute in zip(questions, attributes, strict=True)
+        ),
+        tuple(
+            None if attribute.section is None else sections[attribute.section]
+            for attribute in attributes
+        ),
+    )
