@@ -247,11 +247,12 @@ def rates(moments: Moments, name: str, *, confidence: float) -> tuple[Confidence
         If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
     z = quantile(confidence)
-    low, high = (_set_of(GroupRate.of(moments, name, group, z)) for group in (0, 1))
+    low, high = (set_of_rate(GroupRate.of(moments, name, group, z)) for group in (0, 1))
     return low, high
 
 
-def _set_of(rate: GroupRate) -> ConfidenceSet:
+def set_of_rate(rate: GroupRate) -> ConfidenceSet:
+    """Return a rate with its set at the level of its z; nan and infinite where it has no bound."""
     limits = rate.at(np.array([-rate.z, rate.z]), in_difference=False)
     return ConfidenceSet(
         np.where(rate.bounded, rate.value, np.nan),

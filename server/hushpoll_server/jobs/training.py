@@ -23,11 +23,9 @@ from hushpoll_server.jobs.progress import OnStep, Step
 from hushpoll_server.jobs.result import Result, collected, json_result
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.survey.published import Published
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
-    from hushpoll_training.data.target import Target
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
 
@@ -169,7 +167,6 @@ def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -
     if parameters.folds is not None:
         recipe.refuse_repeated_fits("cross-fitting")
         recipe.refuse_group_at_prediction("a measurement from records")
-        _target_of(parts.surveys.published(row)).refuse_skipped("an accuracy from records alone")
         _check_folds(parts, row, parameters.folds)
 
 
@@ -179,19 +176,11 @@ def check_tune(parts: Services, row: VersionRow, parameters: TuneParameters) -> 
     recipe = _check_fit(parts, row, FitParameters.model_validate(chosen))
     recipe.refuse_repeated_fits("a search")
     recipe.refuse_group_at_prediction("a search")
-    _target_of(parts.surveys.published(row)).refuse_skipped("a search on records alone")
     setting = parts.settings.job_parameter_limits
     # Those that are not searched have their defaults.
     least = {name: span.low for name, span in allowed_space(recipe.learner, setting).items()}
     check_limits(type(recipe.learner)(least), setting)
     _check_folds(parts, row, parameters.folds)
-
-
-def _target_of(published: Published) -> Target:
-    """Return the target of a survey that was found to have one."""
-    from hushpoll_training.data.target import Target
-
-    return Target.of(published)
 
 
 def _check_folds(parts: Services, row: VersionRow, folds: int) -> None:
@@ -219,9 +208,7 @@ def _check_fit(parts: Services, row: VersionRow, parameters: FitParameters) -> R
         field = f"parameters.{error.field}" if of_the_learner else error.field
         raise InvalidParameter(str(error), field=field) from None
     published = parts.surveys.published(row)
-    target = Target.of(published)
-    if recipe.learner.compares_groups:
-        target.refuse_skipped("mitigation by records")
+    Target.of(published)
     check_groups(recipe.learner, published)
     parts.analysis.require_records(row)
     return recipe

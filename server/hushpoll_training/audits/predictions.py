@@ -37,7 +37,7 @@ from hushpoll_training.learners.learner import (
     Fitted,
     check_seed,
 )
-from hushpoll_training.models.model import Model, design, reported_labels
+from hushpoll_training.models.model import Model, records_design, reported_labels
 from hushpoll_training.models.recipe import Recipe
 
 
@@ -191,23 +191,21 @@ def cross_fit(
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
     fold = deal(len(records), folds, options.seed)
-    label, answered = reported_labels(records)
+    answered = reported_labels(records)[1]
     needs_prior, columns = recipe.encoding.needs_prior, inputs.features.attributes
     features = replace(inputs.features, encoding=recipe.encoding)
     rows = None if needs_prior else features.from_records(records)
     parts = []
     for number in range(folds):
-        inside, outside = answered & (fold != number), fold == number
-        training_records = records.take(inside)
+        inside, outside = fold != number, fold == number
         if rows is None:
-            features = replace(features, priors=recipe.encoding.fit(training_records).priors)
-            training = features.from_records(training_records)
-            audited = features.from_records(records.take(outside))
+            labelled = records.take(answered & inside)
+            features = replace(features, priors=recipe.encoding.fit(labelled).priors)
+            training, audited = None, features.from_records(records.take(outside))
         else:
             training, audited = rows[inside], rows[outside]
         fitted = recipe.learner.fit(
-            design(features, training, label[inside], records=training_records),
-            options.part(number, folds),
+            records_design(features, records.take(inside), training), options.part(number, folds)
         )
         predicting = replace(inputs, features=features)
         parts.append(predicting.predict(fitted, target, audited, threads=options.threads))

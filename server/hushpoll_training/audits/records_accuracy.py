@@ -6,6 +6,18 @@ positive, has the mean 1 where the truth is positive and 0 where it is not, and 
 that a prediction is right. The prediction must not know the label's own noise: it comes from a
 model that was fitted to other records.
 
+Where the target may be skipped, and its report of that is perturbed as well, a report of an answer
+may be of a person who gave none. The accuracy is then that of the people who answered, a ratio of
+two means over all records, also over those that report no answer:
+
+    mean(D_+ yhat + (A - D_+)(1 - yhat))/mean(A),  A = 1 - D_missing,
+
+D being the debiased indicators of the target's categories, whose expectation is the one-hot truth
+(:meth:`hushpoll_training.data.target.Target.answered_weights`) and yhat 1 for a predicted positive.
+Its interval is that of a group's rate in an audit, Fieller's with the same corrections
+(:mod:`hushpoll_analysis.auditing.group_rate`), the group being all people. It is [0, 1], all that a
+share can be, where the mean of A is not above 0 by z of its standard errors.
+
 It is the accuracy of the model as deployed on perturbed records. On answers in clear, which a
 record does not tell, a model behaves otherwise; a panel in clear measures that.
 """
@@ -13,13 +25,15 @@ record does not tell, a model behaves otherwise; a panel in clear measures that.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.group_rate import GroupRate, set_of_rate
+from hushpoll_analysis.auditing.moments import Moments, row_terms
 from hushpoll_analysis.metrics.intervals import rate_limits
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
@@ -40,7 +54,10 @@ READING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An estimated share with its interval, whose ends may lie outside [0, 1]."""
+    """An estimated share with its interval, whose ends may lie outside [0, 1].
+
+    The interval is [0, 1] itself where the records do not tell how many people answered.
+    """
 
     value: float
     standard_error: float
@@ -59,7 +76,8 @@ class RecordsAccuracy:
     constant : Share
         The same of always predicting the more frequent class.
     n, folds : int
-        Records with a label, and parts that they were cross-fitted in.
+        Records that count, and parts that they were cross-fitted in. They are those with a label,
+        or all of them where a perturbed target may be skipped.
     confidence : float
         Of each interval by itself, in (0, 1).
     """
@@ -107,32 +125,116 @@ def accuracy_of_records(
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("a measurement from records")
     recipe.refuse_group_at_prediction("a measurement from records")
-    Target.of(records.published).refuse_skipped("an accuracy from records alone")
     parts = [
-        right_of_fold(records, inside, outside, recipe, options.part(number, folds))
+        predicted_fold(records, inside, outside, recipe, options.part(number, folds))
         for number, (inside, outside) in enumerate(folds_of(len(records), folds, options.seed))
     ]
-    values = np.concatenate(parts)
-    label, answered = reported_labels(records)
-    target = Target.of(records.published)
-    positive = _chance(label[answered], target)
-    share = _share(positive, target, confidence)
+    judged = Judged.joined(parts)
+    share = judged.share_positive(confidence)
     constant = share
     if share.value < 0.5:
         constant = Share(1 - share.value, share.standard_error, 1 - share.upper, 1 - share.lower)
     return RecordsAccuracy(
-        _share(values, target, confidence), constant, len(values), folds, confidence
+        judged.accuracy(confidence), constant, judged.predicted.size, folds, confidence
     )
 
 
-def right_of_fold(
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Predictions beside what their records tell of the truth.
+
+    Attributes
+    ----------
+    target : Target
+        As records report it.
+    predicted : bool[n]
+        Whether the positive class is predicted.
+    positive, answered : f64[n]
+        What stands for a positive label and for any; see :meth:`Target.answered_weights`. Without
+        a missing category that reports perturb, every record here has a label.
+    """
+
+    target: Target
+    predicted: npt.NDArray[np.bool_]
+    positive: npt.NDArray[np.float64]
+    answered: npt.NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Judged]) -> Judged:
+        """Return the records of several parts."""
+        arrays = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("predicted", "positive", "answered")
+        )
+        return cls(parts[0].target, *arrays)
+
+    @property
+    def right(self) -> npt.NDArray[np.float64]:
+        """Numbers whose mean is the share of the people who answered and are predicted right."""
+        return np.asarray(np.where(self.predicted, self.positive, self.answered - self.positive))
+
+    def value(self) -> float:
+        """Return the accuracy.
+
+        Raises
+        ------
+        InvalidParameter
+            If the records estimate that nobody answered.
+        """
+        answered = float(self.answered.mean())
+        if not answered > 0:
+            raise InvalidParameter(
+                f"the records estimate the share of people who answered {self.target.name} at "
+                f"{answered:.4g}, and it must be positive: they are too few, or their epsilon is "
+                "too small, to tell who answered; collect more records, or use fewer folds",
+                field="target",
+            )
+        return float(self.right.mean()) / answered
+
+    def accuracy(self, confidence: float) -> Share:
+        """Return the accuracy with its interval.
+
+        Raises
+        ------
+        InvalidParameter
+            As :meth:`value`; for a confidence outside (0, 1).
+        """
+        if not self.target.skippable:
+            return _share(self.right, self.target, confidence)
+        value, z = self.value(), normal_quantile(confidence)
+        zeros = np.zeros(self.answered.size)
+        terms = row_terms(
+            np.stack([zeros + 1.0, zeros], axis=1),
+            self.predicted.astype(np.int8),
+            ((0,), (1,)),
+            self.positive,
+            self.answered - self.positive,
+        )
+        found = set_of_rate(GroupRate.of(Moments.of(terms), "ACC", 0, z))
+        if not np.isfinite(found.lower):
+            error = float((self.right - value * self.answered).std() / self.answered.mean())
+            return Share(value, error / math.sqrt(zeros.size), 0.0, 1.0)
+        return Share(value, *map(float, (found.standard_error, found.lower, found.upper)))
+
+    def share_positive(self, confidence: float) -> Share:
+        """Return the share of the people who answered whose label is positive, with its interval.
+
+        Raises
+        ------
+        InvalidParameter
+            As :meth:`accuracy`.
+        """
+        return replace(self, predicted=np.ones_like(self.predicted)).accuracy(confidence)
+
+
+def predicted_fold(
     records: Records,
     inside: npt.NDArray[np.bool_],
     outside: npt.NDArray[np.bool_],
     recipe: Recipe,
     options: FitOptions,
-) -> npt.NDArray[np.float64]:
-    """Return numbers whose mean is the accuracy on some records of a model fitted to others.
+) -> Judged:
+    """Return predictions on some records by a model fitted to others.
 
     Parameters
     ----------
@@ -145,8 +247,9 @@ def right_of_fold(
 
     Returns
     -------
-    f64[m]
-        For each record of `outside` with a label: 0 or 1 where the target is in clear.
+    Judged
+        Each record of `outside` with a label; all of them where the target's report that it was
+        skipped is perturbed.
 
     Raises
     ------
@@ -154,23 +257,18 @@ def right_of_fold(
         See :func:`accuracy_of_records`.
     """
     model = fit_records(records.take(inside), recipe, options)
-    predicted_records = records.take(outside)
-    label, answered = reported_labels(predicted_records)
-    if not answered.any():
-        raise InvalidParameter(
-            "a fold has no record with a label; use fewer folds, or collect more", field="folds"
-        )
-    rows = model.features.from_records(predicted_records.take(answered))
+    judged = records.take(outside)
+    if not model.target.skippable:
+        answered = reported_labels(judged)[1]
+        if not answered.any():
+            raise InvalidParameter(
+                "a fold has no record with a label; use fewer folds, or collect more", field="folds"
+            )
+        judged = judged.take(answered)
+    rows = model.features.from_records(judged)
     chance = model.target.correct(model.fitted.scores(rows, threads=options.threads))
-    return right(chance > THRESHOLD, label[answered], model.target)
-
-
-def right(
-    predicted: npt.NDArray[np.bool_], reported: npt.NDArray[np.int64], target: Target
-) -> npt.NDArray[np.float64]:
-    """Return numbers, f64[n], each with the mean 1 where a prediction is right and else 0."""
-    positive = _chance(reported, target)
-    return np.asarray(np.where(predicted, positive, 1 - positive), np.float64)
+    codes = judged.indicators(model.target.name).argmax(axis=1)
+    return Judged(model.target, chance > THRESHOLD, *model.target.answered_weights(codes))
 
 
 def folds_of(n: int, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
@@ -184,10 +282,6 @@ def folds_of(n: int, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
     fold = deal(n, folds, seed)
     for number in range(folds):
         yield fold != number, fold == number
-
-
-def _chance(reported: npt.NDArray[np.int64], target: Target) -> npt.NDArray[np.float64]:
-    return np.asarray((reported - target.q) / (target.p - target.q), np.float64)
 
 
 def _share(values: npt.NDArray[np.float64], target: Target, confidence: float) -> Share:

@@ -7,8 +7,19 @@ protocols hold none, some or all categories and so give no label; they are refus
 A GRR report of one of m answers is the truth with probability p and each other one with q, so a
 model fitted to reports learns s = q + (p - q) f, f being the chance of the positive category.
 `correct` undoes that line, so that scores are about the truth and the threshold stays one half.
-Reports of the missing category are left out; what remains of the respondents who did answer follows
-GRR over the other answers at the same ratio p/q.
+Reports of the missing category give no label. What remains of the respondents who did answer
+follows GRR over the other answers at the same ratio p/q. But a person who gave no answer reports
+one, too, with probability m q' of m answers, q' being the chance over all m + 1 categories. Of such
+people among the labels each answer is equally likely, so they draw scores towards 1/m. With two
+answers that is one half, and no prediction changes.
+
+What concerns the people who answered is therefore estimated from all records, those that report the
+missing category among them (:meth:`Target.answered_weights`): with I_v the indicator of the report,
+p' and q' its law, D_v = (I_v - q')/(p' - q') has the one-hot truth as its expectation for each of
+the m + 1 categories. So D_positive stands for a positive label, 1 - D_missing for an answer, and
+1 - D_missing - D_positive for a negative label. Shares of those who answered are ratios
+of two means. The rows whose report is an answer would not do: they hold an unknown part of people
+who gave none.
 """
 
 from __future__ import annotations
@@ -122,28 +133,50 @@ class Target:
         """Whether labels are reports rather than the truth."""
         return self.p != 1.0
 
-    def refuse_skipped(self, purpose: str) -> None:
-        """Refuse a purpose that reports cannot serve where the target may be skipped.
+    @property
+    def skippable(self) -> bool:
+        """Whether a report of an answer may be of a person who gave none."""
+        return self.perturbed and self.missing_code is not None
 
-        A report of an answer may be of a person who gave none; how many are, records of the others
-        do not tell apart. Shares of the whole would be right, but not those of who answered.
+    def answered_weights(
+        self, codes: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return what stands for a positive label, and for any label at all, f64[n] each.
 
-        Raises
-        ------
-        InvalidParameter
-            If the target is perturbed and has a missing category.
+        Given the truth, their expectations are 1 where it is positive and where it is an answer,
+        and 0 elsewhere.
+
+        Parameters
+        ----------
+        codes : int64[n]
+            Reported categories.
         """
-        if self.perturbed and self.missing_code is not None:
-            raise InvalidParameter(
-                f"the target {self.name} is perturbed and may be skipped, so a record that reports "
-                f"an answer may be of a person who gave none: {purpose} would be wrong; collect "
-                "the target in clear, or without a missing category",
-                field="target",
-            )
+        positive, missing = codes == self.positive_code, codes == self.missing_code
+        if not self.perturbed:
+            return positive.astype(np.float64), 1.0 - missing
+        if self.missing_code is None:
+            return (positive - self.q) / (self.p - self.q), np.ones(codes.size)
+        p, q = with_missing(self.p, self.q)
+        return (positive - q) / (p - q), 1.0 - (missing - q) / (p - q)
 
     def correct(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turn the chance of a positive report into that of a positive truth, clipped to [0, 1]."""
         return corrected(score, self.p, self.q)
+
+
+def with_missing(p: float, q: float) -> tuple[float, float]:
+    """Return GRR's law over m answers and a missing category, from that over the answers alone.
+
+    Of the reports of m + 1 categories, the part 1 - q' of the people who answered reports an
+    answer; q = q'/(1 - q') and p = p'/(1 - q') give q' = q/(1 + q) and p' = p/(1 + q).
+
+    Parameters
+    ----------
+    p, q : float
+        Chance that a reported answer is the true one, and a given other one, among the reports of
+        answers by people who answered.
+    """
+    return p / (1.0 + q), q / (1.0 + q)
 
 
 def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray[np.float64]:

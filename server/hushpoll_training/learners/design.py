@@ -13,6 +13,8 @@ from scipy.sparse import csr_matrix
 from hushpoll_protocols.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hushpoll_training.mitigation.evidence import Evidence
 
 Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
@@ -41,7 +43,12 @@ class Design:
     columns : slice or None
         The columns of the protected attribute, in clear or perturbed; those of `protected`, if any.
     evidence : callable, optional
-        Gives what records tell of the rows' groups.
+        Gives what records tell of the rows' groups: of those of `table`, and after them of those
+        that `skipped` gives.
+    skipped : callable, optional
+        Gives the encoded rows whose record reports that the target was skipped, where that report
+        was perturbed. No learner is fitted to them. They may be of people who answered, so they
+        count wherever shares of those who answered are estimated.
     """
 
     table: Table
@@ -52,6 +59,7 @@ class Design:
     attributes: Mapping[str, slice] = field(default_factory=dict)
     columns: slice | None = None
     evidence: Evidence | None = None
+    skipped: Callable[[], Table] | None = None
 
     def __post_init__(self) -> None:
         if self.columns is None:

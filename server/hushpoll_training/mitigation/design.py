@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.mitigation.evidence import GroupEvidence
+from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
 
 
 def evidence_of(design: Design, learner: str) -> GroupEvidence:
@@ -38,11 +38,30 @@ def evidence_of(design: Design, learner: str) -> GroupEvidence:
     return GroupEvidence(_columns(design.table, design.protected), None, ((0,), (1,)))
 
 
+def all_labels(design: Design, evidence: GroupEvidence) -> npt.NDArray[np.int64]:
+    """Return the labels of the rows of :func:`evidence_of`: the design's, and after them `SKIPPED`.
+
+    Parameters
+    ----------
+    design : Design
+        Of m rows.
+    evidence : GroupEvidence
+        Of these rows, and of those whose record reports that the target was skipped.
+    """
+    more = len(evidence.indicators) - design.label.size
+    return np.concatenate([design.label, np.full(more, SKIPPED)])
+
+
 def part(design: Design, rows: npt.NDArray[np.bool_]) -> Design:
     """Return some of a design's rows, without their evidence."""
     weight = None if design.weight is None else design.weight[rows]
     return replace(
-        design, table=design.table[rows], label=design.label[rows], weight=weight, evidence=None
+        design,
+        table=design.table[rows],
+        label=design.label[rows],
+        weight=weight,
+        evidence=None,
+        skipped=None,
     )
 
 

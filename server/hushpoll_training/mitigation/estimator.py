@@ -8,6 +8,7 @@ of a row's group, which everything that follows from the inverse channel needs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,28 +24,67 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.record_encoder import RecordEncoder
-from hushpoll_training.mitigation.evidence import GroupEvidence, Groups
+from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence, Groups
 
 Indicators = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Training rows as they are read.
+
+    Attributes
+    ----------
+    others : array or CSR matrix [n, m]
+        The columns that the estimator gets.
+    label : int64[n]
+        Places of the labels in `classes_`, or `SKIPPED`.
+    y : array[n]
+        The labels.
+    evidence : GroupEvidence
+        What the protected columns tell.
+    weight : f64[n] or None
+        Sample weights, if there are any.
+    """
+
+    others: Any
+    label: npt.NDArray[np.int64]
+    y: npt.NDArray[Any]
+    evidence: GroupEvidence
+    weight: npt.NDArray[np.float64] | None
 
 
 class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that wraps another one, and reads groups from columns of `X`.
 
-    Its subclasses have the parameters `estimator`, `protected`, `oracle`, `groups`, `label_p` and
-    `label_q`.
+    The parameters of this class are described in its subclasses, which have more.
     """
 
-    estimator: Any
-    protected: Any
-    oracle: FrequencyOracle | None
-    groups: Groups | None
-    label_p: float
-    label_q: float
+    def __init__(
+        self,
+        estimator: Any,
+        protected: Any = (),
+        *,
+        oracle: FrequencyOracle | None = None,
+        groups: Groups | None = None,
+        label_p: float = 1.0,
+        label_q: float = 0.0,
+        skipped: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.protected = protected
+        self.oracle = oracle
+        self.groups = groups
+        self.label_p = label_p
+        self.label_q = label_q
+        self.skipped = skipped
 
     @classmethod
     def for_survey(cls, encoder: RecordEncoder, estimator: Any, **parameters: Any) -> Any:
         """Return the estimator for records of a survey, unfitted.
+
+        Where the target is perturbed and may be skipped, `y` is -1 for the records that report no
+        label: ``label, answered = encoder.labels(records)`` and ``np.where(answered, label, -1)``.
 
         Parameters
         ----------
@@ -87,8 +127,19 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             ),
             label_p=target.p,
             label_q=target.q,
+            skipped=SKIPPED if target.skippable else None,
             **parameters,
         )
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return the rows to fit to, and set `classes_`."""
+        X, y = self._checked(X, y, reset=True)
+        weight = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+        indicators, others = self._split(X)
+        labelled = np.ones(y.shape, np.bool_) if self.skipped is None else y != self.skipped
+        label = np.full(y.shape, SKIPPED)
+        self.classes_, label[labelled] = np.unique(y[labelled], return_inverse=True)
+        return Rows(others, label, y, self._evidence(indicators), weight)
 
     def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         options = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": reset}
@@ -142,7 +193,9 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         if groups is None:
             groups = tuple((code,) for code in range(k))
         oracle = self.oracle if np.size(self.protected) else None
-        return GroupEvidence(indicators, oracle, groups, self.label_p, self.label_q)
+        skippable = self.skipped is not None and self.label_p < 1
+        law = self.label_p, self.label_q
+        return GroupEvidence(indicators, oracle, groups, *law, skippable)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,12 @@ independently of each other, so the product of a weight of the group and one of 
 truth of both as its expectation, and so has its product with anything that does not depend on these
 two records.
 
+A target that may be skipped has one category more, and its report is perturbed like any other. Who
+reports an answer may have given none, so shares of those who answered are estimated from all rows:
+those that report the missing category have the label `SKIPPED`. Given the truth, the weights of a
+class have the expectation 1 where it is the truth, and 0 where another one, or none, is. Rates and
+shares then are those of the people who answered, as ratios of two means.
+
 Answers in clear are the case of p = 1 and q = 0, where weights are the one-hot truth itself.
 """
 
@@ -16,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +32,13 @@ from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_training.data.target import with_missing
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 """Codes of each group; a category may be in none of them."""
+SKIPPED: Final = -1
+"""Label of a row whose record reports that the target was skipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +54,10 @@ class GroupEvidence:
     groups : tuple of tuples of int
         Codes in [0, k) of each group, no code twice; at least one group.
     label_p, label_q : float
-        Chance that a reported label is the truth, and a given other one; 1 and 0 in clear.
+        Chance that a reported label is the truth, and a given other one, among the reports of
+        answers by people who answered; 1 and 0 in clear.
+    skippable : bool
+        Whether reports of labels were perturbed together with that of no answer.
 
     Raises
     ------
@@ -59,6 +71,7 @@ class GroupEvidence:
     groups: Groups
     label_p: float = 1.0
     label_q: float = 0.0
+    skippable: bool = False
 
     def __post_init__(self) -> None:
         check_groups(self.groups, self.k)
@@ -116,18 +129,36 @@ class GroupEvidence:
         Parameters
         ----------
         label : int64[n]
-            As reported, in [0, classes).
+            As reported, in [0, classes), or `SKIPPED`.
         classes : int
             At least 2.
         """
-        reported = np.zeros((label.size, classes))
-        reported[np.arange(label.size), label] = 1.0
+        reported: Array = np.equal(label[:, None], np.arange(classes)).astype(np.float64)
         if self.label_p == 1.0:
             return reported
-        own = (reported - self.label_q) / (self.label_p - self.label_q)
+        p, q = self.report_law
+        own: Array = (reported - q) / (p - q)
         if classes == 2:
-            own[:, 0] = 1.0 - own[:, 1]
+            own[:, 0] = 1.0 - own[:, 1] - self.skipped_weights(label)
         return own
+
+    @property
+    def report_law(self) -> tuple[float, float]:
+        """Chance that a report is the truth, and a given other one, whatever the truth is."""
+        law = self.label_p, self.label_q
+        return with_missing(*law) if self.skippable else law
+
+    def skipped_weights(self, label: npt.NDArray[np.int64]) -> Array:
+        """Return the weight of each row in the missing category of the target, f64[n]."""
+        if not self.skippable:
+            return np.zeros(label.size)
+        p, q = self.report_law
+        weight: Array = ((label == SKIPPED) - q) / (p - q)
+        return weight
+
+    def of_labelled(self, label: npt.NDArray[np.int64]) -> GroupEvidence:
+        """Return the evidence of the rows that report a label."""
+        return self.take(label != SKIPPED) if self.skippable else self
 
     def likelihoods(self) -> Array:
         """Return the likelihood of each record given each category up to a factor, f64[n, k]."""
@@ -137,11 +168,18 @@ class GroupEvidence:
         return np.where(self.indicators, 1.0, outside)
 
     def label_likelihoods(self, label: npt.NDArray[np.int64], classes: int) -> Array:
-        """Return the likelihood of each reported label given each class, f64[n, classes]."""
-        chances = np.full((label.size, classes), self.label_q)
-        chances[np.arange(label.size), label] = self.label_p
+        """Return the likelihood of each reported label given each class, f64[n, classes].
+
+        Where the target may be skipped there is one column more: the likelihood given no answer.
+        """
+        p, q = self.report_law
+        chances = np.full((label.size, classes + self.skippable), q)
+        chances[np.arange(label.size), label] = p
         if classes == 2:  # the others together, as in the weights
-            chances[label == 0] = 1.0 - self.label_q, 1.0 - self.label_p
+            others = (
+                (1.0 - q, 1.0 - p) if not self.skippable else (1.0 - 2 * q, *(1.0 - p - q,) * 2)
+            )
+            chances[label == 0] = others
         return chances
 
 

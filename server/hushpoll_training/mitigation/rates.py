@@ -4,8 +4,9 @@ For each group a, label y and threshold t the share of the people of a and y who
 is a ratio of two means: of W_a V_y 1[score > t] and of W_a V_y, with the weights of
 :mod:`hushpoll_training.mitigation.evidence` (the inverse channel of Mozannar et al., ICML 2020).
 Both are unbiased where the score depends neither on the record of the protected attribute nor on
-the reported label. A score that takes the protected attribute is computed for each category in
-turn, in clear, and weighed by the row's weight in that category.
+the reported label. Where the target may be skipped, the rows that report no answer are among them:
+both means are then of the people who answered. A score that takes the protected attribute is
+computed for each category in turn, in clear, and weighed by the row's weight in that category.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def estimate_rates(
     ----------
     evidence : GroupEvidence
         Of n rows that the scores' model was not fitted to.
-    label : int64[n] of {0, 1}
+    label : int64[n] of {0, 1}, or `SKIPPED`
         As reported.
     scores : sequence of mappings of int to f64[n]
         See `Scores`.

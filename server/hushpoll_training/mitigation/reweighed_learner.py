@@ -14,7 +14,7 @@ from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter
 from hushpoll_training.learners.wrapped import WrappedLearner
-from hushpoll_training.mitigation.design import blanked, evidence_of, saved_place
+from hushpoll_training.mitigation.design import all_labels, blanked, evidence_of, saved_place
 from hushpoll_training.mitigation.reweighing import ASSIGNMENTS, Reweighing
 
 WEIGHTS = "reweighing.json"
@@ -52,8 +52,10 @@ class ReweighedLearner(WrappedLearner):
         """
         design.check_classes()
         evidence = evidence_of(design, self.name)
-        found = Reweighing.of(evidence, design.label)
-        rows = found.row_weights(evidence, design.label, str(self.parameters["assignment"]))
+        label = all_labels(design, evidence)
+        found = Reweighing.of(evidence, label)
+        labelled = evidence.of_labelled(label)
+        rows = found.row_weights(labelled, design.label, str(self.parameters["assignment"]))
         weight = rows.weight if design.weight is None else rows.weight * design.weight
         place = design.columns if self.parameters["protected_input"] == "dropped" else None
         table = design.table if place is None else blanked(design.table, place)

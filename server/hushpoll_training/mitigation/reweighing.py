@@ -18,11 +18,17 @@ What a row weighs is then one of two things.
 ``posterior``
     E[w(a, y) | record, reported label], by Bayes' rule: never negative and of less variance, but
     drawn towards 1 as epsilon falls, until it mitigates nothing.
+
+Where the target may be skipped, P(a, y) is that of the people who answered, estimated from all
+rows. Only those that report an answer are trained on. Given a true answer, and that an answer is
+reported, reports follow GRR over the answers alone, so V made with that law has the expectation of
+before. A person who gave none reports every answer equally often, and u is on average the mean of
+w(a, y) over y.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -47,7 +53,8 @@ class Reweighing:
     factors : f64[groups, classes]
         w(a, y), at most `LARGEST`.
     categories : f64[k, classes]
-        Estimated shares of the protected attribute's categories and classes, all rows together.
+        Estimated shares of the protected attribute's categories and classes, all rows together;
+        with a last column for no answer where the target may be skipped.
     """
 
     joint: Array
@@ -65,7 +72,7 @@ class Reweighing:
         evidence : GroupEvidence
             Of n rows, n at least 1.
         label : int64[n]
-            Reported labels in [0, classes).
+            Reported labels in [0, classes), or `SKIPPED`.
         classes : int
             At least 2.
 
@@ -74,8 +81,8 @@ class Reweighing:
         InvalidParameter
             If the estimated share of a group or of a class is not positive.
         """
-        joined = evidence.category_weights().T @ evidence.label_weights(label, classes)
-        joined /= label.size
+        own = evidence.category_weights()
+        joined = own.T @ evidence.label_weights(label, classes) / label.size
         raw = np.stack([joined[list(codes)].sum(axis=0) for codes in evidence.groups])
         require_members(raw.sum(axis=1))
         members = raw.sum()
@@ -84,6 +91,9 @@ class Reweighing:
         require_members(joint.sum(axis=0), "class")
         expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
         factors = expected / np.maximum(joint, expected / LARGEST)
+        if evidence.skippable:
+            silent = own.T @ evidence.skipped_weights(label) / label.size
+            joined = np.column_stack([joined, silent])
         categories = project_simplex(joined.ravel()).reshape(joined.shape)
         return cls(joint, factors, categories)
 
@@ -95,9 +105,10 @@ class Reweighing:
         Parameters
         ----------
         evidence : GroupEvidence
-            Of the rows that the factors were estimated from, or of others of the same survey.
+            Of the rows that the factors were estimated from, or of others of the same survey; all
+            of them report a label.
         label : int64[n]
-            Reported labels.
+            Reported labels, in [0, classes).
         assignment : {"inverse", "posterior"}
             See :mod:`hushpoll_training.mitigation.reweighing`.
 
@@ -131,7 +142,8 @@ class Reweighing:
 
     def _inverse(self, evidence: GroupEvidence, label: npt.NDArray[np.int64]) -> Array:
         factors = self._by_category(evidence.k, evidence.groups)
-        classes = evidence.label_weights(label, factors.shape[1])
+        # among reports of answers, whether or not there are others
+        classes = replace(evidence, skippable=False).label_weights(label, factors.shape[1])
         own = evidence.category_weights()
         # weights of a row need not sum to one, so the excess over what rows of no group weigh
         expected: Array = 1.0 + np.einsum("nk,kc,nc->n", own, factors - 1.0, classes)
@@ -141,6 +153,8 @@ class Reweighing:
         factors = self._by_category(evidence.k, evidence.groups)
         records = evidence.likelihoods()
         reports = evidence.label_likelihoods(label, factors.shape[1])
+        if evidence.skippable:
+            factors = np.column_stack([factors, np.ones(evidence.k)])
         total = np.einsum("nk,kc,nc->n", records, self.categories, reports)
         above = np.einsum("nk,kc,nc->n", records, self.categories * factors, reports)
         # a record whose categories are all estimated at 0 tells nothing

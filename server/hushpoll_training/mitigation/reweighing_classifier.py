@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hushpoll_protocols import FrequencyOracle
-from hushpoll_training.mitigation.estimator import GroupAware, checked_weights
-from hushpoll_training.mitigation.evidence import Groups
+from hushpoll_training.mitigation.estimator import GroupAware
+from hushpoll_training.mitigation.evidence import SKIPPED, Groups
 from hushpoll_training.mitigation.reweighing import Reweighing, RowWeights
 
 
@@ -45,6 +45,10 @@ class ReweighingClassifier(GroupAware):
         Chance that a reported label is the truth, and a given other one (GRR); 1 and 0 in clear.
         The scores of the wrapped estimator are then about reports: wrap one that corrects them,
         such as :class:`hushpoll_training.LDPClassifier` with the same numbers.
+    skipped : object, optional
+        The label of rows whose record reports that the target was skipped; None where nobody could
+        skip it. They count in the shares, and the estimator is fitted to the others.
+        `label_p` and `label_q` are then about reports of answers by people who answered.
     assignment : {"inverse", "posterior"}
         What a row weighs; see :mod:`hushpoll_training.mitigation.reweighing`.
 
@@ -71,14 +75,18 @@ class ReweighingClassifier(GroupAware):
         groups: Groups | None = None,
         label_p: float = 1.0,
         label_q: float = 0.0,
+        skipped: Any = None,
         assignment: str = "inverse",
     ) -> None:
-        self.estimator = estimator
-        self.protected = protected
-        self.oracle = oracle
-        self.groups = groups
-        self.label_p = label_p
-        self.label_q = label_q
+        super().__init__(
+            estimator,
+            protected,
+            oracle=oracle,
+            groups=groups,
+            label_p=label_p,
+            label_q=label_q,
+            skipped=skipped,
+        )
         self.assignment = assignment
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ReweighingClassifier:
@@ -99,19 +107,21 @@ class ReweighingClassifier(GroupAware):
             For anything that cannot be fitted to; an :class:`InvalidParameter` where it is a
             parameter's fault, or where records are too few to estimate a group's share.
         """
-        X, y = self._checked(X, y, reset=True)
-        given = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
-        indicators, others = self._split(X)
-        self.classes_, label = np.unique(y, return_inverse=True)
-        evidence = self._evidence(indicators)
-        classes = max(self.classes_.size, 2)
+        rows = self._rows(X, y, sample_weight)
+        kept, classes = rows.label != SKIPPED, max(self.classes_.size, 2)
         if self.classes_.size > 1:
-            self.reweighing_ = Reweighing.of(evidence, label, classes)
-            self.weights_ = self.reweighing_.row_weights(evidence, label, self.assignment)
+            self.reweighing_ = Reweighing.of(rows.evidence, rows.label, classes)
+            self.weights_ = self.reweighing_.row_weights(
+                rows.evidence.take(kept), rows.label[kept], self.assignment
+            )
         else:  # one class: the estimator behind says whether it takes that
-            self.weights_ = RowWeights(np.ones(label.size), 0.0)
-        weight = self.weights_.weight if given is None else self.weights_.weight * given
-        self.estimator_ = clone(self.estimator).fit(others, y, sample_weight=weight)
+            self.weights_ = RowWeights(np.ones(int(kept.sum())), 0.0)
+        weight = self.weights_.weight
+        if rows.weight is not None:
+            weight = weight * rows.weight[kept]
+        self.estimator_ = clone(self.estimator).fit(
+            rows.others[kept], rows.y[kept], sample_weight=weight
+        )
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

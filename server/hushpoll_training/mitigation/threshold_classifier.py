@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.mitigation.estimator import GroupAware, checked_weights
-from hushpoll_training.mitigation.evidence import Array, Groups
+from hushpoll_training.mitigation.estimator import GroupAware
+from hushpoll_training.mitigation.evidence import SKIPPED, Array, Groups
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.report_law import ReportLaw
 from hushpoll_training.mitigation.thresholds import check_criterion, disparities, threshold_rule
@@ -44,6 +44,10 @@ class ThresholdClassifier(GroupAware):
         Codes of each group; by default each category is one.
     label_p, label_q : float
         Chance that a reported label is the truth, and a given other one (GRR); 1 and 0 in clear.
+    skipped : object, optional
+        The label of rows whose record reports that the target was skipped; None where nobody could
+        skip it. They count in the rates, and the estimator is fitted to the others.
+        `label_p` and `label_q` are then about reports of answers by people who answered.
     criterion : {"demographic-parity", "equal-opportunity", "equalized-odds"}
         What is made alike.
     tolerance : float
@@ -86,6 +90,7 @@ class ThresholdClassifier(GroupAware):
         groups: Groups | None = None,
         label_p: float = 1.0,
         label_q: float = 0.0,
+        skipped: Any = None,
         criterion: str = "demographic-parity",
         tolerance: float = 0.0,
         objective: str = "accuracy",
@@ -94,12 +99,15 @@ class ThresholdClassifier(GroupAware):
         at_prediction: str = "clear",
         random_state: Any = 0,
     ) -> None:
-        self.estimator = estimator
-        self.protected = protected
-        self.oracle = oracle
-        self.groups = groups
-        self.label_p = label_p
-        self.label_q = label_q
+        super().__init__(
+            estimator,
+            protected,
+            oracle=oracle,
+            groups=groups,
+            label_p=label_p,
+            label_q=label_q,
+            skipped=skipped,
+        )
         self.criterion = criterion
         self.tolerance = tolerance
         self.objective = objective
@@ -126,37 +134,37 @@ class ThresholdClassifier(GroupAware):
             For anything that cannot be fitted to; an :class:`InvalidParameter` where it is a
             parameter's fault, or where records are too few to estimate a group's rates.
         """
-        X, y = self._checked(X, y, reset=True)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        rows = self._rows(X, y, sample_weight)
+        label, known = rows.label, rows.label != SKIPPED
+        kind = type_of_target(rows.y[known], input_name="y", raise_unknown=True)
         if kind != "binary":
             raise ValueError(
                 "Only binary classification is supported: the rates that thresholds make alike are "
                 f"those of one positive class. The type of the target is {kind}."
             )
         self._check_parameters()
-        given = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
-        self.classes_, label = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
                 "The number of classes is 1 class; thresholds need labels of two classes"
             )
-        indicators, others = self._split(X)
-        evidence = self._evidence(indicators)
+        evidence = rows.evidence
         self._law(evidence.k, evidence.groups)
         chance = check_random_state(self.random_state)
         held = self._held(chance, label)
-        weights = {} if given is None else {"sample_weight": given[~held]}
-        self.estimator_ = clone(self.estimator).fit(others[~held], y[~held], **weights)
-        known, score = evidence.take(held), self._scores(others[held])
+        fitted_to = ~held & known
+        weights = {} if rows.weight is None else {"sample_weight": rows.weight[fitted_to]}
+        behind = clone(self.estimator)
+        self.estimator_ = behind.fit(rows.others[fitted_to], rows.y[fitted_to], **weights)
+        measured, score = evidence.take(held), self._scores(rows.others[held])
         scores = [dict.fromkeys(codes, score) for codes in evidence.groups]
         rates = estimate_rates(
-            known, label[held], scores, grid=self.thresholds, always=self._own_threshold()
+            measured, label[held], scores, grid=self.thresholds, always=self._own_threshold()
         )
         law = None if self.at_prediction == "clear" else self._reports.chances
         self.rule_ = threshold_rule(
             rates, self.criterion, self.tolerance, objective=self.objective, chances=law
         )
-        self.disparities_ = disparities(known, label[held], scores, self.rule_, law)
+        self.disparities_ = disparities(measured, label[held], scores, self.rule_, law)
         self._key = chance.bytes(KEY_BYTES)
         return self
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix, vstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design, Table
@@ -21,6 +22,7 @@ from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
 from hushpoll_training.mitigation.design import (
+    all_labels,
     evidence_of,
     groups_of,
     part,
@@ -87,8 +89,10 @@ class ThresholdLearner(WrappedLearner):
                 f"{self.base.name}-reweighed",
                 field="protected_input",
             )
+        label = all_labels(design, evidence)
         chance = np.random.default_rng([options.seed, 1])
-        held = chance.random(design.label.size) < float(self.parameters["held_out"])
+        drawn = chance.random(label.size) < float(self.parameters["held_out"])
+        held = drawn[: design.label.size]
         if held.all() or not held.any():
             raise InvalidParameter(
                 f"of {held.size} rows {int(held.sum())} are held out to estimate rates on; give "
@@ -96,11 +100,15 @@ class ThresholdLearner(WrappedLearner):
                 field="held_out",
             )
         fitted = self.behind.fit(part(design, ~held), options)
-        rates_rows, known = part(design, held), evidence.take(held)
+        known, reported = evidence.take(drawn), label[drawn]
+        table = csr_matrix(design.table[held])
+        if design.skipped is not None:
+            silent = design.skipped()[drawn[design.label.size :]]
+            table = vstack([table, csr_matrix(silent)], format="csr", dtype=table.dtype)
         scores = [
             {
                 code: fitted.scores(
-                    substituted(rates_rows.table, design.columns, code), threads=options.threads
+                    substituted(table, design.columns, code), threads=options.threads
                 )
                 for code in codes
             }
@@ -108,7 +116,7 @@ class ThresholdLearner(WrappedLearner):
         ]
         cut = (evidence.label_p + evidence.label_q) / 2
         rates = estimate_rates(
-            known, rates_rows.label, scores, grid=int(self.parameters["thresholds"]), always=cut
+            known, reported, scores, grid=int(self.parameters["thresholds"]), always=cut
         )
         rule = threshold_rule(
             rates,
@@ -116,7 +124,7 @@ class ThresholdLearner(WrappedLearner):
             float(self.parameters["tolerance"]),
             objective=str(self.parameters["objective"]),
         )
-        measured = disparities(known, rates_rows.label, scores, rule)
+        measured = disparities(known, reported, scores, rule)
         key = np.random.default_rng([options.seed, 2]).bytes(KEY_BYTES)
         place = ThresholdPlace(design.columns, evidence.groups, cut, key)
         return ThresholdModel(self, fitted, rule, place, measured)

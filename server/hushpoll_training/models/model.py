@@ -76,12 +76,14 @@ def design(
     label: npt.NDArray[np.int64],
     *,
     records: Records | None = None,
+    skipped: Records | None = None,
 ) -> Design:
     """Return what a learner is fitted to: rows in the columns of `features`, and their labels.
 
     With `records`, these are the rows. Then they do not tell their groups where the protected
     attribute was perturbed, not even if its records look like answers, as those of GRR do; they
-    are evidence of them. The same holds for other attributes.
+    are evidence of them. The same holds for other attributes. `skipped` are the records of the same
+    people's survey that report no label.
     """
     clear = {
         name: features.columns_of(name)
@@ -95,7 +97,7 @@ def design(
     if groups.attribute in features.attributes:
         columns = features.columns_of(groups.attribute)
     hidden = records is not None and records.published.attribute(groups.attribute).oracle
-    evidence = None if records is None else partial(evidence_of_records, records)
+    evidence = None if records is None else partial(evidence_of_records, records, skipped)
     return Design(
         table,
         label,
@@ -104,19 +106,48 @@ def design(
         attributes=clear,
         columns=columns,
         evidence=evidence,
+        skipped=None if skipped is None else partial(features.from_records, skipped),
     )
 
 
-def evidence_of_records(records: Records) -> GroupEvidence:
-    """Return what the records of a survey with a protected attribute tell of their groups.
+def records_design(features: Features, records: Records, table: Table | None = None) -> Design:
+    """Return what a learner is fitted to of collected records: those that report a label.
+
+    Parameters
+    ----------
+    features : Features
+        The columns.
+    records : Records
+        All of them, with those that report no label.
+    table : csr_matrix or array [n, columns of `features`], optional
+        The same records, encoded; by default those with a label are encoded.
 
     Raises
     ------
     InvalidParameter
-        If the target is perturbed and may be skipped.
+        If the target gives no labels.
+    """
+    label, answered = reported_labels(records)
+    kept, skipped = records, None
+    if not answered.all():
+        kept = records.take(answered)
+        # in clear, who gave no answer is known, and nobody else is among them
+        skipped = records.take(~answered) if Target.of(records.published).skippable else None
+    rows = features.from_records(kept) if table is None else table[answered]
+    return design(features, rows, label[answered], records=kept, skipped=skipped)
+
+
+def evidence_of_records(records: Records, skipped: Records | None = None) -> GroupEvidence:
+    """Return what the records of a survey with a protected attribute tell of their groups.
+
+    Parameters
+    ----------
+    records : Records
+        Those that report a label.
+    skipped : Records, optional
+        Those that report that the target was skipped; their rows come last.
     """
     published, target = records.published, Target.of(records.published)
-    target.refuse_skipped("mitigation by records")
     groups = published.protected
     assert groups is not None  # noqa: S101  (the caller has asked)
     attribute = published.attribute(groups.attribute)
@@ -124,9 +155,10 @@ def evidence_of_records(records: Records) -> GroupEvidence:
         tuple(attribute.domain.index(category) for category in categories)
         for categories in (groups.unprivileged, groups.privileged)
     )
-    return GroupEvidence(
-        records.indicators(attribute.name), attribute.oracle, codes, target.p, target.q
-    )
+    indicators = records.indicators(attribute.name)
+    if skipped is not None:
+        indicators = np.concatenate([indicators, skipped.indicators(attribute.name)])
+    return GroupEvidence(indicators, attribute.oracle, codes, target.p, target.q, target.skippable)
 
 
 def fit_records(
@@ -170,11 +202,10 @@ def fit_records(
         )
         fitted = recipe.learner.post_process(behind.fitted, rates_rows, options)
         return replace(behind, fitted=fitted)
-    label, answered = reported_labels(records)
-    kept = records if answered.all() else records.take(answered)
-    features = recipe.encoding.fit(kept)
-    rows = design(features, features.from_records(kept), label[answered], records=kept)
-    return Model(features, target, recipe.learner.fit(rows, options), len(kept))
+    answered = reported_labels(records)[1]
+    features = recipe.encoding.fit(records if answered.all() else records.take(answered))
+    rows = records_design(features, records)
+    return Model(features, target, recipe.learner.fit(rows, options), rows.label.size)
 
 
 def reported_labels(

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
-from hushpoll_training.audits.records_accuracy import folds_of, right_of_fold
-from hushpoll_training.data.target import Target
+from hushpoll_training.audits.records_accuracy import folds_of, predicted_fold
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
@@ -54,12 +53,11 @@ class RecordsProblem:
         Raises
         ------
         InvalidParameter
-            For training rows of a single class, a perturbed target that may be skipped, or a
-            learner that is private itself.
+            For training rows of a single class, records that do not tell who answered a target
+            that may be skipped, or a learner that is private itself.
         """
         recipe.refuse_repeated_fits("a search")
-        Target.of(self.records.published).refuse_skipped("a search on records alone")
         chosen = replace(recipe, encoding=self.encoding)
         for inside, outside in self.folds:
             options = FitOptions(self.seed, threads)
-            yield float(right_of_fold(self.records, inside, outside, chosen, options).mean())
+            yield predicted_fold(self.records, inside, outside, chosen, options).value()

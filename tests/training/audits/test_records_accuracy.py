@@ -6,16 +6,29 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
+from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training import FitOptions, Recipe
-from hushpoll_training.audits import records_accuracy
-from hushpoll_training.audits.records_accuracy import Share, accuracy_of_records, right
+from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_training import FitOptions, Recipe, evaluate, fit_records
+from hushpoll_training.audits.records_accuracy import Judged, Share, accuracy_of_records
 from hushpoll_training.data.target import Target
 from hushpoll_training.tuning.from_records import RecordsProblem
 
 CLEAR = Target("y", "yes", "no", 0, None)
 BINARY = Target("y", "yes", "no", 0, None, p=0.75, q=0.25)
 OF_THREE = Target("y", "yes", "not yes", 0, None, p=0.6, q=0.2)
+FEW = {"n_estimators": 20, "num_leaves": 7}
+
+
+def skippable(answers, epsilon):
+    """Return a target of some answers that may be skipped, and its protocol."""
+    oracle = create("GRR", k=answers + 1, epsilon=epsilon)
+    p, q = (float(part / (oracle.p + (answers - 1) * oracle.q)) for part in (oracle.p, oracle.q))
+    return Target("y", "yes", "other", 0, answers, p, q), oracle
+
+
+def judged(target, predicted, reported):
+    return Judged(target, predicted, *target.answered_weights(reported))
 
 
 @pytest.mark.parametrize("target", [CLEAR, BINARY, OF_THREE])
@@ -23,8 +36,21 @@ OF_THREE = Target("y", "yes", "not yes", 0, None, p=0.6, q=0.2)
 @pytest.mark.parametrize("truth", [True, False])
 def test_mean_over_a_label_s_noise_is_whether_the_prediction_is_right(target, predicted, truth):
     chance = target.p if truth else target.q
-    values = right(np.array([predicted] * 2), np.array([1, 0]), target)
+    values = judged(target, np.array([predicted] * 2), np.array([0, 1])).right
     assert values @ [chance, 1 - chance] == pytest.approx(float(predicted == truth))
+
+
+@pytest.mark.parametrize("answers", [2, 4])
+@pytest.mark.parametrize("predicted", [True, False])
+def test_mean_over_reports_counts_only_the_people_who_answered(answers, predicted):
+    target, oracle = skippable(answers, "1.5")
+    law = np.full((answers + 1,) * 2, float(oracle.q))
+    np.fill_diagonal(law, float(oracle.p))
+    made = judged(target, np.full(answers + 1, predicted), np.arange(answers + 1))
+    truths = np.arange(answers)
+    assert law @ made.answered == pytest.approx(np.append(np.ones(answers), 0.0))
+    right = np.append((truths == 0) == predicted, False)
+    assert law @ made.right == pytest.approx(right.astype(float))
 
 
 @pytest.mark.parametrize("target", [CLEAR, BINARY, OF_THREE])
@@ -36,19 +62,63 @@ def test_interval_covers_the_accuracy_as_often_as_it_says(target):
         truth = rng.random(n) < 0.3
         predicted = truth ^ (rng.random(n) >= accuracy)
         reported = rng.random(n) < np.where(truth, target.p, target.q)
-        values = right(predicted, reported.astype(np.int64), target)
-        share = records_accuracy._share(values, target, 0.9)
+        share = judged(target, predicted, (~reported).astype(np.int64)).accuracy(0.9)
         assert isinstance(share, Share)
         covered += share.lower <= accuracy <= share.upper
     assert 0.88 <= covered / 2000 <= 0.92
 
 
-def test_a_perturbed_target_that_may_be_skipped_is_refused(survey, people, perturbed):
-    published = survey(epsilon="6", target={"protocol": "GRR", "missing": "skipped"})
-    records = Records(published, perturbed(published, people(500)))
-    recipe = Recipe.of({"n_estimators": 2})
-    with pytest.raises(InvalidParameter, match="an accuracy from records alone would be wrong"):
-        accuracy_of_records(records, recipe, FitOptions(1), folds=2)
+@pytest.mark.parametrize("answers", [2, 3])
+def test_interval_covers_the_accuracy_among_those_who_answered(answers):
+    """One in five skips, and more of those who are predicted right: a naive mean is .06 off."""
+    target, oracle = skippable(answers, "2")
+    rng = np.random.default_rng([8, answers])
+    n, surveys = 800, 600
+    values, covered = [], 0
+    for _ in range(surveys):
+        truth = rng.choice(answers, n, p=[0.4, *[0.6 / (answers - 1)] * (answers - 1)])
+        right = rng.random(n) < 0.8
+        predicted = (truth == 0) == right
+        truth[rng.random(n) < np.where(right, 0.22, 0.12)] = answers
+        reported = indicators(oracle, perturb(oracle, truth, rng)).argmax(axis=1)
+        share = judged(target, predicted, reported).accuracy(0.9)
+        values.append(share.value)
+        covered += share.lower <= 0.8 * 0.78 / (0.8 * 0.78 + 0.2 * 0.88) <= share.upper
+    assert np.mean(values) == pytest.approx(0.78, abs=5 * np.std(values) / surveys**0.5)
+    assert 0.86 <= covered / surveys <= 0.94
+
+
+def test_accuracy_of_a_target_that_may_be_skipped_is_that_of_who_answered(
+    survey, people, perturbed
+):
+    published = survey(epsilon="12", target={"protocol": "GRR", "missing": "skipped"})
+    rng = np.random.default_rng(4)
+    codes, tested = people(6000), people(6000, seed=3)
+    codes["income"][rng.random(6000) < np.where(codes["income"] == 1, 0.4, 0.1)] = 2
+    tested["income"][rng.random(6000) < np.where(tested["income"] == 1, 0.4, 0.1)] = 2
+    records = Records(published, perturbed(published, codes))
+    recipe = Recipe.of(FEW)
+    measured = accuracy_of_records(records, recipe, FitOptions(1), folds=2)
+    answered = {name: column[tested["income"] < 2] for name, column in tested.items()}
+    model = fit_records(records, recipe, FitOptions(1))
+    again = Records(published, perturbed(published, answered, seed=5))
+    scores = model.target.correct(model.fitted.scores(model.features.from_records(again)))
+    deployed = float(((scores > 0.5) == answered["income"]).mean())
+    assert measured.n == 6000
+    assert abs(measured.accuracy.value - deployed) < 5 * measured.accuracy.standard_error
+    assert measured.accuracy.lower < deployed < measured.accuracy.upper
+    share = 1 - answered["income"].mean()
+    assert abs(measured.constant.value - share) < 5 * measured.constant.standard_error
+    assert evaluate(model, tested).metrics["accuracy"].number() > share
     search = RecordsProblem.of(records, recipe.encoding, folds=2, seed=1)
-    with pytest.raises(InvalidParameter, match="a search on records alone would be wrong"):
-        list(search.scores(recipe))
+    assert list(search.scores(recipe)) == pytest.approx([deployed] * 2, abs=0.1)
+
+
+def test_records_that_do_not_tell_who_answered_give_no_bound():
+    target, _ = skippable(2, "0.5")
+    few = judged(target, np.array([True, False, True]), np.array([0, 1, 2]))
+    share = few.accuracy(0.95)
+    assert (share.lower, share.upper) == (0, 1)
+    assert share.standard_error > 1
+    with pytest.raises(InvalidParameter, match="the share of people who answered y at -"):
+        judged(target, np.array([True]), np.array([2])).accuracy(0.95)

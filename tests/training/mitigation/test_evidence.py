@@ -8,7 +8,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.mitigation.evidence import GroupEvidence
+from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
 from hushpoll_training.mitigation.report_law import ReportLaw, scaled_tolerance
 
 TWO = ((0,), (1,))
@@ -137,3 +137,28 @@ def test_weights_of_a_positive_label_against_all_others_have_the_class_as_expect
     labels = np.array([0, 1])
     assert law @ evidence.label_weights(labels, 2) == pytest.approx(np.eye(2))
     assert pytest.approx(law) == evidence.label_likelihoods(labels, 2).T
+
+
+@pytest.mark.parametrize(("answers", "classes"), [(2, 2), (4, 4), (4, 2)])
+def test_weights_of_labels_that_may_be_skipped_count_only_who_answered(answers, classes):
+    oracle = create("GRR", k=answers + 1, epsilon="1")
+    p, q = float(oracle.p), float(oracle.q)
+    among = p + (answers - 1) * q
+    row = np.ones((classes + 1, 1), np.uint8)
+    evidence = GroupEvidence(row, None, ((0,),), p / among, q / among, True)
+    assert evidence.report_law == pytest.approx((p, q))
+    labels = np.append(np.arange(classes), SKIPPED)
+    law = np.full((answers + 1, answers + 1), q) + (p - q) * np.eye(answers + 1)
+    if classes < answers:  # one positive answer, and all others together
+        truths = [1, 0, answers]
+        law = np.stack(
+            [law[truths][:, [0, *range(2, answers)]].sum(axis=1), *law[truths][:, [1, -1]].T],
+            axis=1,
+        )
+        law = law[[1, 0, 2]]
+    weight = np.column_stack(
+        [evidence.label_weights(labels, classes), evidence.skipped_weights(labels)]
+    )
+    assert law @ weight == pytest.approx(np.eye(classes + 1), abs=1e-12)
+    likely = evidence.label_likelihoods(labels[:-1], classes)
+    assert likely == pytest.approx(law.T[:-1])

@@ -220,11 +220,3 @@ def test_record_and_card_say_who_sees_the_group_when_predicting(collected):
         said[name] = [one.what for one in protections(record)]
     assert "the gender of each person who is predicted" in said[NAMES[1]]
     assert "the gender of each person who is predicted" not in said[NAMES[0]]
-
-
-@pytest.mark.parametrize("learner", NAMES)
-def test_a_perturbed_target_that_may_be_skipped_is_refused(survey, people, perturbed, learner):
-    published = survey(epsilon="6", target={"protocol": "GRR", "missing": "skipped"})
-    records = Records(published, perturbed(published, people(500)))
-    with pytest.raises(InvalidParameter, match=r"income is perturbed and may be skipped"):
-        fitted(records, learner)
