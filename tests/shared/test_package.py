@@ -17,6 +17,7 @@ OPTIONAL = {
     "estimates_text": {"rich"},
     "fairness_options": {"click"},
     "fairness_text": {"rich"},
+    "manifest_commands": {"click"},
     "ordered_text": {"rich"},
     "out_file": {"click"},
     "records_file": {"numpy"},

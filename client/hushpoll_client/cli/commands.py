@@ -121,6 +121,21 @@ COMMANDS: Final[dict[str, Row | Group]] = {
             ),
         },
     ),
+    "manifest": Group(
+        "Check the manifest of a survey, and print its JSON Schema for an editor.",
+        {
+            "check": Row(
+                "hushpoll_shared.cli.manifest_commands:check",
+                "cli",
+                "Check that a manifest could be published, and print its digest.",
+            ),
+            "schema": Row(
+                "hushpoll_shared.cli.manifest_commands:schema",
+                "cli",
+                "Print the JSON Schema of a manifest, for an editor.",
+            ),
+        },
+    ),
     "migrate": Row(
         "hushpoll_server.cli.migrate:migrate",
         "server",

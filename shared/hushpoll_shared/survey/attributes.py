@@ -1,12 +1,11 @@
-"""One question of a survey: its role and its domain, and how an author writes it in a draft."""
+"""One question of a survey: its role, its domain, and in a published survey its protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from hushpoll_protocols import (
     K_MAX,
@@ -16,14 +15,13 @@ from hushpoll_protocols import (
     InvalidParameter,
     format_epsilon,
 )
-from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
+from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
     check_name,
     check_text,
-    is_name,
     normalized,
     show,
 )
@@ -35,8 +33,6 @@ SCALES: Final = (ORDINAL, NPS)
 NPS_CATEGORIES: Final = tuple(str(score) for score in range(11))
 TEXTS: Final = ("missing", "question", "positive", "section", "scale")
 """Optional fields of an attribute that are text, in a draft as in a published survey."""
-
-_DRAFT_KEYS: Final = frozenset({"name", "role", "categories", "range", "protocol", *TEXTS})
 
 
 @dataclass(frozen=True)
@@ -261,41 +257,6 @@ class PublishedAttribute(Attribute):
         return document
 
 
-def read_attribute(value: object, *, position: int) -> Attribute:
-    """Read one attribute of a draft.
-
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value; ``range: [a, b]`` stands for the categories a..b, both included.
-    position : int
-        Its place in the list, for messages before its name is known.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute, or its position while it has no valid name.
-    """
-    where = f"attributes[{position}]"
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{where} is {show(value)}; an attribute is a mapping with name, role and categories",
-            field=where,
-        )
-    name = value.get("name")
-    if is_name(name):
-        where = f"attributes[{name}]"
-    check_keys(value, _DRAFT_KEYS, ("name", "role"), where=where)
-    texts = {key: normalized(value.get(key)) for key in TEXTS}
-    return Attribute(
-        name=check_name(name, field=f"{where}.name"),
-        role=value["role"],
-        categories=_categories(value, where),
-        protocol=value.get("protocol"),
-        **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
-    )
-
-
 def hex_thresholds(oracle: FrequencyOracle) -> dict[str, str]:
     """Return an oracle's thresholds out of 2^64, each as 16 lower-case hexadecimal digits."""
     return {name: f"{value:016x}" for name, value in oracle.thresholds.items()}
@@ -319,34 +280,3 @@ def check_protocol(value: object, *, field: str) -> str:
 def _listed(domain: tuple[str, ...]) -> str:
     shown = ", ".join(show(category) for category in domain[:12])
     return shown if len(domain) <= 12 else f"{shown}, ... ({len(domain)} categories)"
-
-
-def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:
-    categories, bounds = value.get("categories"), value.get("range")
-    if (categories is None) == (bounds is None):
-        raise InvalidParameter(
-            f"{where} has {'neither categories nor a' if bounds is None else 'both categories and'}"
-            " range; give exactly one of them",
-            field=f"{where}.categories",
-        )
-    if bounds is not None:
-        return _expand(bounds, where)
-    if not isinstance(categories, list | tuple):
-        raise InvalidParameter(
-            f"{where}.categories is {show(categories)}; give a list of strings",
-            field=f"{where}.categories",
-        )
-    # Attribute checks that each is text.
-    return tuple(cast("str", normalized(category)) for category in categories)
-
-
-def _expand(bounds: object, where: str) -> tuple[str, ...]:
-    match bounds:
-        case [int(low), int(high)] if not isinstance(low, bool) and not isinstance(high, bool):
-            if -LARGEST_INTEGER <= low < high <= LARGEST_INTEGER and high - low < K_MAX:
-                return tuple(str(number) for number in range(low, high + 1))
-    raise InvalidParameter(
-        f"{where}.range is {show(bounds)}; a range is two integers [a, b] with a < b and at most "
-        f"{K_MAX} numbers, both ends included",
-        field=f"{where}.range",
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json
@@ -14,12 +14,10 @@ from hushpoll_shared.survey.attributes import (
     Attribute,
     PublishedAttribute,
     check_protocol,
-    read_attribute,
 )
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import (
-    OPTIONAL,
     TEXTS,
     Terms,
     check_number_of_attributes,
@@ -28,19 +26,6 @@ from hushpoll_shared.survey.terms import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_REQUIRED: Final = ("name", "version", "title", "epsilon", "attributes")
-_KEYS: Final = frozenset(
-    {
-        *_REQUIRED,
-        *OPTIONAL,
-        "split",
-        "protocol",
-        "submission",
-        "minimum_batch",
-        "population",
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +87,18 @@ class Manifest(Terms):
         InvalidParameter
             Naming the field or the attribute; also for any key that is not known.
         """
+        # A device reads no draft, so it does not pay for importing what only drafts need.
+        from hushpoll_shared.drafts.attributes import read_attribute
+        from hushpoll_shared.drafts.fields import names, required
+        from hushpoll_shared.drafts.survey_fields import SURVEY
+
+        needed = required(SURVEY)
         if not isinstance(value, Mapping):
             raise InvalidParameter(
-                f"the manifest is {show(value)}; it must be a mapping with {', '.join(_REQUIRED)}",
+                f"the manifest is {show(value)}; it must be a mapping with {', '.join(needed)}",
                 field="manifest",
             )
-        check_keys(value, _KEYS, _REQUIRED, where="")
+        check_keys(value, names(SURVEY), needed, where="")
         attributes = value["attributes"]
         if not isinstance(attributes, list | tuple):
             raise InvalidParameter(

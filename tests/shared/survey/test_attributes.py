@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, create
+from hushpoll_shared.drafts.attributes import read_attribute
 from hushpoll_shared.survey.attributes import (
     Attribute,
     PublishedAttribute,
     hex_thresholds,
-    read_attribute,
 )
 
 

@@ -1,0 +1,243 @@
+"""The tables of the fields of an attribute, of the protected groups and of a translation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hushpoll_protocols import K_MAX, PROTOCOLS
+from hushpoll_shared.drafts.fields import NAME, PROTOCOL, Form, ManifestField, text
+from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
+from hushpoll_shared.spelling.text import (
+    CATEGORY_LENGTH,
+    DESCRIPTION_LENGTH,
+    NAME_LENGTH,
+    PURPOSE_LENGTH,
+    QUESTION_LENGTH,
+    SECTION_LENGTH,
+    TITLE_LENGTH,
+)
+from hushpoll_shared.survey.attributes import ROLES, SCALES
+
+_CATEGORY: Final = text(CATEGORY_LENGTH)
+_GROUP: Final[Form] = {
+    "anyOf": [
+        _CATEGORY,
+        {"type": "array", "items": _CATEGORY, "minItems": 1, "uniqueItems": True},
+    ]
+}
+
+ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="name",
+        form=NAME,
+        allowed=f"1 to {NAME_LENGTH} characters out of `a-z`, `0-9`, `_` and `-`",
+        meaning="The attribute's name; different for each attribute of a survey.",
+        reason="Programs use it as a key, and a file of records as a column.",
+        example="gender",
+        required=True,
+    ),
+    ManifestField(
+        name="role",
+        form={"type": "string", "enum": list(ROLES)},
+        allowed="`sensitive`, `plain` or `target`",
+        meaning="`sensitive` answers are perturbed on the device, `plain` ones leave in clear, and "
+        "a `target` is what a model predicts. A target is perturbed if it names a protocol.",
+        reason="Whether an answer leaves the device in clear must be said for each question.",
+        example="sensitive",
+        required=True,
+    ),
+    ManifestField(
+        name="categories",
+        form={
+            "type": "array",
+            "items": _CATEGORY,
+            "minItems": 1,
+            "maxItems": K_MAX,
+            "uniqueItems": True,
+        },
+        allowed="a list of different texts of 1 to "
+        f"{CATEGORY_LENGTH} characters; with `missing` there are 2 to {K_MAX}",
+        meaning="The possible answers, in order; a category's position is its code.",
+        reason="The domain never comes from data, because a domain that data choose reveals "
+        "answers. Quote words that YAML reads as something else, such as `true` or `1`.",
+        example=["Female", "Male"],
+    ),
+    ManifestField(
+        name="range",
+        form={
+            "type": "array",
+            "items": {"type": "integer", "minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER},
+            "minItems": 2,
+            "maxItems": 2,
+        },
+        allowed=f"two integers `[a, b]` with a < b and at most {K_MAX} numbers from a to b",
+        meaning="Stands for the categories a, a + 1, ..., b, both ends included. An attribute has "
+        "`categories` or a `range`, not both.",
+        reason="Nobody should have to write 74 ages down.",
+        example=[17, 90],
+        published=False,
+    ),
+    ManifestField(
+        name="missing",
+        form=_CATEGORY,
+        allowed=f"1 to {CATEGORY_LENGTH} characters; none of the categories",
+        meaning="The label of one more category, the last, for an answer that was skipped or "
+        "refused. Without it the question must be answered.",
+        reason="Skipping is an answer, and is perturbed like any other.",
+        example="Prefer not to say",
+    ),
+    ManifestField(
+        name="question",
+        form=text(QUESTION_LENGTH),
+        allowed=f"1 to {QUESTION_LENGTH} characters in one line",
+        meaning="What the respondent is asked; pages and terminals show the name without it.",
+        reason="Its wording changes what an answer means, so it is part of the digest.",
+        example="How is your health in general?",
+    ),
+    ManifestField(
+        name="protocol",
+        form=PROTOCOL,
+        allowed=f"one of {', '.join(f'`{name}`' for name in PROTOCOLS)}; none for a plain "
+        "attribute",
+        meaning="The protocol that perturbs the answers.",
+        reason="The best protocol depends on the number of categories and on epsilon. A target is "
+        "perturbed only if it names one itself.",
+        example="OLH",
+    ),
+    ManifestField(
+        name="positive",
+        form=_CATEGORY,
+        allowed="one of the target's categories; only for a `target`",
+        meaning="The category of the target that counts as 1.",
+        reason="A classifier needs a yes and a no, and group metrics count the share of the yes.",
+        example=">26000",
+    ),
+    ManifestField(
+        name="section",
+        form=text(SECTION_LENGTH),
+        allowed=f"1 to {SECTION_LENGTH} characters in one line; the questions of a section stand "
+        "together",
+        meaning="The heading of the questions that this one stands among.",
+        reason="A long survey is read in parts.",
+        example="About your work",
+    ),
+    ManifestField(
+        name="scale",
+        form={"type": "string", "enum": list(SCALES)},
+        allowed="`ordinal`, or `nps` with `range: [0, 10]`",
+        meaning="How a page lays the answers out: `ordinal` from one end to the other, `nps` as "
+        "the scores of a Net Promoter Score. Without it they are a plain list.",
+        reason="An order is read faster in a row than in a list.",
+        example="ordinal",
+    ),
+)
+"""The fields of an attribute."""
+
+PROTECTED: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="attribute",
+        form=NAME,
+        allowed="the name of an attribute other than the target",
+        meaning="The attribute whose groups are compared.",
+        reason="Fairness between groups needs groups.",
+        example="gender",
+        required=True,
+    ),
+    ManifestField(
+        name="privileged",
+        form=_GROUP,
+        allowed="a category, or a list of different categories",
+        meaning="The group that is presumed to be at an advantage: group 1 of each metric.",
+        reason="Differences are taken as group 1 less group 0, so a positive one is an advantage "
+        "of this group.",
+        example="Male",
+        required=True,
+    ),
+    ManifestField(
+        name="unprivileged",
+        form=_GROUP,
+        allowed="a category, or a list of different categories, none of which is privileged",
+        meaning="The group that is compared with it: group 0 of each metric.",
+        reason="Respondents of neither group, such as those who did not answer, are left out.",
+        example=["Female"],
+        required=True,
+    ),
+)
+"""The fields of `protected`."""
+
+TRANSLATION: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="title",
+        form=text(TITLE_LENGTH),
+        allowed=f"1 to {TITLE_LENGTH} characters in one line",
+        meaning="The survey's title in this language.",
+        reason="A respondent reads one language, so a translation has every text of the survey.",
+        example="Arbeit und Gesundheit",
+        required=True,
+    ),
+    ManifestField(
+        name="description",
+        form=text(DESCRIPTION_LENGTH, lines=True),
+        allowed="needed where the survey has a description, and refused elsewhere",
+        meaning="The survey's description in this language.",
+        reason="It is part of what a respondent reads before answering.",
+        example="Eine Umfrage zu Arbeit und Gesundheit.",
+    ),
+    ManifestField(
+        name="purpose",
+        form=text(PURPOSE_LENGTH, lines=True),
+        allowed="needed where the survey has a purpose, and refused elsewhere",
+        meaning="The survey's purpose in this language.",
+        reason="Consent is to a purpose that was understood.",
+        example="Wir planen die Sprechzeiten.",
+    ),
+    ManifestField(
+        name="sections",
+        form={"type": "object", "additionalProperties": text(SECTION_LENGTH)},
+        allowed="a mapping from each section of the survey to its name in this language",
+        meaning="The names of the sections in this language.",
+        reason="A section's own name stays what programs group by.",
+        example={"About your work": "Zu Ihrer Arbeit"},
+    ),
+    ManifestField(
+        name="attributes",
+        form={
+            "type": "object",
+            "propertyNames": NAME,
+            "additionalProperties": {"$ref": "#/definitions/translated_attribute"},
+        },
+        allowed="a mapping from the name of an attribute to its words",
+        meaning="The words of the attributes in this language.",
+        reason="Names and codes stay the same, so answers in all languages are counted together.",
+        example={"smoker": {"question": "Rauchen Sie?", "categories": ["nein", "ja"]}},
+    ),
+)
+"""The fields of one translation."""
+
+TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="question",
+        form=text(QUESTION_LENGTH),
+        allowed="needed where the attribute has a question, and refused elsewhere",
+        meaning="The question in this language.",
+        reason="Its wording decides what the answer means.",
+        example="Rauchen Sie?",
+    ),
+    ManifestField(
+        name="categories",
+        form={"type": "array", "items": _CATEGORY, "minItems": 1, "maxItems": K_MAX},
+        allowed="as many texts as the attribute has categories, in the same order",
+        meaning="The possible answers in this language; without them they stay as they are.",
+        reason="Numbers and names need no translation.",
+        example=["nein", "ja"],
+    ),
+    ManifestField(
+        name="missing",
+        form=_CATEGORY,
+        allowed="needed where the attribute has a missing category, and refused elsewhere",
+        meaning="The label of the missing category in this language.",
+        reason="It is an answer like the others.",
+        example="Keine Angabe",
+    ),
+)
+"""The fields of an attribute's words in one translation."""

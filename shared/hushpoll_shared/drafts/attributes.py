@@ -1,0 +1,79 @@
+"""One question as an author writes it in a draft, with `range` as a shorthand for categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hushpoll_protocols import K_MAX, InvalidParameter
+from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
+from hushpoll_shared.drafts.fields import names, required
+from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
+from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
+from hushpoll_shared.survey.attributes import TEXTS, Attribute
+
+
+def read_attribute(value: object, *, position: int) -> Attribute:
+    """Read one attribute of a draft.
+
+    Parameters
+    ----------
+    value : object
+        The JSON or YAML value; ``range: [a, b]`` stands for the categories a..b, both included.
+    position : int
+        Its place in the list, for messages before its name is known.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the attribute, or its position while it has no valid name.
+    """
+    where = f"attributes[{position}]"
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(
+            f"{where} is {show(value)}; an attribute is a mapping with name, role and categories",
+            field=where,
+        )
+    name = value.get("name")
+    if is_name(name):
+        where = f"attributes[{name}]"
+    check_keys(value, names(ATTRIBUTE), required(ATTRIBUTE), where=where)
+    texts = {key: normalized(value.get(key)) for key in TEXTS}
+    return Attribute(
+        name=check_name(name, field=f"{where}.name"),
+        role=value["role"],
+        categories=_categories(value, where),
+        protocol=value.get("protocol"),
+        **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
+    )
+
+
+def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:
+    categories, bounds = value.get("categories"), value.get("range")
+    if (categories is None) == (bounds is None):
+        raise InvalidParameter(
+            f"{where} has {'neither categories nor a' if bounds is None else 'both categories and'}"
+            " range; give exactly one of them",
+            field=f"{where}.categories",
+        )
+    if bounds is not None:
+        return _expand(bounds, where)
+    if not isinstance(categories, list | tuple):
+        raise InvalidParameter(
+            f"{where}.categories is {show(categories)}; give a list of strings",
+            field=f"{where}.categories",
+        )
+    # Attribute checks that each is text.
+    return tuple(cast("str", normalized(category)) for category in categories)
+
+
+def _expand(bounds: object, where: str) -> tuple[str, ...]:
+    match bounds:
+        case [int(low), int(high)] if not isinstance(low, bool) and not isinstance(high, bool):
+            if -LARGEST_INTEGER <= low < high <= LARGEST_INTEGER and high - low < K_MAX:
+                return tuple(str(number) for number in range(low, high + 1))
+    raise InvalidParameter(
+        f"{where}.range is {show(bounds)}; a range is two integers [a, b] with a < b and at most "
+        f"{K_MAX} numbers, both ends included",
+        field=f"{where}.range",
+    )

@@ -1,0 +1,110 @@
+"""One field of a manifest: its form, default, example and reason, for parser, schema and docs.
+
+`Manifest.from_dict` takes the names of the fields that may stand in a draft from here,
+:mod:`hushpoll_shared.survey.manifest_schema` makes the JSON Schema of it, and the manifest's
+reference page is made of it too. A field that is added here without a sentence, an example or a
+reason cannot be built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hushpoll_protocols import PROTOCOLS, InvalidParameter
+from hushpoll_shared.spelling.decimals import LARGEST_WEIGHT
+from hushpoll_shared.spelling.text import (
+    NAME_LENGTH,
+)
+
+Form = Mapping[str, Any]
+"""A JSON Schema (draft 7) of a field's values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestField:
+    """One field that an author may write.
+
+    Parameters
+    ----------
+    name : str
+        The key.
+    form : mapping
+        JSON Schema of its values; null is added to the values of a field that is not required.
+    allowed : str
+        The allowed values in words.
+    meaning : str
+        What the field says.
+    reason : str
+        Why it exists, or why it has this default.
+    example : JSON value
+        A value that a draft may have.
+    required : bool
+        Whether a draft must have it.
+    default : JSON value
+        What holds where it is absent; None if nothing does.
+    published : bool
+        Whether the published form has it too.
+
+    Raises
+    ------
+    InvalidParameter
+        If a text is empty, or there is no example.
+    """
+
+    name: str
+    form: Form = field(hash=False)
+    allowed: str
+    meaning: str
+    reason: str
+    example: Any = field(hash=False)
+    required: bool = False
+    default: Any = field(default=None, hash=False)
+    published: bool = True
+
+    def __post_init__(self) -> None:
+        for key in ("name", "allowed", "meaning", "reason", "form", "example"):
+            if getattr(self, key) in (None, "", {}):
+                raise InvalidParameter(
+                    f"the manifest's field {self.name} has no {key}; write it into the table",
+                    field=key,
+                )
+
+
+# What a text must not have: controls, line separators and directional overrides.
+_FORBIDDEN: Final = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+NAME: Final[Form] = {"type": "string", "pattern": f"^[a-z0-9_-]{{1,{NAME_LENGTH}}}$"}
+LANGUAGE: Final[Form] = {
+    "type": "string",
+    "pattern": "^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$",
+}
+PROTOCOL: Final[Form] = {"type": "string", "enum": list(PROTOCOLS)}
+WEIGHT: Final[Form] = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST_WEIGHT},
+        {"type": "string", "pattern": r"^[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$"},
+    ]
+}
+
+
+def text(longest: int, *, lines: bool = False) -> Form:
+    """Return the form of a text of 1 to `longest` characters without a space at either end."""
+    forbidden = _FORBIDDEN.replace(r"\u0000-\u001f", r"\u0000-\u0009\u000b-\u001f")
+    inside = forbidden if lines else _FORBIDDEN
+    return {
+        "type": "string",
+        "maxLength": longest,
+        "pattern": f"^[^ {inside}]([^{inside}]*[^ {inside}])?$",
+    }
+
+
+def names(fields: tuple[ManifestField, ...]) -> frozenset[str]:
+    """Return the keys that may stand in a mapping with these fields."""
+    return frozenset(entry.name for entry in fields)
+
+
+def required(fields: tuple[ManifestField, ...]) -> tuple[str, ...]:
+    """Return the keys that must stand in a mapping with these fields."""
+    return tuple(entry.name for entry in fields if entry.required)

@@ -1,0 +1,146 @@
+"""The JSON Schema of a manifest, made of its table of fields: what editors check and complete with.
+
+Draft 7 of JSON Schema, which every editor knows. The schema refuses no draft that
+`Manifest.from_dict` takes. `BEYOND_THE_SCHEMA` has the rules between fields that a schema cannot
+say; the parser refuses what breaks them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hushpoll_shared.drafts.attribute_fields import (
+    ATTRIBUTE,
+    PROTECTED,
+    TRANSLATED_ATTRIBUTE,
+    TRANSLATION,
+)
+from hushpoll_shared.drafts.fields import ManifestField, required
+from hushpoll_shared.drafts.survey_fields import SURVEY
+
+SCHEMA_FILE: Final = "manifest.schema.json"
+"""The schema's file, beside this module."""
+
+BEYOND_THE_SCHEMA: Final = (
+    "Names of attributes differ, and a survey has at most one `target`.",
+    "`missing` is none of the `categories`, and `positive` is one of them.",
+    "A `range` [a, b] has a < b and at most 65536 numbers.",
+    "`split.weights` names each perturbed attribute and no other.",
+    "`protected.attribute` is declared and is not the target; both groups name its categories and "
+    "share none.",
+    "`closes` is after `opens`, and both are days of the calendar.",
+    "The questions of a `section` stand next to each other, and `scale: nps` has the scores 0 to "
+    "10.",
+    "A translation has each text that the survey has, and no other; its language is not the "
+    "survey's own, which is stated.",
+    "Every part of the budget is at least 0.000001, and `epsilon` has at most 12 decimals.",
+    "The protocol of each perturbed attribute can work with its number of categories and its part "
+    "of epsilon.",
+    "Two texts are compared in Unicode normal form C.",
+)
+"""The rules that only the parser checks, in words."""
+
+_NAMES_PROTOCOL: Final = {"properties": {"protocol": {"type": "string"}}, "required": ["protocol"]}
+_SENSITIVE: Final = {"properties": {"role": {"const": "sensitive"}}, "required": ["role"]}
+_PLAIN: Final = {"properties": {"role": {"const": "plain"}}, "required": ["role"]}
+_TARGET: Final = {"properties": {"role": {"const": "target"}}, "required": ["role"]}
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Return the schema as JSON."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A manifest of hushpoll",
+        "description": "What a survey asks, which answers exist, what is perturbed, and how much "
+        "privacy a respondent spends.",
+        **_mapping(SURVEY),
+        # At least one attribute is perturbed, and a sensitive one finds its protocol.
+        "allOf": [
+            {
+                "properties": {
+                    "attributes": {
+                        "contains": {"anyOf": [_SENSITIVE, {"allOf": [_TARGET, _NAMES_PROTOCOL]}]}
+                    }
+                }
+            },
+            {
+                "if": {"not": _NAMES_PROTOCOL},
+                "then": {
+                    "properties": {
+                        "attributes": {"items": {"if": _SENSITIVE, "then": _NAMES_PROTOCOL}}
+                    }
+                },
+            },
+        ],
+        "definitions": {
+            "attribute": _mapping(ATTRIBUTE)
+            | {
+                "allOf": [
+                    {
+                        "oneOf": [
+                            _stated("categories", "range", "array"),
+                            _stated("range", "categories", "array"),
+                        ]
+                    },
+                    {
+                        "if": {"not": _stated("missing", None, "string")},
+                        "then": {"properties": {"categories": {"minItems": 2}}},
+                    },
+                    {
+                        "if": _PLAIN,
+                        "then": {"properties": {"protocol": {"type": "null"}}},
+                    },
+                    {
+                        "if": {"not": _TARGET},
+                        "then": {"properties": {"positive": {"type": "null"}}},
+                    },
+                ]
+            },
+            "protected": _mapping(PROTECTED),
+            "translation": _mapping(TRANSLATION),
+            "translated_attribute": _mapping(TRANSLATED_ATTRIBUTE) | {"minProperties": 1},
+        },
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as its file has it."""
+    return json.dumps(manifest_schema(), indent=2, ensure_ascii=True) + "\n"
+
+
+def _mapping(fields: tuple[ManifestField, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {entry.name: _property(entry) for entry in fields},
+        "required": list(required(fields)),
+        "additionalProperties": False,
+    }
+
+
+def _property(entry: ManifestField) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "description": f"{entry.meaning} Allowed: {entry.allowed}. {entry.reason}",
+        "examples": [entry.example],
+    }
+    if entry.default is not None:
+        described["default"] = entry.default
+    return described | dict(entry.form if entry.required else _or_null(entry.form))
+
+
+def _or_null(form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let null stand for an absent field, as the parser does."""
+    if "enum" in form:
+        return {**form, "type": [form["type"], "null"], "enum": [*form["enum"], None]}
+    if "anyOf" in form:
+        return {**form, "anyOf": [*form["anyOf"], {"type": "null"}]}
+    return {**form, "type": [form["type"], "null"]}
+
+
+def _stated(name: str, other: str | None, kind: str) -> dict[str, Any]:
+    """Return the schema of a mapping that states one field, and not another."""
+    properties: dict[str, Any] = {name: {"type": kind}}
+    if other is not None:
+        properties[other] = {"type": "null"}
+    return {"properties": properties, "required": [name]}

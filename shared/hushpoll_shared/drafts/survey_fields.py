@@ -1,0 +1,263 @@
+"""The table of a survey's fields, in the order in which an author writes them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.drafts.fields import (
+    LANGUAGE,
+    NAME,
+    PROTOCOL,
+    TIME,
+    WEIGHT,
+    ManifestField,
+    text,
+)
+from hushpoll_shared.spelling.decimals import LARGEST_WEIGHT
+from hushpoll_shared.spelling.text import (
+    DESCRIPTION_LENGTH,
+    NAME_LENGTH,
+    OPERATOR_LENGTH,
+    PURPOSE_LENGTH,
+    TITLE_LENGTH,
+)
+from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.terms import (
+    DAILY,
+    DEFAULT_BATCH,
+    LARGEST_BATCH,
+    LARGEST_VERSION,
+    MOST_ATTRIBUTES,
+    RELEASES,
+    SUBMISSIONS,
+)
+from hushpoll_shared.survey.wording import MOST_TRANSLATIONS
+
+SURVEY: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="name",
+        form=NAME,
+        allowed=f"1 to {NAME_LENGTH} characters out of `a-z`, `0-9`, `_` and `-`",
+        meaning="The survey's name, which all its versions share.",
+        reason="It stands in addresses and file names, so it has no character that these escape.",
+        example="work-and-health",
+        required=True,
+    ),
+    ManifestField(
+        name="version",
+        form={"type": "integer", "minimum": 1, "maximum": LARGEST_VERSION},
+        allowed="an integer from 1 to 2^31 - 1",
+        meaning="The number of this version.",
+        reason="A published version never changes. A changed question is a new version, with "
+        "counts of its own.",
+        example=1,
+        required=True,
+    ),
+    ManifestField(
+        name="title",
+        form=text(TITLE_LENGTH),
+        allowed=f"1 to {TITLE_LENGTH} characters in one line",
+        meaning="What respondents and analysts read as the survey's name.",
+        reason="`name` is for programs, `title` is for people.",
+        example="Work and health",
+        required=True,
+    ),
+    ManifestField(
+        name="description",
+        form=text(DESCRIPTION_LENGTH, lines=True),
+        allowed=f"1 to {DESCRIPTION_LENGTH} characters; line breaks are kept",
+        meaning="What the survey is about.",
+        reason="Respondents read it before they answer, and it is part of the digest.",
+        example="A sample survey about work, income and health.",
+    ),
+    ManifestField(
+        name="operator",
+        form=text(OPERATOR_LENGTH),
+        allowed=f"1 to {OPERATOR_LENGTH} characters in one line",
+        meaning="Who asks, and who is responsible for the answers.",
+        reason="A respondent decides by whom they are asked, and the hosted page shows it first.",
+        example="Institute of Public Health, Example Town",
+    ),
+    ManifestField(
+        name="purpose",
+        form=text(PURPOSE_LENGTH, lines=True),
+        allowed=f"1 to {PURPOSE_LENGTH} characters; line breaks are kept",
+        meaning="What the answers are used for.",
+        reason="Consent is to a purpose, so the purpose is part of the digest.",
+        example="We plan the opening hours of the town's clinics.",
+    ),
+    ManifestField(
+        name="language",
+        form=LANGUAGE,
+        allowed="a language tag such as `en`, `pt-BR` or `zh-Hans`",
+        meaning="The language of the survey's own words.",
+        reason="A screen reader pronounces by it, and a translation needs an original.",
+        example="en",
+    ),
+    ManifestField(
+        name="translations",
+        form={
+            "type": "object",
+            "propertyNames": LANGUAGE,
+            "additionalProperties": {"$ref": "#/definitions/translation"},
+            "minProperties": 1,
+            "maxProperties": MOST_TRANSLATIONS,
+        },
+        allowed=f"a mapping from 1 to {MOST_TRANSLATIONS} language tags to translations; "
+        "needs `language`",
+        meaning="All words of the survey in other languages.",
+        reason="What was read decides what an answer means, so translations are under the digest. "
+        "The code of an answer is the same in every language.",
+        example={"de": {"title": "Arbeit und Gesundheit"}},
+    ),
+    ManifestField(
+        name="shared_device",
+        form={"type": "boolean"},
+        allowed="`true` or `false`",
+        meaning="Whether several people may answer on one device, each with a ledger of their own.",
+        reason="A second person at the device of a household or a clinic would otherwise be "
+        "refused as a repetition. A device cannot tell people apart, so one person could spend "
+        "the budget again.",
+        example=True,
+        default=False,
+    ),
+    ManifestField(
+        name="epsilon",
+        form={
+            "anyOf": [
+                {"type": "number", "minimum": 0.000001, "maximum": 64},
+                {
+                    "type": "string",
+                    "pattern": r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$",
+                },
+            ]
+        },
+        allowed="a number from 0.000001 to 64 with at most 12 decimals, best in quotes",
+        meaning="The total budget that one respondent spends on this version.",
+        reason="The odds of anything about a respondent change by at most e^epsilon. Quotes keep "
+        "every program from reading it as a binary fraction.",
+        example="4.0",
+        required=True,
+    ),
+    ManifestField(
+        name="split",
+        form={
+            "anyOf": [
+                {"type": "string", "enum": list(DRAFT_SPLITS)},
+                {
+                    "type": "object",
+                    "properties": {
+                        "weights": {
+                            "type": "object",
+                            "propertyNames": NAME,
+                            "additionalProperties": WEIGHT,
+                            "minProperties": 1,
+                        }
+                    },
+                    "required": ["weights"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+        allowed="`uniform`, `k-based`, `optimal`, or `{weights: {attribute: number}}` with a "
+        f"weight in (0, {LARGEST_WEIGHT}] for each perturbed attribute",
+        meaning="How epsilon is divided among the perturbed attributes.",
+        reason="`uniform` favours no question. `k-based` starves questions with few answers, "
+        "`optimal` makes the intervals of all questions alike narrow, and weights put the budget "
+        "where the survey needs it.",
+        example={"weights": {"gender": 2, "age": 1}},
+        default="uniform",
+    ),
+    ManifestField(
+        name="protocol",
+        form=PROTOCOL,
+        allowed=f"one of {', '.join(f'`{name}`' for name in PROTOCOLS)}",
+        meaning="The protocol of every sensitive attribute that names none.",
+        reason="Most surveys use one protocol throughout. In the published form it stands in each "
+        "attribute.",
+        example="SS",
+        published=False,
+    ),
+    ManifestField(
+        name="attributes",
+        form={
+            "type": "array",
+            "items": {"$ref": "#/definitions/attribute"},
+            "minItems": 1,
+            "maxItems": MOST_ATTRIBUTES,
+        },
+        allowed=f"a list of 1 to {MOST_ATTRIBUTES} attributes, at least one of them perturbed and "
+        "at most one a target",
+        meaning="The questions, in the order of the record.",
+        reason="The order fixes where each answer stands in a record, so it is part of the digest.",
+        example=[{"name": "smoker", "role": "sensitive", "categories": ["no", "yes"]}],
+        required=True,
+    ),
+    ManifestField(
+        name="protected",
+        form={"anyOf": [{"$ref": "#/definitions/protected"}]},
+        allowed="a mapping with exactly `attribute`, `privileged` and `unprivileged`",
+        meaning="The two groups that a fairness report compares.",
+        reason="Which group counts as privileged fixes the sign of each difference, so it is "
+        "declared before data exist.",
+        example={"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+    ),
+    ManifestField(
+        name="opens",
+        form={"type": "string", "pattern": TIME},
+        allowed="UTC to the second, `YYYY-MM-DDTHH:MM:SSZ`",
+        meaning="From when reports are taken; at once where it is absent.",
+        reason="One spelling in UTC means the same on every device.",
+        example="2026-01-31T09:00:00Z",
+    ),
+    ManifestField(
+        name="closes",
+        form={"type": "string", "pattern": TIME},
+        allowed="UTC to the second, `YYYY-MM-DDTHH:MM:SSZ`, after `opens`",
+        meaning="From when reports are refused; until an analyst closes the survey where it is "
+        "absent.",
+        reason="A device can tell its respondent how long the survey runs. Devices that were "
+        "offline have a grace period after it.",
+        example="2026-02-28T18:00:00Z",
+    ),
+    ManifestField(
+        name="submission",
+        form={"type": "string", "enum": list(SUBMISSIONS)},
+        allowed="`open` or `token`",
+        meaning="Who may answer: everybody, or respondents with a single-use token.",
+        reason="A token bounds what one person can add. An `open` survey needs no list of people.",
+        example="token",
+        default="open",
+    ),
+    ManifestField(
+        name="minimum_batch",
+        form={"type": "integer", "minimum": 1, "maximum": LARGEST_BATCH},
+        allowed="an integer from 1 to 10^9",
+        meaning="The fewest reports that any statistic is computed from, and that a release adds.",
+        reason="A small batch singles respondents out. A device can refuse a survey "
+        "whose minimum is under its owner's number, and the preview warns of fewer than 20.",
+        example=500,
+        default=DEFAULT_BATCH,
+    ),
+    ManifestField(
+        name="release",
+        form={"type": "string", "enum": list(RELEASES)},
+        allowed="`daily` (midnight UTC), `weekly` (as Monday begins), `end` or `immediate`",
+        meaning="When analysts are given the reports that came since the last release.",
+        reason="An analyst who could ask at any time could single out a report by asking twice. "
+        "`immediate` is for trials, and respondents read that it holds.",
+        example="weekly",
+        default=DAILY,
+    ),
+    ManifestField(
+        name="population",
+        form={"type": "object"},
+        allowed="a mapping from each attribute to `weights`, `given` and `weights`, or `logit`",
+        meaning="A synthetic population, from which `hushpoll simulate` draws respondents.",
+        reason="A rehearsal with a known truth shows what a survey will be able to say.",
+        example={"smoker": {"weights": {"no": 8, "yes": 2}}},
+        published=False,
+    ),
+)
+"""The fields of a survey, in the order in which an author writes them."""
