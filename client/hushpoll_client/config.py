@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from math import isfinite
@@ -24,7 +25,11 @@ _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "max_response_bytes": (1024, 2**40),
     "outbox_limit": (1, 1_000_000),
     "exit_patience": (0, 600),
+    "send_jitter": (0, 604_800),
 }
+
+SWITCH: Final = "HUSHPOLL_DISABLED"
+_LEFT_ON: Final = frozenset({"", "0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,13 @@ class ClientConfig:
         be sent. The others stay in the file and are sent later.
     raise_faults : bool
         Raise faults of the disk and of this package instead of counting them: for tests.
+    enabled : bool
+        False switches a `SurveyClient` off: nothing is asked, stored or sent. The environment
+        variable ``HUSHPOLL_DISABLED`` does so as well, for every client of a process.
+    send_jitter : float
+        Seconds, in [0, 604800]. A report that a device keeps is first sent after a time that is
+        drawn uniformly from [0, `send_jitter`], over restarts too, so that the moment of arrival
+        does not tell when the respondent answered. `SurveyClient.submit` and `send` do not wait.
 
     Raises
     ------
@@ -81,12 +93,13 @@ class ClientConfig:
     outbox_limit: int = 1000
     exit_patience: float = 2.0
     raise_faults: bool = False
+    enabled: bool = True
+    send_jitter: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.raise_faults, bool):
-            raise InvalidParameter(
-                f"raise_faults is {self.raise_faults!r}; give True or False", field="raise_faults"
-            )
+        for name in ("raise_faults", "enabled"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise InvalidParameter(f"{name} is {value!r}; give True or False", field=name)
         for entry in fields(self):
             if entry.name not in _INTERVALS:
                 continue
@@ -111,6 +124,23 @@ class ClientConfig:
                 f"{self.first_delay!r}; give a value in [{self.first_delay!r}, 3600]",
                 field="longest_delay",
             )
+
+
+def longest(name: str) -> float:
+    """Return the largest value that a field of `ClientConfig` may have."""
+    return _INTERVALS[name][1]
+
+
+def switched_off_by(config: ClientConfig) -> str | None:
+    """Return what switches a device's client off, as its owner wrote it, or None.
+
+    A variable with a value that is no word for "no" switches off: a switch that fails must fail
+    towards sending nothing.
+    """
+    if not config.enabled:
+        return "ClientConfig(enabled=False)"
+    value = os.environ.get(SWITCH, "")
+    return None if value.strip().lower() in _LEFT_ON else f"the environment variable {SWITCH}"
 
 
 API_PREFIX: Final = "/api/v1"

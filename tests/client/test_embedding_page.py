@@ -32,13 +32,13 @@ SURVEY = {
 def test_the_page_runs(root, tmp_path, monkeypatch, capsys):
     page = (root / "docs" / "how-to" / "embed-the-client.md").read_text(encoding="utf-8")
     blocks = FENCE.findall(page)
-    assert len(blocks) == 10
+    assert len(blocks) == 14
     monkeypatch.chdir(tmp_path)
     with Server(tmp_path) as server:
         hasty = ClientConfig(attempts=1)
         with AnalystClient(server.url, server.token, config=hasty) as analyst:
             analyst.publish(SURVEY)
-        names: dict[str, object] = {"__name__": "app"}
+        names: dict[str, object] = {"__name__": "app", "TOKEN": server.token}
         for language, block in blocks:
             if language == "python":
                 exec(block.replace("https://polls.example.org", server.url), names)

@@ -104,7 +104,7 @@ def answer(
         # The survey to which the respondent agrees is the one whose title they have read.
         options["digest"] = offered.digest
     with SurveyClient.from_link(link, **options, **kept) as client:
-        if offered is not None and not _agrees(client, offered, path, console):
+        if offered is not None and not _agrees(client, offered.wording(language), path, console):
             click.echo("Nothing was asked, kept or sent.", err=True)
             sys.exit(1)
         published = client.published
@@ -137,7 +137,7 @@ def answer(
             "epsilon_spent": format_epsilon(client.ledger.spent()),
         }
         emit(document, lambda: _receipt(document, entry), as_json=as_json)
-        if entry.state == "refused":
+        if entry.state in ("refused", "dropped"):
             sys.exit(1)
 
 
@@ -147,9 +147,9 @@ def _offered(link: str, options: dict[str, Any]) -> Published:
         return client.published
 
 
-def _agrees(client: SurveyClient, offered: Published, path: Path, console: Any) -> bool:
+def _agrees(client: SurveyClient, wording: Wording, path: Path, console: Any) -> bool:
     statement = _STATEMENT.format(
-        survey=client.survey, server=client.server, title=printable(offered.title), path=path
+        survey=client.survey, server=client.server, title=printable(wording.title), path=path
     )
     console.print(statement, markup=False, highlight=False)
     return _yes("Do you agree?", console) and client.give_consent(statement)
@@ -198,6 +198,7 @@ def _receipt(document: dict[str, Any], entry: Entry) -> str:
         "waiting": "The server did not acknowledge the report, which may have arrived all the "
         "same. It is kept, and cannot be changed; send it again with: hushpoll ledger send",
         "refused": f"The server refused the report for good: {entry.reason}.",
+        "dropped": "The app that keeps this ledger refused to send the report, and deleted it.",
     }[entry.state]
     return "\n".join(
         (

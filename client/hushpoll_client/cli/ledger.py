@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from hushpoll_client.config import ClientConfig
+from hushpoll_client.config import ClientConfig, switched_off_by
 from hushpoll_client.device.consent import survey_digest
 from hushpoll_client.device.ledger import Ledger
-from hushpoll_client.device.outcomes import Losses
+from hushpoll_client.device.outcomes import ClientDisabled, Losses
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
@@ -121,6 +121,8 @@ def send(seconds: float, path: Path, as_json: bool) -> None:
     from hushpoll_client.delivery.timing import Pacing
     from hushpoll_client.device.device import device_file
 
+    if switch := switched_off_by(AT_A_TERMINAL):
+        raise ClientDisabled(f"hushpoll is switched off by {switch}: nothing is sent")
     _existing(path)
     losses = Losses("", None)
     file = device_file(path, AT_A_TERMINAL, Pacing())

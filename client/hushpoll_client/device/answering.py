@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from hushpoll_client.device.outcomes import CALLERS_MISTAKES, Outcome, outcome_of, warn
+from hushpoll_client.device.outcomes import (
+    CALLERS_MISTAKES,
+    ClientDisabled,
+    Outcome,
+    outcome_of,
+    warn,
+)
 from hushpoll_client.device.randomization import discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.device.device import Device
     from hushpoll_client.device.ledger import Ledger
+    from hushpoll_client.device.memory import Memory
     from hushpoll_client.device.randomization import Answers, Report
     from hushpoll_shared.survey.published import Published
 
@@ -30,13 +37,23 @@ class Answering:
     survey: str
     _config: ClientConfig
     _device: Device | None
+    _keeping: Device | Memory
+    _switch: str | None
     _at_hand: Callable[[], Published | None]
     _keep: Callable[[Published, Answers], tuple[Report | None, bool]]
     _forget: Callable[[], None]
 
     @property
+    def enabled(self) -> bool:
+        """Whether the client works, or is switched off and stores and sends nothing.
+
+        A respondent is then not asked for consent either.
+        """
+        return self._switch is None
+
+    @property
     def consented(self) -> bool:
-        """Whether the respondent agrees to this survey; False also if the file cannot be read.
+        """Whether the respondent agrees; False also if the file cannot be read, or switched off.
 
         Raises
         ------
@@ -44,6 +61,8 @@ class Answering:
             If the client has no ``storage``.
         """
         device = self._durable()
+        if not self.enabled:
+            return False
         return self._contained("reading the consent", device.consented, otherwise=False)
 
     def give_consent(self, statement: str | None = None) -> bool:
@@ -57,7 +76,8 @@ class Answering:
         Returns
         -------
         bool
-            Whether the consent is stored. If not, `answer` will say why.
+            Whether the consent is stored. If not, `answer` will say why. Nothing is stored while
+            the client is switched off.
 
         Raises
         ------
@@ -65,6 +85,8 @@ class Answering:
             If the client has no ``storage``.
         """
         device = self._durable()
+        if not self.enabled:
+            return False
 
         def give() -> bool:
             device.give_consent(statement)
@@ -125,7 +147,7 @@ class Answering:
         """
         device = self._durable()
         try:
-            device.check_consent()
+            self._keeping.check_consent()
             published = self._at_hand()
             if published is None:
                 return self._lost(
@@ -142,6 +164,9 @@ class Answering:
             device.answered()
         except CALLERS_MISTAKES:
             raise
+        except ClientDisabled as error:
+            # Not a loss: the app's owner wants none of its answers.
+            return outcome_of(error)
         except Exception as error:
             outcome = self._lost(outcome_of(error))
             if self._config.raise_faults and outcome.status == "failed":
@@ -163,7 +188,9 @@ class Answering:
         Returns
         -------
         bool
-            True once nothing waits any more; False if some still does, or the file fails.
+            True once nothing waits any more; False if some still does, or the file fails, or the
+            client is switched off. A report whose moment has not come (`ClientConfig.send_jitter`)
+            still waits.
 
         Raises
         ------
@@ -175,6 +202,8 @@ class Answering:
             raise InvalidParameter(
                 f"seconds is {seconds!r}; give a number of at least 0", field="seconds"
             )
+        if not self.enabled:
+            return False
         self._raise_fault(device)
         return self._contained("sending", lambda: device.flush(seconds), otherwise=False)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _WIPE: Final = """
 UPDATE answers SET state = 'withdrawn', survey = NULL, version = NULL, server = NULL,
   id = NULL, report = NULL, token = NULL, reason = NULL, attempts = 0, claimed_by = NULL,
-  claimed_until = 0
+  claimed_until = 0, send_after = 0
 WHERE survey = ?
 """
 

@@ -23,23 +23,26 @@ from typing import Final
 from hushpoll_client.device.outcomes import StorageError
 from hushpoll_client.threads import Guarded
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _BUSY_SECONDS: Final = 5.0
-# An accepted answer keeps the report's id, not the report, which holds the clear answers. A
-# withdrawn answer is a tombstone: it keeps two digests and the epsilon.
+# An accepted answer, or one that the host app has dropped, keeps the report's id, not the report,
+# which holds the clear answers. A withdrawn answer is a tombstone: it keeps two digests and the
+# epsilon.
 _ANSWERS: Final = """
 CREATE TABLE answers (
   digest TEXT PRIMARY KEY,
   survey_digest TEXT NOT NULL,
   picoepsilon INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('waiting', 'accepted', 'refused', 'withdrawn')),
+  state TEXT NOT NULL CHECK
+    (state IN ('waiting', 'accepted', 'refused', 'dropped', 'withdrawn')),
   survey TEXT, version INTEGER, server TEXT, id TEXT, report TEXT, token TEXT, reason TEXT,
   attempts INTEGER NOT NULL DEFAULT 0,
   claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
+  send_after REAL NOT NULL DEFAULT 0,
   CHECK (CASE state WHEN 'withdrawn'
     THEN coalesce(survey, version, server, id, report, token, reason, claimed_by) IS NULL
     ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND id IS NOT NULL
-      AND (report IS NULL) = (state = 'accepted')
+      AND (report IS NULL) = (state IN ('accepted', 'dropped'))
     END)
 );
 CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
@@ -60,18 +63,28 @@ CREATE TABLE servers (
 );
 {_ANSWERS.strip()}
 """
-# Format 1 had no column for the id, and kept the reports that were accepted.
-_FROM_FORMAT_1: Final = f"""
+# Format 1 had no column for the id, and kept the reports that were accepted. Format 2 had no moment
+# before which a report is not sent. The table is made anew, since SQLite cannot change conditions.
+_CONVERSION: Final = """
 DROP INDEX waiting;
 ALTER TABLE answers RENAME TO old_answers;
-{_ANSWERS.strip()}
-INSERT INTO answers
-SELECT digest, survey_digest, picoepsilon, state, survey, version, server,
-  json_extract(report, '$.id'), CASE state WHEN 'accepted' THEN NULL ELSE report END,
+{answers};
+INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, server, id, report,
+  token, reason, attempts, claimed_by, claimed_until)
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server, {id}, {report},
   token, reason, attempts, claimed_by, claimed_until
 FROM old_answers ORDER BY rowid;
 DROP TABLE old_answers;
-"""  # noqa: S608  # made of constants
+"""
+_TABLE: Final = _ANSWERS.strip().removesuffix(";")
+_FROM_FORMAT: Final = {
+    1: _CONVERSION.format(
+        answers=_TABLE,
+        id="json_extract(report, '$.id')",
+        report="CASE state WHEN 'accepted' THEN NULL ELSE report END",
+    ),
+    2: _CONVERSION.format(answers=_TABLE, id="id", report="report"),
+}
 
 if sys.platform == "darwin":
     import fcntl
@@ -264,7 +277,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     number = _format(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    statements = _SCHEMA if number == 0 and tables == 0 else _FROM_FORMAT_1 if number == 1 else None
+    statements = _SCHEMA if number == 0 and tables == 0 else _FROM_FORMAT.get(number)
     if statements is not None:
         for statement in statements.split(";\n"):
             connection.execute(statement)

@@ -17,7 +17,13 @@ from hushpoll_client.device.consent import Consent, Pins, missing
 from hushpoll_client.device.database import Database
 from hushpoll_client.device.ledger import Ledger, Place
 from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox, is_final
-from hushpoll_client.device.outcomes import Losses, OnLoss, StorageError
+from hushpoll_client.device.outcomes import (
+    BeforeSend,
+    Losses,
+    OnLoss,
+    Outgoing,
+    StorageError,
+)
 from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 
@@ -51,6 +57,7 @@ class Device:
         config: ClientConfig,
         pacing: Pacing,
         on_loss: OnLoss | None,
+        before_send: BeforeSend | None,
     ) -> None:
         if not isinstance(path, str | Path) or not str(path):
             raise InvalidParameter(
@@ -63,9 +70,9 @@ class Device:
         self._unstored_consent = False
         self._config = config
         self._pacing = pacing
-        self._place = Place(server, token, limits, config.outbox_limit)
+        self._place = Place(server, token, limits, config.outbox_limit, self._send_after)
         self._path = Path(path)
-        self.losses = Losses(survey, on_loss)
+        self.losses = Losses(survey, on_loss, before_send)
         self._file = device_file(self._path, config, pacing)
         self._file.join(self.losses)
         quick, durable = self._file.quick, self._file.durable
@@ -131,6 +138,10 @@ class Device:
             *("surveys", self._survey, "reports"),
         )
 
+    def _send_after(self) -> float:
+        jitter = self._config.send_jitter
+        return self._pacing.now().timestamp() + self._pacing.uniform(0, jitter) if jitter else 0.0
+
     def answered(self) -> None:
         """Wake the thread that sends in the background."""
         self._file.join(self.losses)
@@ -139,7 +150,11 @@ class Device:
     def flush(self, seconds: float) -> bool:
         """Send what waits, of any survey, for at most `seconds`; say whether nothing is left."""
         self._file.join(self.losses)
-        return self._file.flush(seconds)
+        done = self._file.flush(seconds)
+        if not done and self._config.send_jitter:
+            # What is not due yet, perhaps since an earlier run of the app, is sent when it is.
+            self.thread.wake()
+        return done
 
     def close(self) -> None:
         """Leave the file; the last client in this process stops the thread and closes the file."""
@@ -199,6 +214,7 @@ class DeviceFile(Guarded):
         self._config = config
         self._pacing = pacing
         self._users: WeakSet[Losses] = WeakSet()
+        self._asked: dict[str, Losses] = {}
         self.quick, self.durable = _shared(path, durable=False), _shared(path, durable=True)
         self.outbox = Outbox(
             self.quick,
@@ -206,17 +222,24 @@ class DeviceFile(Guarded):
             lease=config.connect_timeout + config.exchange_timeout + _LEASE_MARGIN_SECONDS,
             now=pacing.now,
         )
-        self.delivery = Delivery(self.outbox, self._lost, config=config, pacing=pacing)
+        self.delivery = Delivery(
+            self.outbox, self._lost, allows=self._allows, config=config, pacing=pacing
+        )
         self.thread = SendingThread(self._background_step, exit_patience=config.exit_patience)
         super().__init__()
 
     def join(self, user: Losses) -> None:
-        """Count ``user`` among the clients of the file, and report its losses to it."""
+        """Count ``user`` among the clients of the file; report losses to it, and ask it."""
         self._users.add(user)
+        if user.asks:
+            # A report must not leave unasked because its client has been forgotten meanwhile.
+            self._asked[user.survey] = user
 
     def leave(self, user: Losses) -> None:
         """Remove ``user``; the last to leave ends the thread and closes the file."""
         self._users.discard(user)
+        if self._asked.get(user.survey) is user:
+            del self._asked[user.survey]
         if not self._users:
             self.thread.stop(self._config.exit_patience)
             self.delivery.close()
@@ -226,7 +249,7 @@ class DeviceFile(Guarded):
     def after_fork_in_child(self) -> None:
         """Forget the users: some belong to threads that the child does not have."""
         super().after_fork_in_child()
-        self._users = WeakSet()
+        self._users = WeakSet(self._asked.values())
 
     def flush(self, seconds: float) -> bool:
         """Send what waits, for at most `seconds`; say whether nothing is left."""
@@ -246,11 +269,16 @@ class DeviceFile(Guarded):
         return max(wait, _BACKGROUND_LOOK_SECONDS) if wait else wait
 
     def _lost(self, claimed: Claimed, reason: str, detail: str) -> None:
-        users = list(self._users)
-        # A report that an earlier run of the app left has no client of its own: all count it.
-        own = [user for user in users if user.survey == claimed.survey] or users
-        for user in own:
+        for user in self._users_of(claimed.survey):
             user.count(reason, detail)
+
+    def _allows(self, outgoing: Outgoing) -> bool:
+        return all(user.allows(outgoing) for user in self._users_of(outgoing.survey))
+
+    def _users_of(self, survey: str) -> list[Losses]:
+        users = list(self._users)
+        # A report that an earlier run of the app left has no client of its own: it is every one's.
+        return [user for user in users if user.survey == survey] or users
 
 
 def device_file(path: Path, config: ClientConfig, pacing: Pacing) -> DeviceFile:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hushpoll_client.device.consent import Limits
     from hushpoll_shared.survey.published import Published
 
-State = Literal["waiting", "accepted", "refused", "withdrawn"]
+State = Literal["waiting", "accepted", "refused", "dropped", "withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,15 @@ class Entry:
         SHA-256 of the survey's name.
     epsilon : Decimal
         Epsilon charged for the answer.
-    state : {"waiting", "accepted", "refused", "withdrawn"}
-        ``refused`` by the server, for the reason of that name.
+    state : {"waiting", "accepted", "refused", "dropped", "withdrawn"}
+        ``refused`` by the server, for the reason of that name; ``dropped`` by the host app's
+        ``before_send``.
     survey, version, server, reason : str, int or None
         None once withdrawn; `reason` also where nothing was refused.
     id : str or None
         Id of the report, in base64url, by which the server refuses a repeat. None once withdrawn.
     report : Report or None
-        The report that waits or was refused; None once acknowledged, or once withdrawn.
+        The report that waits or was refused; None once acknowledged, dropped or withdrawn.
     """
 
     digest: str
@@ -92,13 +93,15 @@ FROM answers ORDER BY rowid
 class Place:
     """Where a report is sent, with which token, and the owner's limits for storing it.
 
-    The token is not in the repr.
+    The token is not in the repr. `send_after` draws the moment before which a new report is not
+    sent, in seconds since 1970.
     """
 
     server: str
     token: str | None = field(repr=False)
     limits: Limits
     outbox_limit: int
+    send_after: Callable[[], float]
 
 
 class Ledger:
@@ -120,7 +123,7 @@ class Ledger:
             rows = connection.execute(_ROWS).fetchall()
         return [
             Entry(
-                *(digest, key, _epsilon(units), state, survey, version, server, number),
+                *(digest, key, epsilon_of(units), state, survey, version, server, number),
                 *(_read(text), reason),
             )
             for digest, key, units, state, survey, version, server, number, text, reason in rows
@@ -175,7 +178,7 @@ class Ledger:
         ConsentMissing
             If consent was withdrawn in the meantime.
         BudgetExhausted
-            If the limits leave too little, or the answer was withdrawn.
+            If the limits leave too little, or the answer was withdrawn or dropped.
         ManifestRefused
             If the same version was answered under another digest: a version never changes.
         OutboxFull
@@ -195,11 +198,13 @@ class Ledger:
             report = draw()
             connection.execute(
                 "INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, "
-                "server, id, report, token) VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?)",
+                "server, id, report, token, send_after) "
+                "VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(published.digest, survey_digest(published.name)),
                     *(_units(published.epsilon), published.name, published.version),
                     *(place.server, b64encode(report.id), report.to_json(), place.token),
+                    place.send_after(),
                 ),
             )
         return report, True
@@ -222,10 +227,11 @@ def _state(connection: Connection, published: Published) -> str | None:
 
 def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
     """Make the report of an answered version wait again; return None if it was acknowledged."""
-    if state == "withdrawn":
+    if state in ("withdrawn", "dropped"):
+        how = "withdrawn" if state == "withdrawn" else "dropped by the app's before_send"
         raise BudgetExhausted(
-            f"the answer to survey {published.name!r} version {published.version} was withdrawn; "
-            f"its epsilon {published.epsilon} is spent, and it is not given again"
+            f"the answer to survey {published.name!r} version {published.version} was {how}; its "
+            f"epsilon {published.epsilon} is spent, and it is not given again"
         )
     if state == "accepted":
         return None
@@ -290,12 +296,13 @@ def _spent(connection: Connection, survey: str | None) -> Decimal:
         "SELECT coalesce(sum(picoepsilon), 0) FROM answers WHERE ?1 IS NULL OR survey_digest = ?1",
         (key,),
     ).fetchone()
-    return _epsilon(units)
+    return epsilon_of(units)
 
 
 # Epsilons are stored as multiples of 1e-12, since a sum of decimals would depend on the host app's
 # decimal context.
-def _epsilon(units: int) -> Decimal:
+def epsilon_of(units: int) -> Decimal:
+    """Return the epsilon of a row of the ledger."""
     return Decimal(format_epsilon(Decimal(f"{units}e-12")))
 
 

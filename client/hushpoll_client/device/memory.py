@@ -1,10 +1,11 @@
-"""What a `SurveyClient` without ``storage`` uses in place of the device's file."""
+"""What stands in for the device's file: without ``storage``, or when a client is switched off."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from hushpoll_client.device.outcomes import ClientDisabled
 from hushpoll_protocols.errors import BudgetExhausted
 
 if TYPE_CHECKING:
@@ -56,3 +57,28 @@ class Memory:
             lambda hint: transport.post_report(self._survey, report.to_json(), hint),
             *("surveys", self._survey, "reports"),
         )
+
+
+class SwitchedOff(Memory):
+    """Refuses the question that stands before each call that stores or sends; `switch` says so."""
+
+    def __init__(self, survey: str, switch: str) -> None:
+        super().__init__(survey)
+        self._switch = switch
+
+    def check_consent(self) -> NoReturn:
+        """Refuse.
+
+        Raises
+        ------
+        ClientDisabled
+            Always.
+        """
+        raise ClientDisabled(
+            f"hushpoll is switched off by {self._switch}: nothing is asked, stored or sent"
+        )
+
+    def send(self, report: Report, transport: Transport) -> NoReturn:
+        """Refuse, as `check_consent` does."""
+        del report, transport
+        self.check_consent()

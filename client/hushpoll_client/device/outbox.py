@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from hushpoll_client.config import Endpoint
+from hushpoll_client.config import Endpoint, longest
 from hushpoll_client.delivery.timing import Pacing, RetryHint
 from hushpoll_client.delivery.transport import Acknowledgement, Sessions, Transport
-from hushpoll_client.device.outcomes import StorageError
+from hushpoll_client.device.ledger import epsilon_of
+from hushpoll_client.device.outcomes import Outgoing, ReportDropped, StorageError
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.wire.problems import PROBLEMS, problem_from
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 LONGEST_PAUSE: Final = 86_400.0
 """Seconds that a server's ``Retry-After`` can keep a device away."""
 
+DROPPED: Final = "before-send"
+"""The reason of a report that the host app's ``before_send`` refused."""
+
 LOOK_AGAIN_SECONDS: Final = 0.05
 """How soon to look again at a report that another thread or process is sending."""
 
@@ -45,14 +49,17 @@ _OPEN: Final = (
     "server NOT IN (SELECT server FROM servers "
     "WHERE resume_at > :now AND resume_at <= :now + 2 * :longest)"
 )
+# A report whose moment lies further ahead than any jitter waits for none: the clock was set back.
+_DUE: Final = "(send_after <= :now OR send_after > :now + :jitter)"
 _NEXT: Final = f"""
-SELECT digest, survey, server, report, token FROM answers
+SELECT digest, survey, server, report, token, version, picoepsilon FROM answers
 WHERE state = 'waiting' AND {_FREE}
-  AND CASE WHEN :digest IS NULL THEN {_OPEN} ELSE digest = :digest END
+  AND CASE WHEN :digest IS NULL THEN {_DUE} AND {_OPEN} ELSE digest = :digest END
 ORDER BY attempts, rowid LIMIT 1
 """  # noqa: S608  # made of constants
 _SOONEST: Final = """
-SELECT min(max(min(claimed_until, :now + :look), coalesce(resume_at, 0)))
+SELECT min(max(min(claimed_until, :now + :look), coalesce(resume_at, 0),
+  CASE WHEN send_after > :now + :jitter THEN 0 ELSE send_after END))
 FROM answers LEFT JOIN servers USING (server) WHERE state = 'waiting'
 """
 
@@ -66,6 +73,7 @@ class Claimed:
     server: str
     report: str
     token: str | None
+    outgoing: Outgoing
     owner: str
 
     def __repr__(self) -> str:
@@ -84,12 +92,12 @@ class Outbox:
         self._now = now
 
     def claim(self, digest: str | None = None) -> Claimed | float | None:
-        """Claim the report with the fewest attempts, of a server that is not paused.
+        """Claim the report with the fewest attempts that is due, of a server that is not paused.
 
         Parameters
         ----------
         digest : str or None
-            Claim the report of this survey, even if its server is paused.
+            Claim the report of this survey, even if it is not due or its server is paused.
 
         Returns
         -------
@@ -116,13 +124,14 @@ class Outbox:
             row = connection.execute(_NEXT, values).fetchone()
             if row is None:
                 return LOOK_AGAIN_SECONDS
-            digest, survey, server, report, token = row
+            digest, survey, server, report, token, version, units = row
             connection.execute(
                 "UPDATE answers SET claimed_by = ?, claimed_until = ?, attempts = attempts + 1 "
                 "WHERE digest = ?",
                 (owner, now + self._lease, digest),
             )
-        return Claimed(digest, survey, server, report, token, owner)
+        outgoing = Outgoing(server, survey, version, digest, epsilon_of(units))
+        return Claimed(digest, survey, server, report, token, outgoing, owner)
 
     def _values(self, digest: str | None) -> tuple[float, dict[str, object]]:
         now = self._now().timestamp()
@@ -132,6 +141,7 @@ class Outbox:
             "digest": digest,
             "longest": LONGEST_PAUSE,
             "look": LOOK_AGAIN_SECONDS,
+            "jitter": longest("send_jitter"),
         }
 
     def settle(self, claimed: Claimed, *, refused: str | None = None) -> None:
@@ -140,17 +150,20 @@ class Outbox:
         An acknowledged report is deleted. Once no report waits, the file's log, which still has
         it, is emptied too; if another process is reading just then, the next call does that.
         """
-        state = "accepted" if refused is None else "refused"
         with self._quick.transaction() as connection:
-            connection.execute(
-                "UPDATE answers SET state = ?1, reason = ?2, token = NULL, claimed_by = NULL, "
-                "claimed_until = 0, attempts = 0, "
-                "report = CASE ?1 WHEN 'accepted' THEN NULL ELSE report END "
-                "WHERE digest = ?3 AND claimed_by = ?4",
-                (state, refused, claimed.digest, claimed.owner),
-            )
+            _settle(connection, claimed, "accepted" if refused is None else "refused", refused)
             connection.execute("DELETE FROM servers WHERE server = ?", (claimed.server,))
-        if refused is None and self.waiting() == 0:
+        if refused is None:
+            self._forget()
+
+    def drop(self, claimed: Claimed, reason: str) -> None:
+        """Delete a report that is not to be sent; what it spent stays."""
+        with self._quick.transaction() as connection:
+            _settle(connection, claimed, "dropped", reason)
+        self._forget()
+
+    def _forget(self) -> None:
+        if self.waiting() == 0:
             with suppress(StorageError):
                 self._durable.empty_log()
 
@@ -224,6 +237,16 @@ def _lives(pid: int) -> bool:
     return True
 
 
+def _settle(connection: Connection, claimed: Claimed, state: str, reason: str | None) -> None:
+    connection.execute(
+        "UPDATE answers SET state = ?1, reason = ?2, token = NULL, claimed_by = NULL, "
+        "claimed_until = 0, attempts = 0, send_after = 0, "
+        "report = CASE ?1 WHEN 'refused' THEN report ELSE NULL END "
+        "WHERE digest = ?3 AND claimed_by = ?4",
+        (state, reason, claimed.digest, claimed.owner),
+    )
+
+
 def _release(connection: Connection, claimed: Claimed) -> None:
     connection.execute(
         "UPDATE answers SET claimed_by = NULL, claimed_until = 0 "
@@ -238,20 +261,22 @@ _log = logging.getLogger("hushpoll_client")
 class Delivery:
     """Sends the reports of an outbox.
 
-    It calls `on_refusal` for each report that a server refuses for good, with the report, a code,
-    and words.
+    It asks `allows` before each attempt, and calls `on_loss` for each report that is refused for
+    good, by a server or by `allows`, with the report, a code, and words.
     """
 
     def __init__(
         self,
         outbox: Outbox,
-        on_refusal: Callable[[Claimed, str, str], object],
+        on_loss: Callable[[Claimed, str, str], object],
         *,
+        allows: Callable[[Outgoing], bool],
         config: ClientConfig,
         pacing: Pacing,
     ) -> None:
         self._outbox = outbox
-        self._on_refusal = on_refusal
+        self._on_loss = on_loss
+        self._allows = allows
         self._config = config
         self._pacing = pacing
         self._sessions = Sessions()
@@ -302,6 +327,11 @@ class Delivery:
         HushpollError
             If the report was not acknowledged; `is_final` tells whether it is refused for good.
         """
+        if not self._allows(claimed.outgoing):
+            self._outbox.drop(claimed, DROPPED)
+            words = f"before_send refused the report for survey {claimed.survey}; it is deleted"
+            self._on_loss(claimed, DROPPED, words)
+            raise ReportDropped(words)
         try:
             transport = transport or Transport(
                 Endpoint.parse(claimed.server),
@@ -329,7 +359,7 @@ class Delivery:
         known = isinstance(code, str) and code in PROBLEMS
         reason = str(code) if known else f"status-{getattr(error, 'status', None)}"
         self._outbox.settle(claimed, refused=reason)
-        self._on_refusal(claimed, reason, f"survey {claimed.survey}: {error}")
+        self._on_loss(claimed, reason, f"survey {claimed.survey}: {error}")
 
     def _postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
         failures = self._outbox.failures(claimed.server)

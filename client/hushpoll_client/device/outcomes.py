@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal
 
 from hushpoll_protocols.errors import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Report
 
 OnLoss = Callable[[str], object]
+BeforeSend = Callable[["Outgoing"], object]
 Status = Literal["kept", "known", "refused", "failed"]
 
 
@@ -39,6 +41,14 @@ class StorageError(HushpollError):
 
 class OutboxFull(StorageError):
     """Too many reports wait to be sent; nothing was randomised."""
+
+
+class ClientDisabled(HushpollError):
+    """The host app's owner has switched the client off; nothing was asked, stored or sent."""
+
+
+class ReportDropped(HushpollError):
+    """The host app's ``before_send`` refused the report; it was deleted, and is not sent."""
 
 
 class ReportNotSent(TransportError):
@@ -56,6 +66,9 @@ class ReportNotSent(TransportError):
             super().__init__(
                 str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
             )
+        elif isinstance(cause, ClientDisabled | ReportDropped):
+            # The host app's will, of which no server knows.
+            super().__init__(str(cause), retryable=False)
         else:
             # Other exceptions have no place for a code, so it is looked up in the problem table.
             problem = problem_from(cause)
@@ -92,11 +105,11 @@ class Outcome:
     status : {"kept", "known", "refused", "failed"}
         ``kept``: randomised now, and stored to be sent. ``known``: this version was answered
         before; that report stands, whatever was answered now. ``refused``: the owner's limits, the
-        pin or a full outbox forbid it. ``failed``: the device's file or this package did. In the
-        last two nothing was randomised, spent or sent.
+        pin, a full outbox or the kill switch forbid it. ``failed``: the device's file or this
+        package did. In the last two nothing was randomised, spent or sent.
     reason : str or None
-        Stable code where refused or failed: ``budget``, ``manifest``, ``outbox-full``,
-        ``no-manifest``, ``storage``, ``internal``.
+        Stable code where refused or failed: ``disabled``, ``budget``, ``manifest``,
+        ``outbox-full``, ``no-manifest``, ``storage``, ``internal``.
     error : HushpollError or None
         The same in words, with what to do about it.
     """
@@ -116,6 +129,7 @@ CALLERS_MISTAKES: Final = (InvalidParameter, ConsentMissing)
 
 # The first that fits. A refusal is the owner's will, a failure is a fault.
 _REASONS: Final[tuple[tuple[type[HushpollError], Status, str], ...]] = (
+    (ClientDisabled, "refused", "disabled"),
     (BudgetExhausted, "refused", "budget"),
     (ManifestRefused, "refused", "manifest"),
     (OutboxFull, "refused", "outbox-full"),
@@ -134,6 +148,31 @@ def outcome_of(error: Exception) -> Outcome:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What `before_send` is told of a report that is about to leave; no answer and no record.
+
+    Attributes
+    ----------
+    server : str
+        Where it goes.
+    survey : str
+        Name of the survey.
+    version : int
+        Version of the survey.
+    digest : str
+        Digest of that version.
+    epsilon : Decimal
+        What answering was charged.
+    """
+
+    server: str
+    survey: str
+    version: int
+    digest: str
+    epsilon: Decimal
+
+
 class Losses:
     """Counts every answer that will not arrive, by reason, and logs it at WARNING.
 
@@ -143,12 +182,42 @@ class Losses:
         The survey that was answered.
     on_loss : callable or None
         Called with the reason, in the thread that noticed the loss. What it raises is logged.
+    before_send : callable or None
+        Asked before each attempt to send a report; False refuses it.
     """
 
-    def __init__(self, survey: str, on_loss: OnLoss | None) -> None:
+    def __init__(
+        self, survey: str, on_loss: OnLoss | None, before_send: BeforeSend | None = None
+    ) -> None:
         self.survey = survey
         self._counts: Counter[str] = Counter()
         self._on_loss = on_loss
+        self._before_send = before_send
+
+    @property
+    def asks(self) -> bool:
+        """Whether the host app wants to be asked."""
+        return self._before_send is not None
+
+    def allows(self, outgoing: Outgoing) -> bool:
+        """Return whether the host app lets a report leave.
+
+        Raises
+        ------
+        TransportError
+            If the host app's code fails: the report is kept, and the app is asked again later.
+        """
+        if self._before_send is None:
+            return True
+        try:
+            return self._before_send(outgoing) is not False
+        except Exception as error:
+            # Its type alone, since the app's message may hold anything.
+            kind = type(error).__name__
+            warn("before_send raised %s; the report for %s is kept", kind, outgoing.survey)
+            raise TransportError(
+                f"before_send raised {kind}; the report is kept", retryable=True
+            ) from None
 
     def count(self, reason: str, detail: str) -> None:
         """Count one loss.

@@ -11,11 +11,11 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from hushpoll_client.config import ClientConfig
+from hushpoll_client.config import ClientConfig, Endpoint, HostedLink, switched_off_by
 from hushpoll_client.device.answering import Answering
 from hushpoll_client.device.consent import Limits, check_pin
-from hushpoll_client.device.memory import Memory
-from hushpoll_client.device.outcomes import Receipt, ReportNotSent
+from hushpoll_client.device.memory import Memory, SwitchedOff
+from hushpoll_client.device.outcomes import Receipt, ReportNotSent, warn
 from hushpoll_client.device.randomization import Answers, Report, discreet, draw
 from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
 from hushpoll_shared.spelling.text import check_name
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from hushpoll_client.delivery.timing import Pacing
     from hushpoll_client.device.device import Device
-    from hushpoll_client.device.outcomes import OnLoss
+    from hushpoll_client.device.outcomes import BeforeSend, OnLoss
     from hushpoll_client.device.preview import Preview
 
 _DEFAULT_CONFIG = ClientConfig()
@@ -74,6 +74,9 @@ class SurveyClient(Answering):
         for ever. Without it the client keeps nothing, and the host app asks for consent itself.
     on_loss : callable or None
         Called with the reason of every lost answer, from any thread; needs ``storage``.
+    before_send : callable or None
+        Asked with an `Outgoing` before each attempt to send, from any thread; needs ``storage``.
+        False deletes the report and counts a loss (its epsilon stays spent); an exception keeps it.
     config : ClientConfig
         Timeouts and retries.
     session : requests.Session or None
@@ -103,22 +106,19 @@ class SurveyClient(Answering):
         required_batch: int | None = None,
         storage: str | Path | None = None,
         on_loss: OnLoss | None = None,
+        before_send: BeforeSend | None = None,
         config: ClientConfig = _DEFAULT_CONFIG,
         session: requests.Session | None = None,
         pacing: Pacing | None = None,
     ) -> None:
         self.survey = check_name(survey, field="survey")
-        if not isinstance(published, Published | None):
-            raise InvalidParameter(
-                f"published is of type {type(published).__name__}; give what Published.from_json "
-                "returns, or leave it out",
-                field="published",
-            )
-        if not isinstance(config, ClientConfig):
-            raise InvalidParameter(
-                f"config is of type {type(config).__name__}; give a ClientConfig, or leave it out",
-                field="config",
-            )
+        for field, value, kind, wanted in (
+            ("published", published, Published | None, "what Published.from_json returns"),
+            ("config", config, ClientConfig, "a ClientConfig"),
+        ):
+            if not isinstance(value, kind):
+                fault = f"{field} is of type {type(value).__name__}"
+                raise InvalidParameter(f"{fault}; give {wanted}, or leave it out", field=field)
         self._digest = None if digest is None else check_digest(digest)
         if version is not None:
             check_integer(version, field="version", largest=LARGEST_VERSION)
@@ -127,7 +127,6 @@ class SurveyClient(Answering):
         self._has_token = token is not None
         self._config = config
         # The network side is loaded with the first client: offline use does without it.
-        from hushpoll_client.config import Endpoint
         from hushpoll_client.delivery.transport import Transport
 
         self._transport = Transport(
@@ -137,6 +136,7 @@ class SurveyClient(Answering):
         self._report: Report | None = None
         self._device: Device | None = None
         self._keeping: Device | Memory
+        self._switch = switched_off_by(config)
         if storage is not None:
             from hushpoll_client.delivery.timing import Pacing
             from hushpoll_client.device.device import Device
@@ -151,15 +151,18 @@ class SurveyClient(Answering):
                 config=config,
                 pacing=pacing or Pacing(),
                 on_loss=on_loss,
+                before_send=before_send,
             )
-            self._contained("opening the device's file", self._device.open, otherwise=None)
-        elif max_epsilon_total is not None or on_loss is not None:
-            raise InvalidParameter(
-                "max_epsilon_total and on_loss need the device's file; give storage= a path",
-                field="storage",
-            )
+        elif (max_epsilon_total, on_loss, before_send) != (None, None, None):
+            names = "max_epsilon_total, on_loss and before_send"
+            raise InvalidParameter(f"{names} need storage=, a path for a file", field="storage")
         else:
             self._keeping = Memory(self.survey)
+        if self._switch is not None:
+            self._keeping = SwitchedOff(survey, self._switch)
+            warn("hushpoll is switched off by %s: nothing is stored or sent", self._switch)
+        elif self._device is not None:
+            self._contained("opening the device's file", self._device.open, otherwise=None)
         self._shipped = published is not None
         if published is not None:
             self._accept(published)
@@ -180,8 +183,6 @@ class SurveyClient(Answering):
         InvalidParameter
             If it is no such link, or ``digest=`` contradicts it.
         """
-        from hushpoll_client.config import HostedLink
-
         parsed = HostedLink.parse(link)
         digest = options.pop("digest", None)
         if digest is not None and parsed.digest is not None and digest != parsed.digest:
@@ -230,7 +231,7 @@ class SurveyClient(Answering):
         other = copy(self)
         other._transport = self._transport.with_token(token)
         other._has_token = token is not None
-        other._keeping = Memory(self.survey)
+        other._keeping = Memory(self.survey) if self.enabled else self._keeping
         other._report = None
         return other
 

@@ -42,6 +42,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_TOKEN": "their bearer token",
     "HUSHPOLL_SURVEY": "the survey that scripts of load tests answer",
     "HUSHPOLL_RESPONDENT_TOKEN": "the respondent's single-use token",
+    "HUSHPOLL_DISABLED": "switches clients of devices off",
     "HUSHPOLL_LEDGER": "where a device keeps what it has spent",
     "HUSHPOLL_DATA": "data sets of experiments, tests and benchmarks",
     "HUSHPOLL_CARRIED_DATABASE": "the database that the load test of other servers writes to",

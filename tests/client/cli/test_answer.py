@@ -261,10 +261,10 @@ def test_missing_ledger_is_named(call, path, command):
 
 
 def test_a_survey_is_asked_in_another_language_and_answered_in_its_own_codes(
-    call, server, steps, path
+    call, offer, server, steps, path
 ):
     published = Manifest.from_dict(WORDED).resolve()
-    server.play(steps.respond(200, published.canonical), steps.respond(201, ACCEPTED))
+    offer(published, steps.respond(201, ACCEPTED))
     link = f"{server.url}/s/worded"
     code, _, err = call("answer", link, "--language", "de", typed="y\ngut\n30\n10\ny\n")
     assert code == 0, err
@@ -273,7 +273,7 @@ def test_a_survey_is_asked_in_another_language_and_answered_in_its_own_codes(
     assert "Enter skips: keine Angabe" in err
     assert "How are you?" not in err
     assert "score: 10" in err  # the preview of what is sent in clear
-    report = Report.from_json(server.seen[1].body)
+    report = Report.from_json(server.seen[2].body)
     assert report.record[-1] == 10
     assert "Also in: en, zh-Hans" in err
 
@@ -283,4 +283,5 @@ def test_a_language_that_a_survey_does_not_have_is_refused(call, server, steps, 
     code, _, err = call("answer", link, "--language", "de", typed="y\n")
     assert code == 1
     assert "is not written in 'de'" in err
+    assert "Do you agree" not in err
     assert len(server.seen) == 1
