@@ -19,6 +19,7 @@ from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import (
     analysis,
+    audits,
     jobs,
     metrics,
     models,
@@ -45,6 +46,7 @@ BLUEPRINTS: Final = (
     ordered.api,
     jobs.api,
     models.api,
+    audits.api,
 )
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"

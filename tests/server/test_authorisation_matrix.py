@@ -23,6 +23,7 @@ METRICS_TOKEN = "m" * 24
 NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
 NO_MODEL = "/api/v1/models/" + "0" * 32
+NO_AUDIT = "/api/v1/audits/" + "0" * 32
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/models/compare.csv", "compare_file"),
             ("GET", "/surveys/work/versions/1/models/0", "model_card"),
             ("POST", "/surveys/work/versions/1/models/0/delete", "delete_model"),
+            ("GET", "/surveys/work/versions/1/fairness", "fairness"),
+            ("POST", "/surveys/work/versions/1/fairness", "ask_for_audit"),
+            ("GET", "/surveys/work/versions/1/fairness/0", "audit"),
+            ("GET", "/surveys/work/versions/1/fairness/0/chart.csv", "audit_file"),
+            ("POST", "/surveys/work/versions/1/fairness/0/delete", "delete_audit"),
             ("GET", "/curve", "curve"),
             ("POST", "/curve", "draw_curve"),
             ("GET", "/surveys/work/versions/1/jobs", "survey_jobs"),
@@ -143,6 +149,8 @@ ROUTES = [
     Route("models.show_model", "GET", NO_MODEL, "read", 404),
     Route("models.model_file", "GET", f"{NO_MODEL}/file", "read", 404),
     Route("models.delete_model", "DELETE", NO_MODEL, "train", 404),
+    Route("audits.list_audits", "GET", f"{VERSION}/audits", "read", 200),
+    Route("audits.delete_audit", "DELETE", NO_AUDIT, "train", 404),
     Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
     Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),

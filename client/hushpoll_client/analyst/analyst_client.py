@@ -5,6 +5,7 @@ Answers are returned as the server's JSON; published manifests are checked like 
 
 from __future__ import annotations
 
+from hushpoll_client.analyst.audits import AuditCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
 from hushpoll_client.analyst.ordered import OrderedCalls
@@ -14,7 +15,14 @@ from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 
 class AnalystClient(
-    SurveyCalls, TokenCalls, ResultCalls, RelationCalls, OrderedCalls, JobCalls, ModelCalls
+    SurveyCalls,
+    TokenCalls,
+    ResultCalls,
+    RelationCalls,
+    OrderedCalls,
+    JobCalls,
+    ModelCalls,
+    AuditCalls,
 ):
     """Bearer-token access to a server.
 

@@ -6,6 +6,7 @@ See docs/explanation/fairness-without-the-attribute.md for the derivation and it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +31,10 @@ from hushpoll_analysis.auditing.report import (
     compared,
     interval,
 )
-from hushpoll_analysis.auditing.sets import metric_set, p_value
+from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions, Outlook, outlooks
-from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
+from hushpoll_analysis.poisoning.audits import extreme_rows, turning_share, without_fakes
 from hushpoll_analysis.records.records import CELLS, Channel, Records
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
@@ -78,7 +79,8 @@ def audit(
         computed; by default those that these records give. They decide nothing else.
     outlook : bool
         Whether to say what such a survey can find, which takes thousands of simulated audits, a
-        second in all; without it, an audit is fast enough to be simulated itself.
+        second in all, and how many fakes may have made each conclusion; without it, an audit is
+        fast enough to be simulated itself.
     p_values : bool
         Whether to give a p-value with each metric, for the test that it has its fair value.
 
@@ -111,11 +113,23 @@ def audit(
     for name, metric in METRICS.items():
         metrics[name] = NO_LABELS
         if labelled or not metric.uses_labels:
+            estimated = metric_set(moments, name, confidence=confidence)
+            poisoning = without_fakes(moments.mean, rows, name)
+            if outlook and conclusive(estimated, name):
+                turning = turning_share(
+                    moments.mean,
+                    rows,
+                    name,
+                    value=float(estimated.value),
+                    lower=float(estimated.lower),
+                    upper=float(estimated.upper),
+                )
+                poisoning = replace(poisoning, turning_share=turning)
             metrics[name] = compared(
-                metric_set(moments, name, confidence=confidence),
+                estimated,
                 name,
                 outlook=prospects.get(name),
-                poisoning=without_fakes(moments.mean, rows, name),
+                poisoning=poisoning,
                 p_value=p_value(moments, name) if p_values else None,
             )
     group_rates: dict[str, Interval | Withheld] = {}

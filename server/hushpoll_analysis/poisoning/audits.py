@@ -20,6 +20,7 @@ is fitted to them comes on top.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,12 @@ from hushpoll_shared.group_metrics import METRICS
 
 Array = npt.NDArray[np.float64]
 
+MOST_FAKES = 0.5
+"""Share of fakes up to which it is asked whether they may have made a conclusion."""
+
+SMALLEST_STEP = 1e-7
+"""To how much such a share is found where it is tiny."""
+
 
 @dataclass(frozen=True, slots=True)
 class Poisoned:
@@ -50,11 +57,15 @@ class Poisoned:
     lowest, highest : float
         Of the metric; infinite if so many fakes can make up a whole group. A largest difference may
         not get as low: its differences are each taken at their lowest.
+    turning_share : float or None
+        Share of fakes from which on the audit's conclusion may be their work; see
+        :func:`turning_share`. None where it was not asked for, or there is none.
     """
 
     fake_share: Fraction
     lowest: float
     highest: float
+    turning_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the range as JSON: null where there is no bound."""
@@ -62,6 +73,7 @@ class Poisoned:
             "fake_share": float(self.fake_share),
             "lowest": self.lowest if np.isfinite(self.lowest) else None,
             "highest": self.highest if np.isfinite(self.highest) else None,
+            "turning_share": self.turning_share,
         }
 
 
@@ -90,6 +102,57 @@ def without_fakes(
         return Poisoned(share, *ends[0])
     lower, upper = largest_limits([(np.asarray(low), np.asarray(high)) for low, high in ends])
     return Poisoned(share, float(lower), float(upper))
+
+
+def turning_share(
+    mean: Array, rows: Array, metric: str, *, value: float, lower: float, upper: float
+) -> float | None:
+    """Return the share of fakes from which on a conclusion may be their work.
+
+    The genuine reports alone may then give a value so far from the one reported that a set as wide
+    around it would lead to the other conclusion: it would hold the fair value where a disparity was
+    found, and leave it out where none was. With fewer fakes no such value is possible: what a share
+    of fakes can do, a larger one can do too, because the mean of all reports is itself one of the
+    means that fakes can have.
+
+    Parameters
+    ----------
+    mean, rows, metric
+        See :func:`without_fakes`.
+    value, lower, upper : float
+        The audit's estimate and its set.
+
+    Returns
+    -------
+    float or None
+        In (0, 0.5], to four digits, rounded down; None if more than half of the reports would have
+        to be fake, if the set is unbounded, or for a largest difference whose set holds 0.
+    """
+    compared, fair = METRICS[metric], METRICS[metric].fair
+    if not np.isfinite([value, lower, upper]).all():
+        return None
+    # How far the value has to move down, and how far up.
+    if fair < lower:
+        down, up = lower - fair, np.inf
+    elif fair > upper:
+        down, up = np.inf, fair - upper
+    elif compared.is_largest:
+        return None
+    else:
+        down, up = upper - fair, fair - lower
+
+    def turned(f: float) -> bool:
+        range_ = without_fakes(mean, rows, metric, share=Fraction(f))
+        return value - range_.lowest >= down or range_.highest - value >= up
+
+    least, most = 0.0, MOST_FAKES
+    if not turned(most):
+        return None
+    while most - least > least / 10_000 + SMALLEST_STEP:
+        middle = (least + most) / 2
+        least, most = (least, middle) if turned(middle) else (middle, most)
+    unit = 10.0 ** (math.ceil(math.log10(most)) - 4)
+    return math.floor(most / unit) * unit
 
 
 def _extremes(mean: Array, rows: Array, rate: str, f: float, *, ratio: bool) -> tuple[float, float]:

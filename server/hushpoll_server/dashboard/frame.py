@@ -180,6 +180,19 @@ def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str
     return given
 
 
+def number_in(
+    name: str, text: str, parse: type[int] | type[float] | type[str]
+) -> int | float | str:
+    """Return what a field of a form says; raises ``invalid-request`` where it is no number."""
+    try:
+        return parse(text)
+    except ValueError:
+        wanted = "a whole number" if parse is int else "a number"
+        raise Refused(
+            "invalid-request", f"{name} is {show(text)}; give {wanted}", field=name
+        ) from None
+
+
 @dashboard.app_context_processor
 def _words() -> dict[str, Any]:
     return {"FORM_FIELD": FORM_FIELD}

@@ -11,7 +11,15 @@ from pydantic import ValidationError
 
 from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private, see
+from hushpoll_server.dashboard.frame import (
+    choice,
+    dashboard,
+    member,
+    number_in,
+    page,
+    private,
+    see,
+)
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -191,7 +199,7 @@ def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: word for name, word in words.items() if word}
     for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
         if text := form.get(name, "").strip():
-            chosen[name] = _number(name, text, int)
+            chosen[name] = number_in(name, text, int)
     if kind == "tune":
         return chosen
     known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
@@ -201,18 +209,8 @@ def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
         if text in ("", str(allowed["default"])):
             continue
         parse = {"word": str, "number": float, "whole number": int}[allowed["kind"]]
-        parameters[allowed["name"]] = _number(allowed["name"], text, parse)
+        parameters[allowed["name"]] = number_in(allowed["name"], text, parse)
     return chosen | {"parameters": parameters}
-
-
-def _number(name: str, text: str, parse: type[int] | type[float] | type[str]) -> int | float | str:
-    try:
-        return parse(text)
-    except ValueError:
-        wanted = "a whole number" if parse is int else "a number"
-        raise Refused(
-            "invalid-request", f"{name} is {text[:40]!r}; give {wanted}", field=name
-        ) from None
 
 
 def _compared(row: VersionRow) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from hushpoll_server.jobs.parameters import (
 )
 from hushpoll_server.jobs.progress import OnStep, Step
 from hushpoll_server.jobs.result import Result, collected, json_result
+from hushpoll_server.services.results.audits import summary_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
 
@@ -129,8 +131,8 @@ def fairness(
 
     Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
     protected attribute or a target is refused. Where an interval has no bound, the result has null
-    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints. To
-    fetch it, a token needs the scope `read`.
+    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints, and is
+    kept until it is deleted. To fetch it, a token needs the scope `read`.
     """
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
@@ -138,8 +140,9 @@ def fairness(
     others = {name: value for name, value in parameters.items() if name not in fitted_by}
     records = collected(parts, row, say)
     fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
-    report = fairness_of_records(records, *fitting, **others)
-    return json_result("fairness", row, report.to_dict())
+    report = fairness_of_records(records, *fitting, **others).to_dict()
+    summary = summary_of(report, parts.releases.describe(row))
+    return replace(json_result("fairness", row, report), card=summary)
 
 
 def _how_to_fit(

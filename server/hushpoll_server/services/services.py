@@ -12,6 +12,7 @@ from hushpoll_server.services.people.actions import Actions
 from hushpoll_server.services.people.sign_in import SignIn
 from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
+from hushpoll_server.services.results.audits import Audits
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.models import Models
@@ -76,7 +77,9 @@ class Services(DeviceServices):
         self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
         self.drawing = Drawing()
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
-        self.models = Models(ModelStore(self.database), self.job_store, self.jobs, self.surveys)
+        model_store = ModelStore(self.database)
+        self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
+        self.audits = Audits(model_store, self.jobs)
         self.retention = Retention(
             jobs=self.job_store,
             surveys=self.surveys,

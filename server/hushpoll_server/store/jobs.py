@@ -224,7 +224,7 @@ class JobStore:
         parts: Iterable[bytes],
         card: str | None = None,
     ) -> bool:
-        """Store a result, of a model with its card; return False if the owner has lost the job.
+        """Store a result, if it has a card to be kept; return False if the owner has lost the job.
 
         Each part has a transaction of its own, so that reports are stored in between. The last
         transaction makes the result visible; another attempt would begin anew.
@@ -292,7 +292,7 @@ class JobStore:
             number += 1
 
     def forget(self, *, before: int) -> int:
-        """Delete jobs that finished before a time, and results that are no models; say how many."""
+        """Delete jobs that finished before a time, and results without a card; say how many."""
         kept = select(models.c.job_id)
         deleted = self._delete(
             and_(jobs.c.state.in_(ENDED), jobs.c.finished_at < before, jobs.c.id.not_in(kept))

@@ -1,4 +1,4 @@
-"""Models that jobs have trained: their cards, beside the jobs and the files that these made."""
+"""Models and audits that jobs have made: a card of each, beside the job and the file it made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hushpoll_server.store.schema import models
 
 
 class ModelStore:
-    """Statements on models; ``JobStore`` adds and deletes them with their jobs.
+    """Statements on what is kept until it is deleted; ``JobStore`` adds and deletes it.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class ModelStore:
         self._database = database
 
     def cards(self, job_ids: Collection[str]) -> dict[str, str]:
-        """Return the cards, JSON, of those of these jobs that have a model."""
+        """Return the cards, JSON, of those of these jobs that have one."""
         statement = select(models.c.job_id, models.c.card).where(models.c.job_id.in_(job_ids))
         with self._database.reading() as connection:
             return {str(job_id): str(card) for job_id, card in connection.execute(statement)}

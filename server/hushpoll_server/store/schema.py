@@ -275,7 +275,8 @@ jobs = Table(
     Column("progress", String),
 )
 
-# Of a job that has trained one. The card is JSON: what its readers may know of the model.
+# Of a job whose result is kept until it is deleted: a model, or an audit. The card is JSON:
+# what its readers may know of the model, or what the audit found.
 models = Table(
     "models",
     metadata,

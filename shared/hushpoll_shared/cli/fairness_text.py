@@ -170,7 +170,7 @@ def _outlook(report: Mapping[str, Any]) -> list[str]:
 
 def _poisoning(report: Mapping[str, Any]) -> list[str]:
     """Say what the metrics may be without fake reports."""
-    ranges, share = [], 0.0
+    ranges, turning, share = [], [], 0.0
     for name, metric in report["metrics"].items():
         part = metric.get("poisoning")
         if part is None:
@@ -179,9 +179,17 @@ def _poisoning(report: Mapping[str, Any]) -> list[str]:
         ends = [None if part[end] is None else float(part[end]) for end in ("lowest", "highest")]
         between = " to ".join("no bound" if end is None else f"{end:.3f}" for end in ends)
         ranges.append(f"{printable(name)} {between}")
+        if part.get("turning_share") is not None:
+            turning.append(f"{printable(name)} {100 * float(part['turning_share']):.3g} %")
     if not ranges:
         return []
-    return [
+    lines = [
         f"If {100 * share:g} % of the reports were fake, the others alone may give: "
         f"{', '.join(ranges)}."
     ]
+    if turning:
+        lines.append(
+            "Fake reports may have made the conclusion only if they are at least this part of all: "
+            f"{', '.join(turning)}."
+        )
+    return lines

@@ -12,7 +12,7 @@ from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.moments import RATE_TERMS, row_terms, weights
 from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.metrics.intervals import combined
-from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
+from hushpoll_analysis.poisoning.audits import extreme_rows, turning_share, without_fakes
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.estimation.weights import WeightLaw
@@ -99,8 +99,40 @@ def test_fakes_that_can_make_up_a_whole_group_leave_no_bound():
     small = MEAN * np.array([0.03] * 4 + [1.0] * 4)
     found = without_fakes(small, rows, "SPD", share=Fraction(1, 20))
     assert (found.lowest, found.highest) == (-np.inf, np.inf)
-    assert found.to_dict() == {"fake_share": 0.05, "lowest": None, "highest": None}
+    assert found.to_dict() == {
+        "fake_share": 0.05, "lowest": None, "highest": None, "turning_share": None,
+    }  # fmt: skip
     assert without_fakes(small, rows, "DI", share=Fraction(1, 20)).lowest == 0
+
+
+@pytest.mark.parametrize("metric", ["DI", "SPD", "EOD", "EODDS"])
+def test_fewer_fakes_than_the_turning_share_cannot_make_a_conclusion_and_as_many_can(metric):
+    """Beside an attacker who tries every record, and mixes of two."""
+    oracle, groups, margin = create("OUE", k=4, epsilon="3"), ([0], [1, 2]), 0.03
+    parts = [*groups, [3]]
+    sizes = (oracle, [1, 2, 1], np.array([SHARES[part].sum() for part in parts]))
+    rows = extreme_rows(sizes, (None, [1, 1], np.array([0.6, 0.4])))
+    fakes = every_row(oracle, groups, each_value=False)
+    rng = np.random.default_rng(3)
+    mixed, pairs = rng.random((20_000, 1)), fakes[rng.integers(0, len(fakes), (2, 20_000))]
+    tried = np.concatenate([fakes, mixed * pairs[0] + (1 - mixed) * pairs[1]])
+    reported, fair = float(value(MEAN, metric)), METRICS[metric].fair
+    away = 1 if reported > fair else -1
+
+    def towards_fair(f):
+        values = value((MEAN - f * tried) / (1 - f), metric)
+        return reported - values.min() if away > 0 else values.max() - reported
+
+    def turning(near, far):
+        lower, upper = sorted((near, far))
+        return turning_share(MEAN, rows, metric, value=reported, lower=lower, upper=upper)
+
+    share = turning(fair + away * margin, reported + away)  # a disparity
+    assert towards_fair(0.99 * share) < margin
+    assert towards_fair(1.02 * share) >= 0.97 * margin
+    assert turning(fair + away * margin, away * np.inf) is None
+    within = turning(fair - away * margin, reported + away)  # none was found
+    assert within is None if metric == "EODDS" else 0 < within < 0.5
 
 
 @pytest.mark.parametrize("protocol", ["GRR", "OUE", "OLH", "SS", "THE"])

@@ -31,6 +31,9 @@ PAGES = [
     f"{WORK}/models",
     f"{LOAN}/models",
     f"{LOAN}/models?learner=functional-mechanism",
+    f"{WORK}/fairness",
+    f"{LOAN}/fairness",
+    f"{LOAN}/fairness?groups=education",
     "/curve",
     f"{LARGE}/estimates?sort=share",
     f"{LARGE}/cross-tables?a=kind&b=place",
@@ -275,6 +278,36 @@ def test_analyst_trains_watches_it_end_compares_and_reads_the_card(server, open_
     with page.expect_download() as file:
         page.get_by_role("link", name="CSV").first.click()
     assert file.value.path().read_text().startswith('"line","metric","epsilon"')
+    assert {name: found for name, found in pages.items() if found} == {}
+
+
+def test_analyst_audits_groups_together_and_reads_what_follows(server, open_page):
+    page = sign_in(open_page(f"{LOAN}/fairness", viewport={"width": 360, "height": 800}), "analyst")
+    page.locator("#groups").select_option("education")
+    page.get_by_role("button", name="Choose").click()
+    page.get_by_label("Compare every category of education with").select_option("low")
+    page.get_by_label("Parts, a whole number").fill("2")
+    page.get_by_role("button", name="Start the audit").click()
+    expect(page.get_by_text("queued")).to_have_count(1)
+    server.work()  # the page is not loaded again by the reader
+    expect(page.get_by_text("No job waits or runs.")).to_be_visible()
+    page.get_by_role("link", name="Read the audit").click()
+    expect(page.get_by_role("heading", name="What follows, and what does not")).to_be_visible()
+    page.locator("#metric").select_option("DI")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**metric=DI**")
+    expect(page.locator("figure svg[role=img]")).to_have_count(1)
+    table = page.get_by_role("region", name="Table of fairness")
+    expect(table.locator("tbody tr")).to_have_count(3)
+    pages = {"audit": violations(page)}
+    assert page.evaluate(WIDER) <= 0
+    page.set_viewport_size({"width": 1440, "height": 800})
+    assert page.evaluate(WIDER) <= 0
+    page.emulate_media(color_scheme="dark")
+    pages["dark"] = violations(page, COLOURS)
+    with page.expect_download() as file:
+        page.get_by_role("link", name="CSV").click()
+    assert "largest disparity" in file.value.path().read_text()
     assert {name: found for name, found in pages.items() if found} == {}
 
 

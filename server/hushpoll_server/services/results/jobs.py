@@ -12,7 +12,7 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import CANCELLED, DONE, FAILED, RUNNING, JobRow, JobStore
+from hushpoll_server.store.jobs import CANCELLED, DONE, ENDED, FAILED, RUNNING, JobRow, JobStore
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -79,8 +79,8 @@ class Jobs:
         if job is None:
             raise Refused(
                 "not-found",
-                f"there is no job {job_id!r}; a result is kept for some days, and a model until it "
-                "is deleted: ask for the job again",
+                f"there is no job {job_id!r}; a result is kept for some days, a model or an "
+                "audit until it is deleted: ask for the job again",
                 field="job_id",
             )
         return job
@@ -114,6 +114,24 @@ class Jobs:
         self.require_own(job, grant, "cancel")
         self._store.cancel(job.id, now=self._surveys.now())
         return self.find(job.id)
+
+    def forget(self, job: JobRow, grant: Grant, *, what: str) -> None:
+        """Delete a job that has ended, and what it made; `what` it is, in a word.
+
+        Raises
+        ------
+        Refused
+            ``forbidden``: another token asked for it, and this one is no administrator's;
+            ``job-not-done``: it has not ended.
+        """
+        self.require_own(job, grant, "delete")
+        if job.state not in ENDED:
+            raise Refused(
+                "job-not-done",
+                f"the {what} {job.id} is {job.state}; cancel it first",
+                state=job.state,
+            )
+        self._store.forget_job(job.id)
 
     def require_own(self, job: JobRow, grant: Grant, act: str) -> None:
         """Refuse to do something to a job of another token, unless it is an administrator's.

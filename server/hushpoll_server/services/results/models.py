@@ -14,7 +14,7 @@ from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import DONE, ENDED, JobRow, JobStore
+from hushpoll_server.store.jobs import DONE, JobRow, JobStore
 from hushpoll_server.store.models import ModelStore
 
 KIND: Final = "train"
@@ -84,7 +84,7 @@ class Models:
         cards = self._store.cards([job.id for job in rows if job is not None])
         runs = []
         for job_id, job in zip(chosen, rows, strict=True):
-            if job is None or job.version_id != row.id or job.id not in cards:
+            if job is None or (job.version_id, job.kind) != (row.id, KIND) or job.id not in cards:
                 raise Refused("not-found", f"there is no model {job_id[:32]!r} of this version")
             runs.append(self._run(job, cards[job.id]))
         return runs
@@ -95,17 +95,9 @@ class Models:
         Raises
         ------
         Refused
-            ``forbidden``: another token asked for it, and this one is no administrator's;
-            ``job-not-done``: it has not ended.
+            As ``Jobs.forget``.
         """
-        self._jobs.require_own(job, grant, "delete")
-        if job.state not in ENDED:
-            raise Refused(
-                "job-not-done",
-                f"the training {job.id} is {job.state}; cancel it first",
-                state=job.state,
-            )
-        self._job_store.forget_job(job.id)
+        self._jobs.forget(job, grant, what="training")
 
     def _run(self, job: JobRow, text: str | None) -> dict[str, Any]:
         return {

@@ -1,0 +1,149 @@
+"""Vega-Lite specifications of fairness metrics: intervals around the fair value.
+
+A set without a bound reaches to the edge of the picture and ends there in an arrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hushpoll_server.charts.specifications import LABEL_PIXELS, MOST_ROWS, Chart, base
+
+WIDTH: Final = 400
+STEP: Final = 32
+# A ratio has no largest value: beyond this the picture is cut, and the table goes on.
+LARGEST_RATIO: Final = 3.0
+
+
+def fairness_chart(
+    panels: Sequence[tuple[float, Sequence[Mapping[str, Any]]]], sentence: str
+) -> Chart:
+    """Return the chart of metrics, in a panel for each fair value.
+
+    Parameters
+    ----------
+    panels : sequence of (float, sequence of mapping)
+        The fair value, and the metrics that share it: ``label``, ``value``, ``lower``, ``upper``,
+        None where there is none, and ``conclusion``. Metrics that are withheld are left out.
+    sentence : str
+        What the chart shows.
+    """
+    left, parts, total, shown = MOST_ROWS, [], 0, 0
+    for fair, rows in panels:
+        total += len(rows)
+        drawn = rows[:left]
+        left -= len(drawn)
+        shown += len(drawn)
+        if drawn:
+            parts.append(_panel(fair, drawn))
+    specification = base([]) | {
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
+        "vconcat": parts,
+        "spacing": 28,
+    }
+    return Chart(specification, sentence, shown, total)
+
+
+def _panel(fair: float, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    low, high = _domain(fair, rows)
+    values = []
+    for row in rows:
+        lower, upper = row["lower"], row["upper"]
+        ends = {
+            "from": low if lower is None else min(max(lower, low), high),
+            "to": high if upper is None else max(min(upper, high), low),
+        }
+        value = row["value"]
+        values.append(
+            {
+                "label": row["label"],
+                "conclusion": row["conclusion"],
+                **ends,
+                **({"value": value} if value is not None and low <= value <= high else {}),
+                "below": lower is None or lower < low,
+                "above": upper is None or upper > high,
+            }
+        )
+    y = {
+        "field": "label",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {
+            "ticks": False,
+            "domain": False,
+            "labelLimit": LABEL_PIXELS,
+            "labelPadding": 8,
+            "minExtent": 120,
+            "labelOverlap": False,
+        },
+    }
+    x = {
+        "type": "quantitative",
+        "title": None,
+        "scale": {"domain": [low, high], "nice": False},
+        "axis": {"tickCount": 6, "format": ".2~f"},
+    }
+    arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
+    return {
+        "data": {"values": values},
+        "width": WIDTH,
+        "height": {"step": STEP},
+        "encoding": {"y": y},
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [5, 4]},
+                "encoding": {"x": {"datum": fair, **x}, "y": None},
+            },
+            {
+                "mark": {
+                    "type": "bar",
+                    "height": 10,
+                    "cornerRadius": 5,
+                    "color": "var(--accent)",
+                    "opacity": 0.32,
+                },
+                "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}},
+            },
+            {
+                "transform": [{"filter": "datum.below"}],
+                "mark": {**arrow, "text": "◀", "align": "center"},
+                "encoding": {"x": {"field": "from", **x}},
+            },
+            {
+                "transform": [{"filter": "datum.above"}],
+                "mark": {**arrow, "text": "▶", "align": "center"},
+                "encoding": {"x": {"field": "to", **x}},
+            },
+            {
+                "transform": [{"filter": "isValid(datum.value)"}],
+                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+                "encoding": {
+                    "x": {"field": "value", **x},
+                    "color": {
+                        "condition": {
+                            "test": "datum.conclusion === 'cannot conclude'",
+                            "value": "var(--ground)",
+                        },
+                        "value": "var(--accent)",
+                    },
+                    "stroke": {"value": "var(--accent)"},
+                    "strokeWidth": {"value": 2},
+                },
+            },
+        ],
+    }
+
+
+def _domain(fair: float, rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Return the values between which most of all lies, the fair one within, in tenths."""
+    ends = [fair]
+    for row in rows:
+        ends += [row[key] for key in ("value", "lower", "upper") if row[key] is not None]
+    least, most = (0.0, LARGEST_RATIO) if fair else (-1.0, 1.0)
+    low = max(least, math.floor(10 * min(ends) - 0.5) / 10)
+    high = min(most, math.ceil(10 * max(ends) + 0.5) / 10)
+    # Ends beyond what a metric can be are drawn as far as it can.
+    return min(low, fair - 0.1), max(high, fair + 0.1)

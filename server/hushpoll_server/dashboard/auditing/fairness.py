@@ -1,0 +1,238 @@
+"""Fairness: ask for an audit from records alone, watch it, look at those that are kept, delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import Response, request, url_for
+from pydantic import ValidationError
+
+from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import (
+    choice,
+    dashboard,
+    member,
+    number_in,
+    page,
+    private,
+    see,
+)
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.learners import learners as learners_of
+from hushpoll_server.jobs.parameters import FairnessParameters
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
+from hushpoll_shared.group_metrics import FOLDS, METRICS
+from hushpoll_shared.tables.statistics import table_of
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>"
+CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
+INPUTS: Final = {
+    "dropped": "nothing of it",
+    "each-value": "each of its values in turn",
+}
+TOGETHER: Final = {
+    "each": "each interval by itself",
+    "simultaneous": "all intervals of a metric hold together",
+    "discoveries": "few false discoveries",
+}
+
+
+@dashboard.get(f"{SURVEY}/fairness")
+@private
+def fairness(name: str, version: int) -> Response:
+    """List the audits of a version; an analyst has a form to start one."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    audits = parts.audits.history(row)
+    parts.actions.looked(member().actor, "audits", row.name, row.version)
+    return page(
+        "fairness.html",
+        **of_survey(row, "fairness"),
+        audits=audits,
+        goes_on=sum(audit["job"]["state"] in (QUEUED, RUNNING) for audit in audits),
+        metrics=METRICS,
+        together=TOGETHER,
+        **(_form(row) if member().may(row.name, Role.ANALYST) else {"form": None}),
+    )
+
+
+@dashboard.post(f"{SURVEY}/fairness")
+@private
+def ask_for_audit(name: str, version: int) -> Response:
+    """Ask for an audit, which a worker does."""
+    row = reached(name, version, Role.ANALYST)
+    parts = services()
+    kind = KINDS["fairness"]
+    try:
+        parameters = FairnessParameters.model_validate(_chosen(row))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise Refused("invalid-request", f"{field}: {first['msg']}; go back", field=field) from None
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(
+        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
+    )
+    parts.actions.record(
+        member().actor,
+        f"asked-for-{kind.name}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    return see(url_for("dashboard.fairness", name=name, version=version))
+
+
+@dashboard.get(f"{SURVEY}/fairness/<audit_id>")
+@private
+def audit(name: str, version: int, audit_id: str) -> Response:
+    """Show what an audit found, and what follows from it."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    job, report, figure = _shown(row, audit_id)
+    parts.actions.looked(member().actor, "audits", row.name, row.version)
+    return page(
+        "audit.html",
+        **of_survey(row, "fairness"),
+        job=parts.jobs.describe(job),
+        report=report,
+        figure=figure,
+        rates=rate_lines(report),
+        metrics=METRICS,
+        inputs=INPUTS,
+        svg=inline(figure.chart, "shows") if figure.drawn else None,
+    )
+
+
+@dashboard.get(f"{SURVEY}/fairness/<audit_id>/chart.<form>")
+@private
+def audit_file(name: str, version: int, audit_id: str, form: str) -> Response:
+    """Return the chart of an audit, or all its numbers, as a file."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    job, report, figure = _shown(row, audit_id)
+    parts.actions.record(
+        member().actor, "fetched-fairness", survey=row.name, version=row.version, subject=job.id
+    )
+    if not figure.drawn and form in ("svg", "png", "json"):
+        raise Refused("not-found", "this audit gives no number that could be drawn")
+    table = table_of("fairness", report)
+    file_name = f"{row.name}-{row.version}-fairness-{job.id[:8]}"
+    return download(form, file_name, figure.chart, table, parts.surveys.published(row))
+
+
+@dashboard.post(f"{SURVEY}/fairness/<audit_id>/delete")
+@private
+def delete_audit(name: str, version: int, audit_id: str) -> Response:
+    """Delete an audit that has ended: the user's own, or any if the user is an admin of it."""
+    row = reached(name, version, Role.ANALYST)
+    job = _of_version(row, audit_id)
+    parts = services()
+    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"train"}
+    parts.audits.delete(job, Grant(member().id, frozenset(scopes)))
+    parts.actions.record(
+        member().actor, "deleted-audit", survey=row.name, version=row.version, subject=job.id
+    )
+    return see(url_for("dashboard.fairness", name=name, version=version))
+
+
+def _of_version(row: VersionRow, audit_id: str) -> JobRow:
+    """Return an audit; one of another version or survey is not found."""
+    job = services().audits.find(audit_id)
+    if job.version_id != row.id:
+        raise Refused("not-found", f"there is no audit {audit_id[:32]!r} of this version")
+    return job
+
+
+def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, dict[str, Any], Figure]:
+    """Return an audit, its report, and the figure that the address chooses."""
+    job = _of_version(row, audit_id)
+    report = services().audits.report(job)
+    metric = choice("metric", METRICS, "SPD") if "groups" in report else None
+    return job, report, figure_of(report, metric)
+
+
+def _form(row: VersionRow) -> dict[str, Any]:
+    """Return what the form of an audit needs; model and groups are chosen in the address."""
+    try:
+        known = learners_of(services(), row)
+    except Refused as refusal:
+        if refusal.code != "missing-extra":
+            raise
+        return {"form": None, "missing": refusal.detail}
+    runnable = {
+        one["name"]: one["label"]
+        for one in known["learners"]
+        if one["reason"] is None and not one["private"]
+    }
+    published = services().surveys.published(row)
+    models = _models(row)
+    target = None if published.target is None else published.target.name
+    own = published.protected
+    # Whose groups may be compared: those of the manifest, or the categories of an attribute.
+    attributes = {
+        attribute.name: list(attribute.categories)
+        for attribute in published.attributes
+        if attribute.name != target and len(attribute.categories) > 1
+    }
+    named = (*(() if own is None else ("",)), *attributes)
+    groups = choice("groups", named) if named else ""
+    return {
+        "form": {
+            **known,
+            "runnable": runnable,
+            "models": models,
+            "model": choice("model", ("", *models)),
+            "folds": FOLDS,
+            "protected": own,
+            "attributes": attributes,
+            "groups": groups,
+            "references": attributes.get(groups, []),
+            "privileged": own.privileged if own is not None and own.attribute == groups else (),
+            "inputs": INPUTS,
+            "confidences": CONFIDENCES,
+        }
+    }
+
+
+def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
+    """Return the parameters of the trainings whose settings an audit can take over."""
+    return {
+        job.id: json.loads(job.parameters)
+        for job in services().jobs.newest_of(row, "train")
+        if job.state == DONE
+    }
+
+
+def _chosen(row: VersionRow) -> dict[str, Any]:
+    """Return what the form asks for, as a request of the API says it."""
+    form = request.form
+    chosen: dict[str, Any] = {
+        name: form[name]
+        for name in ("learner", "encoding", "protected_input", "groups", "reference", "together")
+        if form.get(name)
+    }
+    for name in ("seed", "folds"):
+        if text := form.get(name, "").strip():
+            chosen[name] = number_in(name, text, int)
+    if text := form.get("confidence", ""):
+        chosen["confidence"] = number_in("confidence", text, float)
+    if model := form.get("model"):
+        settings = _models(row).get(model)
+        if settings is None:
+            raise Refused("not-found", f"there is no model {model[:32]!r} of this version")
+        chosen |= {
+            name: settings[name]
+            for name in ("learner", "encoding", "parameters")
+            if name in settings
+        }
+    return chosen

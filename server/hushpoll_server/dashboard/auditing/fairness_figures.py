@@ -1,0 +1,260 @@
+"""What the page of an audit shows: chart, lines of its table, and what follows in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.specifications import Chart
+from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
+
+CANNOT: Final = "cannot conclude"
+DISPARITY: Final = "disparity"
+NONE_FOUND: Final = "no disparity found"
+OF_ALL: Final = "largest of all groups"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One number of an audit as a table shows it."""
+
+    label: str
+    value: str
+    limits: str
+    conclusion: str
+    found: str
+    fakes: str
+    turning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """The chart of an audit, the lines behind it, and its sentences.
+
+    ``metric`` is the one shown of several groups, None where all of two groups are.
+    """
+
+    chart: Chart
+    drawn: bool
+    lines: Sequence[Line]
+    conclusions: Sequence[str]
+    withheld: Sequence[str]
+    metric: str | None
+
+
+def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
+    """Return the figure of an audit.
+
+    Parameters
+    ----------
+    report : mapping
+        As `hushpoll fairness --json` prints it.
+    metric : str or None
+        Of an audit of several groups: the metric that is shown of each.
+    """
+    about = report["protected"]
+    if metric is None:
+        numbers = [(METRICS[name], METRICS[name].label, one) for name, one in _known(report)]
+        groups = (_either(about["privileged"]), _either(about["unprivileged"]))
+        pairs = [(*number, *groups) for number in numbers]
+        sentence = _of_metrics(report)
+    else:
+        shown, reference = METRICS[metric], _either(about["reference"])
+        pairs = [
+            (shown, group["group"], group["metrics"][metric], reference, group["group"])
+            for group in report["groups"]
+            if metric in group["metrics"]
+        ]
+        sentence = _of_groups(shown, pairs, report, reference)
+    withheld = dict.fromkeys(one["reason"] for _, _, one, *_ in pairs if "withheld" in one)
+    pairs = [pair for pair in pairs if "withheld" not in pair[2]]
+    by_fair: dict[float, list[dict[str, Any]]] = {}
+    for compared, label, number, *_ in pairs:
+        name = label if metric is not None else compared.name
+        by_fair.setdefault(compared.fair, []).append(_drawn(name, number))
+    largest = report.get("largest", {}).get(metric)
+    lines = [_line(compared, label, number) for compared, label, number, *_ in pairs]
+    if metric is not None and largest is not None:
+        by_fair.setdefault(METRICS[metric].fair, []).append(_drawn(OF_ALL, largest))
+        lines.append(_line(METRICS[metric], OF_ALL, largest))
+    return Figure(
+        chart=fairness_chart(list(by_fair.items()), sentence),
+        drawn=bool(by_fair),
+        lines=lines,
+        conclusions=[
+            _conclusion(compared, number, privileged, other)
+            for compared, _, number, privileged, other in pairs
+        ],
+        withheld=list(withheld),
+        metric=metric,
+    )
+
+
+def rate_lines(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return group, rate, estimate and interval of each rate and share of each group."""
+    about = report["protected"]
+    several = report.get("groups")
+    pairs = several or [{**report, "group": _either(about["unprivileged"])}]
+    privileged = _either(about["reference" if several else "privileged"])
+    lines = []
+    for place, pair in enumerate(pairs):
+        sides = {"0": ("unprivileged", pair["group"])}
+        if not place:
+            sides = {"1": ("privileged", privileged)} | sides
+        for side, (share, group) in sides.items():
+            lines.append((group, "share of the people", *_texts(pair["shares"][share])))
+            for name, rate in RATES.items():
+                number = pair["rates"].get(f"{name}{side}")
+                if number is not None and "withheld" not in number:
+                    lines.append((group, rate.title, *_texts(number)))
+    return lines
+
+
+def _known(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the metrics of an audit, without those of a newer worker."""
+    yield from ((name, one) for name, one in report["metrics"].items() if name in METRICS)
+
+
+def _drawn(label: str, number: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("value", "lower", "upper")
+    return {
+        "label": label,
+        "conclusion": number.get("conclusion", ""),
+        **{key: number[key] for key in keys},
+    }
+
+
+def _line(metric: GroupMetric, label: str, number: Mapping[str, Any]) -> Line:
+    value, limits = _texts(number)
+    found = ""
+    if number.get("chance_to_conclude") is not None:
+        least = number["smallest_detectable"]
+        found = "none, however large" if least is None else f"{least:.3g}"
+        if number["seldom_concludes"]:
+            found += f"; concludes in {100 * number['chance_to_conclude']:.0f} % of surveys"
+    fakes = number.get("poisoning")
+    return Line(
+        label=label,
+        value=value,
+        limits=limits,
+        conclusion=number.get("conclusion", ""),
+        found=found,
+        fakes="" if fakes is None else f"{_end(fakes['lowest'])} to {_end(fakes['highest'])}",
+        turning=_turning(metric, number),
+    )
+
+
+def _turning(metric: GroupMetric, number: Mapping[str, Any]) -> str:
+    """Say how many fakes may have made the conclusion; nothing where that is not known."""
+    fakes, conclusion = number.get("poisoning"), number.get("conclusion")
+    # An audit of an earlier release has no share.
+    if fakes is None or "turning_share" not in fakes or conclusion not in (DISPARITY, NONE_FOUND):
+        return ""
+    if fakes["turning_share"] is not None:
+        return f"{100 * fakes['turning_share']:.3g} %"
+    return "" if metric.is_largest and conclusion == NONE_FOUND else "more than 50 %"
+
+
+def _texts(number: Mapping[str, Any]) -> tuple[str, str]:
+    value = "unknown" if number["value"] is None else _number(number["value"])
+    if number["lower"] is None and number["upper"] is None:
+        return value, "no bound"
+    return value, f"{_end(number['lower'])} to {_end(number['upper'])}"
+
+
+def _end(value: float | None) -> str:
+    return "no bound" if value is None else _number(value)
+
+
+def _number(value: float) -> str:
+    return f"{value + 0.0:.4f}".replace("-0.0000", "0.0000")
+
+
+def _either(categories: Sequence[str]) -> str:
+    return " or ".join(categories)
+
+
+def _of_metrics(report: Mapping[str, Any]) -> str:
+    """Say in a sentence what the chart of two groups shows."""
+    by_conclusion: dict[str, list[str]] = {}
+    for name, number in _known(report):
+        by_conclusion.setdefault(number.get("conclusion", ""), []).append(name)
+    words = {
+        DISPARITY: "The interval leaves out the fair value, so there is a disparity, of ",
+        NONE_FOUND: "The interval holds the fair value, so no disparity was found, of ",
+        CANNOT: "The interval allows almost anything, so nothing can be concluded, of ",
+    }
+    sentences = [
+        f"{text}{', '.join(by_conclusion[key])}."
+        for key, text in words.items()
+        if key in by_conclusion
+    ]
+    return " ".join(sentences) or "No metric could be computed."
+
+
+def _of_groups(
+    metric: GroupMetric,
+    pairs: Sequence[tuple[Any, ...]],
+    report: Mapping[str, Any],
+    reference: str,
+) -> str:
+    """Say in a sentence what the chart of several groups shows."""
+    counts = {
+        key: sum(pair[2].get("conclusion") == key for pair in pairs)
+        for key in (DISPARITY, NONE_FOUND, CANNOT)
+    }
+    hold = (
+        "together" if report.get("together") == "simultaneous" else "each by itself, so some miss"
+    )
+    return (
+        f"{metric.title.capitalize()} of {len(pairs)} groups, each beside {reference}: a disparity "
+        f"in {counts[DISPARITY]}, none found in {counts[NONE_FOUND]}, and nothing to conclude in "
+        f"{counts[CANNOT]}. The intervals hold {hold}."
+    )
+
+
+def _conclusion(metric: GroupMetric, number: Mapping[str, Any], privileged: str, other: str) -> str:
+    """Say what may be concluded from a metric, and what may not."""
+    conclusion, least = number["conclusion"], number["smallest_detectable"]
+    name = metric.name
+    if conclusion == CANNOT:
+        return (
+            f"{name}: these reports cannot say whether {privileged} and {other} differ in "
+            f"{_rates(metric)}. They allow "
+            + ("every value" if number["bound"] == "no bound" else "values without a bound")
+            + ", because one of the groups, or its part that counts here, may be empty as far as "
+            "they tell. More reports or a larger epsilon would say more; that there is no "
+            "disparity does not follow."
+        )
+    if conclusion == NONE_FOUND:
+        finds = "none, however large" if least is None else f"those from {least:.3g} on"
+        if least is not None and metric.is_ratio:
+            finds = f"a ratio of {least:.3g} and those farther from 1"
+        return (
+            f"{name}: no disparity was found between {privileged} and {other} in {_rates(metric)}. "
+            "This does not show that there is none. Of true disparities, such a survey finds "
+            f"{finds}, four times in five."
+        )
+    lower, upper = number["lower"], number["upper"]
+    if metric.is_ratio:
+        return (
+            f"{name}: the {metric.meaning}, {other} over {privileged}, is {_end(lower)} to "
+            f"{_end(upper)}, and not 1."
+        )
+    if metric.is_largest:
+        return (
+            f"{name}: {privileged} and {other} differ by at least {_end(lower)} in "
+            f"{_rates(metric)}."
+        )
+    above = lower is not None and lower > 0
+    low, high = (lower, upper) if above else (-upper, None if lower is None else -lower)
+    return (
+        f"{name}: the {_rates(metric)} differ. That of {privileged} is "
+        f"{'larger' if above else 'smaller'} than that of {other}, by {_end(low)} to {_end(high)}."
+    )
+
+
+def _rates(metric: GroupMetric) -> str:
+    return " or ".join(rate.plural for rate in metric.rates)
