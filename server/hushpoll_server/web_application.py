@@ -20,6 +20,7 @@ from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import (
     analysis,
     audits,
+    drafts,
     jobs,
     metrics,
     models,
@@ -42,6 +43,7 @@ BLUEPRINTS: Final = (
     tokens.api,
     analysis.api,
     plans.api,
+    drafts.api,
     relations.api,
     ordered.api,
     jobs.api,

@@ -24,6 +24,8 @@ NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
 NO_MODEL = "/api/v1/models/" + "0" * 32
 NO_AUDIT = "/api/v1/audits/" + "0" * 32
+NO_DRAFT = "/api/v1/drafts/" + "0" * 16
+NOT_A_DRAFT: dict[str, Any] = {"json": {"x": 1}}
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,15 @@ ROUTES = [
         {"json": {"count": 1}},
     ),
     Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
+    Route("drafts.validate_draft", "POST", "/api/v1/drafts/validate", "publish", 422, NOT_A_DRAFT),
+    Route("drafts.plan_draft", "POST", "/api/v1/drafts/plan", "publish", 422, NOT_A_DRAFT),
+    Route("drafts.list_drafts", "GET", "/api/v1/drafts", "publish", 200),
+    Route("drafts.add_draft", "POST", "/api/v1/drafts", "publish", 422, NOT_A_DRAFT),
+    Route("drafts.draft_version", "POST", f"{VERSION}/draft", "publish", 201),
+    Route("drafts.show_draft", "GET", NO_DRAFT, "publish", 404),
+    Route("drafts.replace_draft", "PUT", NO_DRAFT, "publish", 422, NOT_A_DRAFT),
+    Route("drafts.delete_draft", "DELETE", NO_DRAFT, "publish", 404),
+    Route("drafts.publish_draft", "POST", f"{NO_DRAFT}/publish", "publish", 404),
     # analysts
     Route("plans.plan", "POST", "/api/v1/plans", "read", 422, {"json": {"x": 1}}),
     Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),

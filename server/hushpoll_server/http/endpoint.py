@@ -19,10 +19,10 @@ from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.wording import words_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
-from hushpoll_shared.spelling.text import show
 
 EXTENSION: Final = "hushpoll"
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
@@ -190,13 +190,9 @@ def problem_answer(error: Exception) -> Response:
 
 def invalid_answer(error: ValidationError) -> Response:
     """Render what pydantic refuses as ``invalid-request``, naming the field."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "body"
     # Reports are not read by models, so this never shows a respondent's answer.
-    value = "missing" if first["type"] == "missing" else show(first["input"])
-    return problem_answer(
-        Refused("invalid-request", f"{field} is {value}: {first['msg']}; correct it", field=field)
-    )
+    field, words = words_of(error)
+    return problem_answer(Refused("invalid-request", words, field=field))
 
 
 def _refusal(error: HTTPException) -> Exception:

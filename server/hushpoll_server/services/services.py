@@ -20,8 +20,10 @@ from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.services.surveys.drafts import Drafts
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
+from hushpoll_server.store.drafts import DraftStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
 from hushpoll_server.store.sealing import SegmentStore
@@ -57,6 +59,9 @@ class Services(DeviceServices):
             surveys=self.surveys, segments=self.segments, releases=self.releases
         )
         self.plans = Plans()
+        self.drafts = Drafts(
+            DraftStore(self.database), self.surveys, most_bytes=settings.max_manifest_bytes
+        )
         self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
         self.ordered = Ordered(surveys=self.surveys, analysis=self.analysis)
         self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)

@@ -231,6 +231,21 @@ actions = Table(
     Column("subject", String(255)),
 )
 
+# Manifests that are not published yet, as JSON. ``survey`` is the name in it, by which roles apply.
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("survey", String(64), nullable=False),
+    Column("title", String(200), nullable=False),
+    Column("manifest", String, nullable=False),
+    Column("owner", String(80), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("changed_by", String(80), nullable=False),
+    Column("revision", Integer, nullable=False),
+)
+
 # Reports by day and outcome, written outside the uploads' transactions.
 counters = Table(
     "counters",

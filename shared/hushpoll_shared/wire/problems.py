@@ -115,6 +115,18 @@ _TABLE: Final = (
         "A published version never changes: publish under a new version number.",
     ),
     Problem(
+        "draft-changed",
+        412,
+        "The draft was changed meanwhile",
+        "Read the draft again, put your changes into it, and save it with its new ETag.",
+    ),
+    Problem(
+        "etag-needed",
+        428,
+        "The request does not say which state it changes",
+        "Send the ETag with which you read it, as If-Match.",
+    ),
+    Problem(
         "not-enough-reports",
         409,
         "Not enough reports for this",
@@ -175,6 +187,9 @@ _TABLE: Final = (
 PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType({row.code: row for row in _TABLE})
 """Every problem by its code."""
 
+_SAY_THEIR_REMEDY: Final = frozenset({"invalid-request", "manifest-refused"})
+"""Problems of so many kinds that each one's detail ends with its own remedy."""
+
 _RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -197,8 +212,9 @@ def problem_document(
     Returns
     -------
     dict
-        ``type``, ``title``, ``status``, ``detail``, ``code``, ``remedy``, ``retryable``, and where
-        given ``field`` and the extra members.
+        ``type``, ``title``, ``status``, ``detail``, ``code``, ``remedy`` (of a refused field the
+        remedy that its detail names), ``retryable``, and where given ``field`` and the extra
+        members.
     """
     row = PROBLEMS[code]
     document: dict[str, Any] = {
@@ -207,7 +223,7 @@ def problem_document(
         "status": row.status,
         "detail": detail,
         "code": row.code,
-        "remedy": row.remedy,
+        "remedy": (code in _SAY_THEIR_REMEDY and remedy_in(detail)) or row.remedy,
         "retryable": row.retryable,
     }
     if field is not None:
@@ -220,6 +236,15 @@ def problem_document(
             )
         document[name] = value
     return document
+
+
+def remedy_in(message: str) -> str | None:
+    """Return the remedy that an error's message ends with, as a sentence; None if it has none.
+
+    Messages of ours say what is wrong, then a semicolon, then what is right or what to do.
+    """
+    remedy = message.rpartition("; ")[2] if "; " in message else ""
+    return f"{remedy[0].upper()}{remedy[1:].rstrip('.')}." if remedy else None
 
 
 def problem_from(error: HushpollError) -> dict[str, Any]:
@@ -269,7 +294,7 @@ def exception_from(document: object, status: int) -> HushpollError:
     message = f"{title} (HTTP {status}{f', field {field}' if field else ''})"
     if detail:
         message += f": {detail}"
-    if row:
+    if row and not (row.code in _SAY_THEIR_REMEDY and remedy_in(detail)):
         message += f"{'' if message.endswith('.') else '.'} Remedy: {row.remedy}"
     match row.code if row else None:
         case "manifest-refused":

@@ -33,6 +33,8 @@ TABLE = {
     "method-not-allowed": (405, False),
     "report-conflict": (409, False),
     "version-exists": (409, False),
+    "draft-changed": (412, False),
+    "etag-needed": (428, False),
     "not-enough-reports": (409, False),
     "not-released": (409, False),
     "survey-not-over": (409, False),
@@ -126,6 +128,16 @@ def test_every_problem_becomes_an_exception_of_ours(code: str) -> None:
         assert error.problem == document
     else:
         assert TABLE[code][0] in {400, 422}
+
+
+@pytest.mark.parametrize("code", ["invalid-request", "manifest-refused"])
+def test_a_refused_field_has_the_remedy_of_its_own_detail(code: str) -> None:
+    """Guards: each of these ended with "Remedy: Correct the named field."."""
+    document = problem_document(code, detail="n is 0; give a whole number from 1", field="n")
+    assert document["remedy"] == "Give a whole number from 1."
+    message = str(exception_from(document, 422))
+    assert message.endswith("n is 0; give a whole number from 1")
+    assert problem_document(code, detail="n is 0", field="n")["remedy"] == PROBLEMS[code].remedy
 
 
 @pytest.mark.parametrize("detail", ["try again", "try again."])

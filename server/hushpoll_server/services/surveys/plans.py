@@ -63,7 +63,7 @@ class Plans:
             )
         try:
             wanted, given = [Goal(**goal) for goal in goals], AuditAssumptions(**population)
-            _require_few_categories(draft)
+            require_few_categories(draft)
             try:
                 manifest = Manifest.from_dict(draft)
                 manifest.resolve()
@@ -74,16 +74,23 @@ class Plans:
             self._turn.release()
 
 
-def _require_few_categories(draft: object) -> None:
-    """Refuse a draft with many categories before one of its ranges is expanded."""
+def require_few_categories(draft: object) -> None:
+    """Refuse a draft with many categories before one of its ranges is expanded.
+
+    Raises
+    ------
+    ManifestRefused
+        It has more than `MOST_CATEGORIES`.
+    """
     attributes = draft.get("attributes") if isinstance(draft, Mapping) else None
     if not isinstance(attributes, list):
         return  # which the manifest refuses
     categories = sum(map(_declared_categories, attributes))
     if categories > MOST_CATEGORIES:
         raise ManifestRefused(
-            f"attributes declares {categories} categories together, and a server plans at most "
-            f"{MOST_CATEGORIES}; use hushpoll plan on your machine, or declare fewer categories",
+            f"attributes declares {categories} categories together, and a server plans and checks "
+            f"drafts of at most {MOST_CATEGORIES}; use hushpoll plan and hushpoll survey publish "
+            "--dry-run on your machine, or declare fewer categories",
             field="attributes",
         )
 

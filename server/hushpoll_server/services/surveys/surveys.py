@@ -134,8 +134,8 @@ class SurveyService:
             published = Manifest.from_dict(draft).resolve()
         except InvalidParameter as error:
             raise ManifestRefused(str(error), field=error.field) from error
-        if not allow_weak:
-            _refuse_weak(published)
+        if not allow_weak and (refusal := refusal_of_weak(published)) is not None:
+            raise refusal
         row, created = self._store.publish(
             name=published.name,
             canonical=published.canonical,
@@ -150,15 +150,22 @@ class SurveyService:
             next_release=period_end(published.release, self.now()),
         )
         if row.digest != published.digest:
-            raise Refused(
-                "version-exists",
-                f"{row.name} version {row.version} is published with digest {row.digest}, and a "
-                f"published version never changes; publish this as version {row.version + 1}",
-                field="version",
-            )
+            raise _version_exists(row)
         if created:
             log.info("published", survey=row.name, version=row.version, digest=row.digest)
         return Publication(row, published, publishing_warnings(published), created)
+
+    def refusal_of_version(self, published: Published) -> Refused | None:
+        """Return why a survey could not be published under its version; None if it could."""
+        for row in self._store.named(published.name):
+            if row.version == published.version and row.digest != published.digest:
+                return _version_exists(row)
+        return None
+
+    def next_version(self, name: str) -> int:
+        """Return the version after the highest that is published of a survey; 1 if none is."""
+        rows = self._store.named(name) if is_name(name) else []
+        return max((row.version for row in rows), default=0) + 1
 
     def all(self) -> list[VersionRow]:
         """Return every version, by name and version."""
@@ -371,9 +378,20 @@ def timestamp(seconds: int) -> str:
     return format_timestamp(datetime.fromtimestamp(seconds, UTC))
 
 
-def _refuse_weak(published: Published) -> None:
+def refusal_of_weak(published: Published) -> Refused | None:
+    """Return why a survey is published with ``allow_weak`` alone; None if it is without."""
     for weakness in weak_protection(published):
         if weakness.level is Level.HARDLY:
             name = weakness.attribute
             field = "epsilon" if name is None else f"attributes[{name}].epsilon"
-            raise Refused("hardly-protected", weakness.message, field=field)
+            return Refused("hardly-protected", weakness.message, field=field)
+    return None
+
+
+def _version_exists(row: VersionRow) -> Refused:
+    return Refused(
+        "version-exists",
+        f"{row.name} version {row.version} is published with digest {row.digest}, and a "
+        f"published version never changes; publish this as version {row.version + 1}",
+        field="version",
+    )

@@ -1,0 +1,133 @@
+"""Requests and answers about drafts: checked, planned, kept, published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from hushpoll_analysis.planning.verdicts import N_MAX
+from hushpoll_server.http.models.common import Answer, Name, Strict
+from hushpoll_server.http.models.plans import VerdictAnswer
+from hushpoll_server.http.models.surveys import PublishWarning
+from hushpoll_server.services.surveys.launch import WIDTH
+
+Actor = Field(description="`user:NAME` or `token:ID`.")
+
+
+class DraftPath(Strict):
+    """A draft by its id."""
+
+    draft_id: str = Field(pattern=r"^[0-9a-f]{16}$", description="The draft's id.")
+
+
+class DraftBody(Strict):
+    """A manifest that is not published yet."""
+
+    manifest: dict[str, Any] = Field(
+        description="May be incomplete and wrong, but for the survey's name."
+    )
+
+
+class DraftSummary(Answer):
+    """A draft without its manifest."""
+
+    id: str
+    survey: str = Name
+    title: str
+    owner: str = Actor
+    created_at: str = Field(description="UTC.")
+    changed_at: str = Field(description="UTC.")
+    changed_by: str = Actor
+    revision: int = Field(description="Counts its changes; in quotes it is the ETag.")
+
+
+class DraftAnswer(DraftSummary):
+    """A draft."""
+
+    manifest: dict[str, Any]
+
+
+class DraftList(Answer):
+    """Drafts, that which was changed last first."""
+
+    drafts: list[DraftSummary]
+
+
+class ManifestProblemAnswer(Answer):
+    """One thing for which a manifest is refused."""
+
+    field: str = Field(
+        description="Path such as `attributes[age].categories`; a question without a valid name "
+        "stands there by its position."
+    )
+    value: str | None = Field(None, description="What stands there, cut; absent if nothing.")
+    message: str
+    remedy: str | None = Field(None, description="The last part of the message as a sentence.")
+    position: int | None = Field(
+        None, description="Of the question, from 0; absent where it is about the whole survey."
+    )
+
+
+class ValidationAnswer(Answer):
+    """What a draft lacks, and what its author should know."""
+
+    valid: bool = Field(
+        description="Whether it could be published now, if need be with allow_weak."
+    )
+    problems: list[ManifestProblemAnswer] = Field(
+        description="All that were found, at most 40; those of the survey first."
+    )
+    hardly_protected: str | None = Field(
+        None, description="Why it is published with allow_weak alone."
+    )
+    warnings: list[PublishWarning] = Field(description="Those that publishing would give.")
+    digest: str | None = Field(None, description="That it would be published with.")
+    manifest: dict[str, Any] | None = Field(None, description="The form it would be published in.")
+
+
+class LaunchBody(Strict):
+    """A draft, and how many respondents are expected."""
+
+    manifest: dict[str, Any] = Field(description="A valid one; it is not stored.")
+    n: int = Field(ge=1, le=N_MAX, strict=True, description="Respondents.")
+    width: float = Field(
+        WIDTH, gt=0, le=1, description="That no question's intervals should exceed on average."
+    )
+
+
+class QuestionPrecision(Answer):
+    """How precise a question's shares will be, if all its categories are equally frequent."""
+
+    name: str
+    categories: int
+    protocol: str | None = Field(description="Null for a question in clear.")
+    epsilon: str | None
+    width: float = Field(description="Mean width of a category's interval.")
+    detectable: float | None = Field(
+        description="Smallest difference of a share between two halves of the respondents that is "
+        "found; null if none is."
+    )
+
+
+class ExpectedAudit(Answer):
+    """What an audit from the records alone will find."""
+
+    attribute: str
+    gap: float = Field(description="Disparity for which the powers are.")
+    powers: dict[str, float | None] = Field(
+        description="Chance to find it, by group metric; null where it cannot be."
+    )
+    sentence: str = Field(description="The smallest disparity of SPD that is found, in words.")
+
+
+class LaunchAnswer(Answer):
+    """What a survey will be able to say, before anybody has answered."""
+
+    n: int
+    confidence: float
+    power: float = Field(description="Of `detectable`.")
+    wanted: float = Field(description="The width that is wanted.")
+    questions: list[QuestionPrecision]
+    verdict: VerdictAnswer = Field(description="Of the question with the widest intervals.")
+    audit: ExpectedAudit | None = Field(description="Null where no group is declared.")

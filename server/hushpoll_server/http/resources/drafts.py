@@ -1,0 +1,247 @@
+"""Drafts of surveys: checked and planned without being stored; kept, changed, published, deleted.
+
+A change names the state that it was made from (If-Match, RFC 9110, section 13.1.1), so that two
+editors do not overwrite each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, request
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import (
+    current_grant,
+    endpoint,
+    json_answer,
+    not_modified,
+    services,
+)
+from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.drafts import (
+    DraftAnswer,
+    DraftBody,
+    DraftList,
+    DraftPath,
+    LaunchAnswer,
+    LaunchBody,
+    ManifestProblemAnswer,
+    ValidationAnswer,
+)
+from hushpoll_server.http.models.surveys import PublishAnswer, PublishQuery, PublishWarning
+from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.services.surveys.drafts import Draft
+from hushpoll_server.services.surveys.launch import launch_plan
+from hushpoll_server.services.surveys.validation import named, validate
+from hushpoll_server.services.surveys.warnings import publishing_warnings
+from hushpoll_shared.survey.manifest import Manifest
+
+api = APIBlueprint(
+    "drafts", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="drafts")], abp_security=BEARER
+)
+IF_MATCH: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "If-Match",
+            "in": "header",
+            "required": False,
+            "description": "The ETag with which the draft was read, or `*` for any.",
+            "schema": {"type": "string"},
+        }
+    ]
+}
+
+
+@api.post("/drafts/validate", responses={200: ValidationAnswer, **problems(503)})
+@endpoint("publish")
+def validate_draft(body: DraftBody) -> Response:
+    """Say all for which a manifest would be refused, and what publishing would warn of.
+
+    Nothing is stored. Servers check one manifest at a time and answer 503 to others meanwhile.
+    """
+    parts = services()
+    current_grant().require_survey(named(body.manifest))
+    with parts.surveys.turn_to_publish():
+        validation = validate(body.manifest, parts.surveys)
+        published = validation.published
+        warnings = () if published is None else publishing_warnings(published)
+        return json_answer(
+            ValidationAnswer(
+                valid=not validation.problems,
+                problems=[
+                    ManifestProblemAnswer(**vars(problem)) for problem in validation.problems
+                ],
+                hardly_protected=validation.hardly_protected,
+                warnings=[PublishWarning(**vars(warning)) for warning in warnings],
+                digest=None if published is None else published.digest,
+                manifest=None if published is None else published.to_dict(),
+            )
+        )
+
+
+@api.post("/drafts/plan", responses={200: LaunchAnswer, **problems(503)})
+@endpoint("publish")
+def plan_draft(body: LaunchBody) -> Response:
+    """Say how precise each question and an audit will be, for an expected number of respondents.
+
+    Nothing is stored. Servers compute one plan at a time and answer 503 to others meanwhile.
+    """
+    parts = services()
+    with parts.surveys.turn_to_publish():
+        try:
+            published = Manifest.from_dict(body.manifest).resolve()
+        except InvalidParameter as error:
+            raise ManifestRefused(str(error), field=error.field) from None
+        answer = launch_plan(parts.plans, body.manifest, published, n=body.n, width=body.width)
+    return json_answer(LaunchAnswer.model_validate(answer), nulls=True)
+
+
+@api.get("/drafts", responses={200: DraftList})
+@endpoint("publish")
+def list_drafts() -> Response:
+    """List the drafts of the surveys that the token is for."""
+    grant = current_grant()
+    drafts = services().drafts
+    rows = [drafts.describe(row) for row in drafts.all() if grant.covers(row.survey)]
+    return json_answer(DraftList.model_validate({"drafts": rows}))
+
+
+@api.post("/drafts", responses={201: DraftAnswer})
+@endpoint("publish")
+def add_draft(body: DraftBody) -> Response:
+    """Keep a manifest as a draft, under an id of its own."""
+    parts, grant = services(), current_grant()
+    grant.require_survey(named(body.manifest))
+    return _began(parts.drafts.add(body.manifest, actor=grant.actor))
+
+
+@api.post(
+    "/surveys/<name>/versions/<int:version>/draft",
+    responses={201: DraftAnswer, **problems(401, 403, 404, 422)},
+)
+@endpoint("publish")
+def draft_version(path: VersionPath) -> Response:
+    """Keep the questions and terms of a published version as a draft of the survey's next one."""
+    parts = services()
+    published = parts.surveys.published(parts.surveys.version(path.name, path.version))
+    return _began(parts.drafts.of_version(published, actor=current_grant().actor))
+
+
+@api.get("/drafts/<draft_id>", responses={200: DraftAnswer, 304: None, **problems(404)})
+@endpoint("publish")
+def show_draft(path: DraftPath) -> Response:
+    """Return a draft; its ETag is for a later change."""
+    draft = _covered(path)
+    return not_modified(str(draft.row.revision)) or _answer(draft)
+
+
+@api.put(
+    "/drafts/<draft_id>",
+    responses={200: DraftAnswer, **problems(404, 412, 428)},
+    openapi_extensions=IF_MATCH,
+)
+@endpoint("publish")
+def replace_draft(path: DraftPath, body: DraftBody) -> Response:
+    """Put another manifest into a draft, if nobody has changed it since it was read."""
+    parts, grant = services(), current_grant()
+    draft = _covered(path)
+    revision = _revision(draft)
+    grant.require_survey(named(body.manifest))
+    changed = parts.drafts.replace(draft, body.manifest, actor=grant.actor, revision=revision)
+    _record("changed-draft", changed)
+    return _answer(changed)
+
+
+@api.delete(
+    "/drafts/<draft_id>",
+    responses={204: None, **problems(404, 412)},
+    openapi_extensions=IF_MATCH,
+)
+@endpoint("publish")
+def delete_draft(path: DraftPath) -> Response:
+    """Delete a draft; with If-Match only if nobody has changed it since it was read."""
+    draft = _covered(path)
+    named_state = "If-Match" in request.headers
+    services().drafts.remove(draft, revision=_revision(draft) if named_state else None)
+    _record("deleted-draft", draft)
+    return Response(status=204)
+
+
+@api.post(
+    "/drafts/<draft_id>/publish",
+    responses={201: PublishAnswer, 200: PublishAnswer, **problems(404, 409, 412, 422, 428, 503)},
+    openapi_extensions=IF_MATCH,
+)
+@endpoint("publish")
+def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
+    """Publish a draft as it was read, and delete it; refused as publishing its manifest is."""
+    parts = services()
+    draft = _covered(path)
+    revision = _revision(draft)
+    with parts.surveys.turn_to_publish():
+        publication = parts.drafts.publish(draft, revision=revision, allow_weak=query.allow_weak)
+        row = publication.row
+        if publication.created:
+            parts.actions.record(
+                current_grant().actor, "published", survey=row.name, version=row.version
+            )
+        answer = PublishAnswer(
+            survey=row.name,
+            version=row.version,
+            digest=row.digest,
+            warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
+            manifest=publication.published.to_dict(),
+        )
+        location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+
+
+def _covered(path: DraftPath) -> Draft:
+    """Return a draft; refuse one of a survey that the token is not for."""
+    draft = services().drafts.find(path.draft_id)
+    current_grant().require_survey(draft.row.survey)
+    return draft
+
+
+def _revision(draft: Draft) -> int | None:
+    """Return the revision of a draft that If-Match names, 0 if it names another; None for any.
+
+    Raises
+    ------
+    Refused
+        ``etag-needed``.
+    """
+    if request.if_match.star_tag:
+        return None
+    # A proxy that compresses weakens the tags it passes; a revision is never used twice.
+    tags = request.if_match.as_set(include_weak=True)
+    if not tags:
+        raise Refused(
+            "etag-needed",
+            'this needs the header If-Match with the ETag of the draft that was read, such as "3", '
+            "or * to change it whatever it is now",
+            field="If-Match",
+        )
+    return draft.row.revision if str(draft.row.revision) in tags else 0
+
+
+def _began(draft: Draft) -> Response:
+    _record("began-draft", draft)
+    return _answer(draft, 201, {"Location": f"/api/v1/drafts/{draft.row.id}"})
+
+
+def _record(act: str, draft: Draft) -> None:
+    services().actions.record(
+        current_grant().actor, act, survey=draft.row.survey, subject=draft.row.id
+    )
+
+
+def _answer(draft: Draft, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    answer_model = DraftAnswer.model_validate(services().drafts.describe(draft))
+    answer = json_answer(answer_model, status, headers, nulls=True)
+    answer.set_etag(str(draft.row.revision))
+    return answer

@@ -1,0 +1,85 @@
+"""Drafts of surveys, which are no survey yet: each is changed only by those who have read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import drafts
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftRow:
+    """A draft without its manifest. Times are seconds since 1970, UTC.
+
+    ``revision`` counts its changes, from 1. ``owner`` began it and ``changed_by`` changed it last,
+    as the action log names them.
+    """
+
+    id: str
+    survey: str
+    title: str
+    owner: str
+    created_at: int
+    changed_at: int
+    changed_by: str
+    revision: int
+
+
+_COLUMNS = [column for column in drafts.c if column.name != "manifest"]
+
+
+class DraftStore:
+    """Statements on drafts.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, row: DraftRow, manifest: str) -> None:
+        """Insert a draft."""
+        with self._database.writing() as connection:
+            connection.execute(insert(drafts).values(**vars(row), manifest=manifest))
+
+    def all(self) -> list[DraftRow]:
+        """Return every draft, that which was changed last first."""
+        statement = select(*_COLUMNS).order_by(drafts.c.changed_at.desc(), drafts.c.id)
+        with self._database.reading() as connection:
+            return [DraftRow(**row._mapping) for row in connection.execute(statement)]
+
+    def find(self, draft_id: str) -> tuple[DraftRow, str] | None:
+        """Return a draft and its manifest, JSON."""
+        statement = select(*_COLUMNS, drafts.c.manifest).where(drafts.c.id == draft_id)
+        with self._database.reading() as connection:
+            row = connection.execute(statement).one_or_none()
+        if row is None:
+            return None
+        columns = dict(row._mapping)
+        manifest = str(columns.pop("manifest"))
+        return DraftRow(**columns), manifest
+
+    def replace(self, draft_id: str, *, revision: int, **columns: Any) -> bool:
+        """Change a draft that has this revision, and count the change; return False if none has."""
+        statement = (
+            update(drafts)
+            .where(drafts.c.id == draft_id, drafts.c.revision == revision)
+            .values(revision=revision + 1, **columns)
+        )
+        with self._database.writing() as connection:
+            return connection.execute(statement).rowcount == 1
+
+    def remove(self, draft_id: str, *, revision: int | None = None) -> bool:
+        """Delete a draft, if given only in this revision; return False if there is none."""
+        statement = delete(drafts).where(drafts.c.id == draft_id)
+        if revision is not None:
+            statement = statement.where(drafts.c.revision == revision)
+        with self._database.writing() as connection:
+            return connection.execute(statement).rowcount == 1
