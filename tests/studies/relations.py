@@ -51,6 +51,8 @@ class Row:
         What the share should be.
     unbounded : float
         Share of the intervals without a bound, which count as covering.
+    error : float or None
+        Standard error of `covered`, by the number of surveys; None of a ratio of errors.
     """
 
     answer: str
@@ -59,6 +61,12 @@ class Row:
     least: float
     expected: str
     unbounded: float = 0.0
+    error: float | None = None
+
+    @classmethod
+    def of_chance(cls, answer: str, setting: str, share: float, surveys: int, expected: str) -> Row:
+        """Return the row of what happened in a share of so many surveys."""
+        return cls(answer, setting, share, share, expected, 0.0, _error(share, surveys))
 
 
 def conditioned(shares: Sequence[float], tilt: float, k: int) -> Array:
@@ -89,16 +97,32 @@ def words(questions: Sequence[Question], n: int) -> str:
 
 
 def covering(
-    answer: str, setting: str, surveys: Iterator[tuple[Array, Array]], truth: Array
+    answer: str,
+    setting: str,
+    surveys: Iterator[tuple[Array, Array]],
+    truth: Array,
+    expected: str = "95 %",
 ) -> Row:
     """Return the row of intervals (lower, upper) of many surveys."""
     held, unbounded, number = np.zeros(truth.shape), 0.0, 0
+    # Intervals of one survey miss together, so the error is that of their mean in each survey.
+    total = squares = 0.0
     for lower, upper in surveys:
-        held += (lower <= truth + 1e-12) & (truth - 1e-12 <= upper)
+        holds = (lower <= truth + 1e-12) & (truth - 1e-12 <= upper)
+        held += holds
+        total += float(holds.mean())
+        squares += float(holds.mean()) ** 2
         unbounded += float((~np.isfinite(lower) | ~np.isfinite(upper)).mean())
         number += 1
-    share = held / number
-    return Row(answer, setting, float(share.mean()), float(share.min()), "95 %", unbounded / number)
+    share, mean = held / number, total / number
+    error = np.sqrt(max(squares / number - mean**2, 0.0) / number)
+    return Row(
+        answer, setting, mean, float(share.min()), expected, unbounded / number, float(error)
+    )
+
+
+def _error(share: float, surveys: int) -> float:
+    return float(np.sqrt(share * (1 - share) / surveys))
 
 
 def study_shares(surveys: int, seed: int) -> Iterator[Row]:
@@ -146,7 +170,7 @@ def study_independence(surveys: int, seed: int) -> Iterator[Row]:
             return sum(test.p_value <= test.alpha for test in tests) / surveys
 
         level = rejected(apart, 0)
-        yield Row("independence: level", title, level, level, "5 %")
+        yield Row.of_chance("independence: level", title, level, surveys, "5 %")
         easy, hard = independence(draw(published, apart, n, seed)[1], "a", "b").detectable or (1, 1)
         for name, wanted, key in (("easiest", easy, 1), ("hardest", hard, 2)):
             if wanted is None:
@@ -157,7 +181,7 @@ def study_independence(surveys: int, seed: int) -> Iterator[Row]:
             power = rejected(joint, key)
             expected = "80 %" if easy == hard else "at most 80 %" if key == 1 else "at least 80 %"
             title_of = f"{title}; phi = {wanted:.3f}, detectable of the {name} kind"
-            yield Row("independence: power", title_of, power, power, expected)
+            yield Row.of_chance("independence: power", title_of, power, surveys, expected)
 
 
 TABLES: tuple[tuple[tuple[Question, Question, Question], int], ...] = (
@@ -246,7 +270,8 @@ def study_together(surveys: int, seed: int) -> Iterator[Row]:
         methods: tuple[Method, ...] = ("max-t", "bonferroni")
         for method in methods:
             share = sum(held(records, method) for records in drawn) / surveys
-            yield Row(f"all intervals together, {method}", title, share, share, "95 %")
+            answer = f"all intervals together, {method}"
+            yield Row.of_chance(answer, title, share, surveys, "95 %")
         looks = [
             np.mean(
                 [
@@ -257,9 +282,10 @@ def study_together(surveys: int, seed: int) -> Iterator[Row]:
             for method in ("anytime", "bonferroni")
         ]
         answer = f"all intervals at all of {LOOKS} looks"
-        yield Row(f"{answer}, anytime", title, float(looks[0]), float(looks[0]), "at least 95 %")
-        once = "meant for one look"
-        yield Row(f"{answer}, bonferroni", title, float(looks[1]), float(looks[1]), once)
+        for method, share, expected in zip(
+            ("anytime", "bonferroni"), looks, ("at least 95 %", "meant for one look"), strict=True
+        ):
+            yield Row.of_chance(f"{answer}, {method}", title, float(share), surveys, expected)
 
 
 def _looks(n: int) -> range:
@@ -321,11 +347,12 @@ def study_audits(surveys: int, seed: int) -> Iterator[Row]:
         false += len(found - {"C"}) / max(len(found), 1)
     title = f"GRR, k = 4, ε = 3; n = {n:,}; SPD of three groups, one of them apart by 0.2"
     share = held / surveys
-    yield Row("audits of all groups together", title, share, share, "at least 95 %")
+    yield Row.of_chance("audits of all groups together", title, share, surveys, "at least 95 %")
     share = false / surveys
-    yield Row("false part of the discoveries", title, share, share, "at most 5 %")
+    yield Row.of_chance("false part of the discoveries", title, share, surveys, "at most 5 %")
     share = 1 - missed / surveys
-    yield Row("the group that is apart is discovered", title, share, share, "as often as can be")
+    answer = "the group that is apart is discovered"
+    yield Row.of_chance(answer, title, share, surveys, "as often as can be")
 
 
 STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
@@ -354,11 +381,13 @@ def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
 def markdown(rows: Sequence[Row]) -> str:
     """Return the study as a table in Markdown; shares in percent."""
     lines = [
-        "| answer | setting | covered (or rejected) | the worst | expected | without a bound |",
-        "|---|---|---|---|---|---|",
+        "| answer | setting | covered (or rejected) | its standard error | the worst | expected "
+        "| without a bound |",
+        "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.answer} | {row.setting} | {100 * row.covered:.1f} | {100 * row.least:.1f} "
+        f"| {row.answer} | {row.setting} | {100 * row.covered:.1f} "
+        f"| {'' if row.error is None else f'{100 * row.error:.2f}'} | {100 * row.least:.1f} "
         f"| {row.expected} | {100 * row.unbounded:.1f} |"
         for row in rows
     ]
