@@ -34,7 +34,10 @@ from hushpoll_analysis.multiplicity.simultaneous import (
     simultaneous_estimates,
 )
 from hushpoll_analysis.ordered.answered import AnsweredShares, answered_shares
-from hushpoll_analysis.ordered.summary import OrderedSummary, ordered_summary
+from hushpoll_analysis.ordered.changes import OrderedChange, ordered_change
+from hushpoll_analysis.ordered.results import OrderedSummary
+from hushpoll_analysis.ordered.summary import ordered_summary
+from hushpoll_analysis.ordered.together import SimultaneousMeans, simultaneous_means
 from hushpoll_analysis.planning.precision import (
     ExpectedWidth,
     expected_width,
@@ -76,11 +79,13 @@ __all__ = [
     "Interval",
     "JointTable",
     "LikelihoodTable",
+    "OrderedChange",
     "OrderedSummary",
     "RecordStream",
     "Records",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
+    "SimultaneousMeans",
     "SurveyDesign",
     "UnbiasedTable",
     "WeightedShares",
@@ -99,12 +104,14 @@ __all__ = [
     "independence",
     "joint_table",
     "likelihood_table",
+    "ordered_change",
     "ordered_summary",
     "protected_width",
     "regrouped",
     "respondents_for_width",
     "shuffle_guarantee",
     "simultaneous_estimates",
+    "simultaneous_means",
     "three_way_table",
     "weighted_shares",
 ]

@@ -404,6 +404,21 @@ def test_ordered_and_answered_commands(hushpoll, analyst, draft):
     assert json.loads(out) == analyst.ordered_answers(
         "walking", 1, "steps", scores=[(0, 5), (5, 10), 20], quantiles=[0.5], interpolation="linear"
     )
+    options = ("--given", "gender", "--reference", published.attribute("gender").domain[0])
+    code, out, err = hushpoll("ordered", "walking", "steps", *options)
+    assert code == 0, err
+    assert "Quantiles have no difference with an interval." in " ".join(out.split())
+    code, out, err = hushpoll("ordered", "walking", "steps", *options, "--simultaneous", "--json")
+    assert json.loads(out) == analyst.ordered_answers(
+        "walking", 1, "steps", given="gender", reference=options[-1], simultaneous=True
+    )
+    asked = ("relate", "means", "walking", "steps", "--scores", "steps=1,2:3,4")
+    code, out, err = hushpoll(*asked)
+    assert (code, "count with their middle" in " ".join(out.split())) == (0, True), err
+    code, out, err = hushpoll(*asked, "--confidence", "0.9", "--json")
+    assert json.loads(out) == analyst.simultaneous_means(
+        "walking", 1, attributes=["steps"], scores={"steps": [1, (2, 3), 4]}, confidence=0.9
+    )
     code, _, err = hushpoll("ordered", "walking", "gender")
     assert (code, "which is no number" in err) == (1, True)
     code, _, err = hushpoll("ordered", "walking", "steps", "--scores", "1,b,3")

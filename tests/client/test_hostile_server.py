@@ -54,6 +54,8 @@ COMMANDS = {
     "relate change": (NAME, "one", "--since", "1"),
     "relate all": (NAME, "--out", "table.xlsx"),
     "relate together": (NAME,),
+    "relate ordered-change": (NAME, "one", "--since", "1"),
+    "relate means": (NAME, "one"),
     "weight": (NAME, "one"),
     "simulate": ("--manifest", "draft.json", "--data", "two.csv", "--bulk"),
     "submit": ("two.reports", NAME),

@@ -149,6 +149,11 @@ ROUTES = [
         "ordered.ordered_answers", "GET", f"{VERSION}/ordered-answers?attribute=country", "read",
         200,
     ),
+    Route(
+        "ordered.ordered_changes", "GET",
+        f"{VERSION}/ordered-changes?attribute=country&since_version=1", "read", 422,
+    ),
+    Route("ordered.simultaneous_means", "GET", f"{VERSION}/simultaneous-means", "read", 200),
     Route("ordered.answered_shares", "GET", f"{VERSION}/answered-shares", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),

@@ -1,4 +1,4 @@
-"""Do intervals of means, quantiles and shares among those who answered cover the truth?
+"""Do intervals of means, quantiles, their differences and shares of those who answered cover?
 
 Each setting draws surveys anew, respondents and noise together, and asks the functions themselves.
 The errors of means are set beside those of means of multi-freq-ldpy's estimates (MI: clipped at 0
@@ -7,7 +7,7 @@ and divided by their sum), from the same counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -15,8 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from multi_freq_ldpy.estimators.Histogram_estimator import MI
 
-from hushpoll_analysis import Interval, answered_shares, count, ordered_summary
-from hushpoll_analysis.ordered.summary import GroupSummary
+from hushpoll_analysis import (
+    Interval,
+    answered_shares,
+    count,
+    ordered_change,
+    ordered_summary,
+    simultaneous_means,
+)
+from hushpoll_analysis.ordered.results import GroupSummary
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from ordered_survey import falling, ordered
 from relations_survey import draw, survey
@@ -94,12 +101,17 @@ def study_scales(surveys: int, seed: int) -> Iterator[Row]:
     for number, setting in enumerate(SCALES):
         question, n, shares = setting.question, setting.n, setting.shares
         published, scores = ordered(*question), np.arange(len(shares), dtype=np.float64)
-        drawn = [draw(published, shares, n, [seed, number, each])[1] for each in range(surveys)]
-        found = [
-            ordered_summary(records, "a", threshold=setting.threshold, quantiles=[0.5, 0.9])
-            for records in drawn
-        ]
-        groups = [summary.groups[0] for summary in found]
+        groups, theirs = [], []
+        oracle = published.attribute("a").oracle
+        for each in range(surveys):
+            records = draw(published, shares, n, [seed, number, each])[1]
+            summary = ordered_summary(
+                records, "a", threshold=setting.threshold, quantiles=[0.5, 0.9]
+            )
+            groups.append(summary.groups[0])
+            if oracle is not None:
+                support = count(records).support["a"].astype(np.float64)
+                theirs.append(scores @ MI(support, n, float(oracle.p), float(oracle.q)))
         title = words([question], n) + (f", {setting.note}" if setting.note else "")
         mean = float(scores @ shares)
         yield _row("mean", title, groups, lambda group: group.mean, mean)
@@ -124,15 +136,9 @@ def study_scales(surveys: int, seed: int) -> Iterator[Row]:
                 truth,
                 "at least 95 %",
             )
-        if question[0] is not None:
+        if theirs:
             ours = np.array([group.mean.value for group in groups])
-            oracle = published.attribute("a").oracle
-            assert oracle is not None
-            p, q = float(oracle.p), float(oracle.q)
-            theirs = np.array(
-                [scores @ MI(count(one).support["a"].astype(np.float64), n, p, q) for one in drawn]
-            )
-            ratio = float(np.square(ours - mean).mean() / np.square(theirs - mean).mean())
+            ratio = float(np.square(ours - mean).mean() / np.square(np.array(theirs) - mean).mean())
             answer = "squared error of the mean, of that of MI's mean; no interval of MI"
             yield Row(answer, title, ratio, ratio, "see below")
 
@@ -144,12 +150,12 @@ def study_answered(surveys: int, seed: int) -> Iterator[Row]:
         among = falling(k, 0.4)
         shares = np.append(among * (1 - silent), silent)
         title = words([question], n) + f", {100 * silent:g} % skip it"
-        drawn = [
-            draw(published, shares, n, [seed, 50 + number, each])[1] for each in range(surveys)
-        ]
-        limits = _limits([answered_shares(records)[0].shares for records in drawn])
-        yield covering("share among those who answered", title, limits, among)
-        groups = [ordered_summary(records, "a").groups[0] for records in drawn]
+        answers, groups = [], []
+        for each in range(surveys):
+            records = draw(published, shares, n, [seed, 50 + number, each])[1]
+            answers.append(answered_shares(records)[0].shares)
+            groups.append(ordered_summary(records, "a").groups[0])
+        yield covering("share among those who answered", title, _limits(answers), among)
         mean = float(np.arange(k) @ among)
         yield _row("mean of those who answered", title, groups, lambda group: group.mean, mean)
 
@@ -183,8 +189,107 @@ def study_grouped(surveys: int, seed: int) -> Iterator[Row]:
                 [group.mean if name.startswith("mean") else group.quantiles[0] for group in each]
                 for each in found
             ]
-            row = covering(name, title, _limits(sets), np.asarray(truth))
-            yield Row(row.answer, row.setting, row.covered, row.least, expected, row.unbounded)
+            yield covering(name, title, _limits(sets), np.asarray(truth), expected)
+
+
+def study_differences(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield coverage of differences between groups: of means, and of shares at a threshold."""
+    for number, (first, second, n, groups) in enumerate(GROUPED):
+        published, k = survey(first, second), first[1]
+        joint = np.stack([share * falling(k, 0.1 * place) for place, share in enumerate(groups)], 1)
+        within, reference = joint / joint.sum(axis=0), len(groups) - 1
+        title = words((first, second), n) + (", a group of 5 %" if min(groups) < 0.1 else "")
+        found = [
+            ordered_summary(
+                draw(published, joint, n, [seed, 110 + number, each])[1],
+                "a",
+                given="b",
+                reference=str(reference + 1),
+                threshold=k - 1,
+                quantiles=[],
+            )
+            for each in range(surveys)
+        ]
+        for name, part, of_group in (
+            ("mean", "mean", np.arange(1.0, k + 1) @ within),
+            (f"share at or above {k - 1}", "at_least", within[-2:].sum(axis=0)),
+        ):
+            limits = _limits(
+                [[getattr(one, part) for one in each.differences or ()] for each in found]
+            )
+            truth = (of_group - of_group[reference])[:reference]
+            yield covering(f"difference of two groups: {name}", title, limits, truth)
+
+
+CHANGES: tuple[tuple[Question, int, float], ...] = (
+    (("GRR", 11, "2"), 1000, 0.0),
+    (("OLH", 8, "1"), 2000, 0.3),
+    ((None, 5, ""), 150, 0.0),
+)
+"""Attribute, respondents of each wave, and the share of those who skip it."""
+
+
+def study_changes(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield coverage of changes between two waves: of means, shares at a threshold, NPS."""
+    for number, (question, n, silent) in enumerate(CHANGES):
+        published, k = ordered(*question, missing=silent > 0), question[1]
+        truths = [falling(k, rate) for rate in (0.3, 0.1)]
+        title = words([question], n) + (f", {100 * silent:g} % skip it" if silent else "")
+        found = []
+        for each in range(surveys):
+            waves = [
+                draw(
+                    published,
+                    np.append(shares * (1 - silent), silent) if silent else shares,
+                    n,
+                    [seed, 130 + number, each, wave],
+                )[1]
+                for wave, shares in enumerate(truths)
+            ]
+            found.append(ordered_change(*waves, "a", threshold=2).statistics)
+        scores = np.arange(k)
+        of_scores = {"mean": scores * 1.0, "at_least": scores >= 2}
+        if k == 11:
+            of_scores["nps"] = 100.0 * (scores >= 9) - 100.0 * (scores <= 6)
+        for name, values in of_scores.items():
+            truth = float(values @ (truths[1] - truths[0]))
+            limits = _limits([[each[name][2]] for each in found])
+            what = {"at_least": "share at or above 2", "nps": "NPS"}.get(name, name)
+            yield covering(f"change of two waves: {what}", title, limits, np.array([truth]))
+
+
+def study_together(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield how often all means of three attributes, and of all groups, hold together."""
+    questions: tuple[Question, ...] = (("GRR", 5, "2"), ("OUE", 4, "1"), (None, 3, ""))
+    published, n = survey(*questions), 1000
+    # the answers to the questions depend on each other
+    joint = np.exp(
+        -0.05 * np.add.outer(np.add.outer(np.arange(5), np.arange(4)), np.arange(3)) ** 2
+    )
+    joint /= joint.sum()
+    axes = {"a": (1, 2), "b": (0, 2), "c": (0, 1)}
+    means = {
+        name: float(joint.sum(axis=rest) @ np.arange(1, k + 1))
+        for (name, rest), (_, k, _) in zip(axes.items(), questions, strict=True)
+    }
+    within = joint.sum(axis=1)
+    groups = np.arange(1.0, 6) @ (within / within.sum(axis=0))
+    held = np.zeros(2)
+    for each in range(surveys):
+        records = draw(published, joint, n, [seed, 150, each])[1]
+        of_attributes = simultaneous_means(records).means
+        of_groups = simultaneous_means(records, attributes=["a"], given="c").means
+        held += (
+            all(one.mean.lower <= means[one.attribute] <= one.mean.upper for one in of_attributes),
+            all(
+                one.mean.lower <= mean <= one.mean.upper
+                for one, mean in zip(of_groups, groups.tolist(), strict=True)
+            ),
+        )
+    title = words(questions, n)
+    for what, share in zip(("attributes", "groups"), held / surveys, strict=True):
+        answer = f"means of three {what} together"
+        yield Row.of_chance(answer, title, float(share), surveys, "at least 95 %")
 
 
 def _row(
@@ -195,8 +300,8 @@ def _row(
     truth: float,
     expected: str = "95 %",
 ) -> Row:
-    row = covering(answer, title, _limits([[part(group)] for group in groups]), np.array([truth]))
-    return Row(answer, title, row.covered, row.least, expected, row.unbounded)
+    limits = _limits([[part(group)] for group in groups])
+    return covering(answer, title, limits, np.array([truth]), expected)
 
 
 def _limits(surveys: Sequence[Sequence[Interval | None]]) -> Iterator[tuple[Array, Array]]:
@@ -207,21 +312,26 @@ def _limits(surveys: Sequence[Sequence[Interval | None]]) -> Iterator[tuple[Arra
         yield lower, upper
 
 
-STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
-    study_scales,
-    study_answered,
-    study_grouped,
-)
+STUDIES: Mapping[str, Callable[[int, int], Iterator[Row]]] = {
+    "scales": study_scales,
+    "answered": study_answered,
+    "grouped": study_grouped,
+    "differences": study_differences,
+    "changes": study_changes,
+    "together": study_together,
+}
 
 
 @click.command()
 @click.option("--surveys", type=click.IntRange(min=2), default=1000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True)
+@click.option("--part", type=click.Choice(list(STUDIES)), help="Only this one.")
 @json_option
 @reports_errors
-def main(surveys: int, seed: int, as_json: bool) -> None:
+def main(surveys: int, seed: int, part: str | None, as_json: bool) -> None:
     """Measure coverage of ordered answers and of shares among those who answered."""
-    rows = [row for study in STUDIES for row in study(surveys, seed)]
+    studies = STUDIES.values() if part is None else [STUDIES[part]]
+    rows = [row for study in studies for row in study(surveys, seed)]
     document = {
         "surveys": surveys,
         "seed": seed,

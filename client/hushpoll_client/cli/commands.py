@@ -183,6 +183,8 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 ("together", "together", "Show estimates whose intervals hold together."),
                 ("all", "dependencies", "Test all pairs of attributes for independence."),
                 ("ordered", "ordered", "Show mean and quantiles of ordered answers."),
+                ("ordered-change", "ordered_change", "Show how means have changed since a file."),
+                ("means", "means", "Show means whose intervals hold together."),
                 ("answered", "answered", "Show shares among those who answered."),
             )
         }
@@ -206,6 +208,16 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "hushpoll_client.cli.relations:change",
                 "cli",
                 "Show how an attribute's shares have changed since another version or survey.",
+            ),
+            "means": Row(
+                "hushpoll_client.cli.relations:means",
+                "cli",
+                "Show means of several attributes or groups whose intervals hold together.",
+            ),
+            "ordered-change": Row(
+                "hushpoll_client.cli.relations:ordered_change",
+                "cli",
+                "Show how mean, share at a threshold and NPS have changed.",
             ),
             "shares": Row(
                 "hushpoll_client.cli.relations:shares",

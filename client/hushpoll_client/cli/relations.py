@@ -13,6 +13,8 @@ from hushpoll_shared.cli.statistic_commands import (
     DEPENDENCIES,
     INDEPENDENCE,
     JOINT_TABLE,
+    MEANS,
+    ORDERED_CHANGE,
     SHARES,
     TOGETHER,
 )
@@ -40,15 +42,19 @@ def independence(client: AnalystClient, name: str, version: int, **asked: Any) -
     return client.independence(name, version, **asked)
 
 
-@click.command()
-@click.option(
+_SINCE = click.option(
     "--since",
     "since_version",
     type=click.IntRange(min=1),
     required=True,
     help="Version to compare with.",
 )
-@click.option("--since-survey", help="Survey of that version.  [default: NAME]")
+_SINCE_SURVEY = click.option("--since-survey", help="Survey of that version.  [default: NAME]")
+
+
+@click.command()
+@_SINCE
+@_SINCE_SURVEY
 @statistic_command(CHANGE)
 def change(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
     """Show how the shares of ATTRIBUTE in the survey NAME have changed since another version.
@@ -56,6 +62,30 @@ def change(client: AnalystClient, name: str, version: int, **asked: Any) -> dict
     Categories are compared by name, or by the labels that --map and --since-map give them.
     """
     return client.changes(name, version, **asked)
+
+
+@click.command("ordered-change")
+@_SINCE
+@_SINCE_SURVEY
+@statistic_command(ORDERED_CHANGE)
+def ordered_change(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
+    """Show how mean, share at a threshold and NPS of ATTRIBUTE in NAME have changed.
+
+    They are of those who answered. Both versions must have scores of one unit.
+    """
+    return client.ordered_changes(name, version, **asked)
+
+
+@click.command()
+@statistic_command(MEANS)
+def means(
+    client: AnalystClient, name: str, version: int, attributes: tuple[str, ...], **asked: Any
+) -> dict[str, Any]:
+    """Show means of several ATTRIBUTES of NAME whose intervals all hold together.
+
+    Without ATTRIBUTES they are of all that have a scale.
+    """
+    return client.simultaneous_means(name, version, attributes=attributes or None, **asked)
 
 
 @click.command()

@@ -15,7 +15,9 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.multiplicity.dependencies import dependencies as test_all
 from hushpoll_analysis.multiplicity.simultaneous import simultaneous_estimates
 from hushpoll_analysis.ordered.answered import answered_shares
+from hushpoll_analysis.ordered.changes import ordered_change as estimate_ordered_change
 from hushpoll_analysis.ordered.summary import ordered_summary
+from hushpoll_analysis.ordered.together import simultaneous_means
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.changes import change as estimate_change
@@ -30,15 +32,21 @@ from hushpoll_shared.cli.statistic_commands import (
     ESTIMATES,
     INDEPENDENCE,
     JOINT_TABLE,
+    MEANS,
     ORDERED,
+    ORDERED_CHANGE,
     SHARES,
     TOGETHER,
     Statistic,
 )
 from hushpoll_shared.cli.terminal import json_option, reports_errors
+from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_SINCE = click.option(
+    "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
+)
 Compute = Callable[..., Tabular | Mapping[str, Any]]
 
 
@@ -128,9 +136,7 @@ def independence(records: Records, **asked: Any) -> Tabular:
 
 
 @click.command()
-@click.option(
-    "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
-)
+@_SINCE
 @records_command(CHANGE)
 def change(
     records: Records,
@@ -182,6 +188,36 @@ def ordered(records: Records, **asked: Any) -> Tabular:
     They are of those who answered. The same as hushpoll ordered shows of a survey on a server.
     """
     return ordered_summary(records, **asked)
+
+
+@click.command("ordered-change")
+@_SINCE
+@records_command(ORDERED_CHANGE)
+def ordered_change(
+    records: Records,
+    since: Path,
+    since_attribute: str | None,
+    since_scores: list[Score] | None,
+    **asked: Any,
+) -> Tabular:
+    """Show how mean, share at a threshold and NPS of ATTRIBUTE have changed, from two files.
+
+    They are of those who answered. Both files must have scores of one unit.
+    """
+    before = Records.read(since)
+    return estimate_ordered_change(
+        before, records, before_attribute=since_attribute, before_scores=since_scores, **asked
+    )
+
+
+@click.command()
+@records_command(MEANS)
+def means(records: Records, attributes: tuple[str, ...], **asked: Any) -> Tabular:
+    """Show means of several ATTRIBUTES whose intervals all hold together, from records of FILE.
+
+    Without ATTRIBUTES they are of all that have a scale.
+    """
+    return simultaneous_means(records, attributes=attributes or None, **asked)
 
 
 @click.command()

@@ -1,1 +1,1 @@
-"""Means, quantiles and shares of ordered answers, and shares among those who answered."""
+"""Means, quantiles and shares of ordered answers, their differences, and who answered."""

@@ -17,7 +17,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.summary import Bounded, bounded_share
+from hushpoll_analysis.ordered.statistics import Bounded, bounded_share
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter

@@ -43,8 +43,10 @@ class Answers:
         Of all people, in each group.
     own, other, own_third, other_third : f64[groups]
         E[U^2] and E[U^3] of the weight U in a group, of people in the group and of others.
-    grouped : bool
-        Whether there are groups; without, the only one has everybody.
+    group : PublishedAttribute or None
+        Whose categories are the groups; without, the only one has everybody.
+    excess : f64[groups]
+        Of the weight in each group, the part of a record's excess that is taken from it.
     """
 
     attribute: PublishedAttribute
@@ -58,7 +60,8 @@ class Answers:
     other: Array
     own_third: Array
     other_third: Array
-    grouped: bool
+    group: PublishedAttribute | None
+    excess: Array
 
     @classmethod
     def alone(
@@ -91,7 +94,8 @@ class Answers:
             none,
             one,
             none,
-            grouped=False,
+            None,
+            none,
         )
 
     @classmethod
@@ -112,7 +116,8 @@ class Answers:
         counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
         raw = debiased_means(counts.second, counts.n, second)
-        weight = RowMoments.of(second.law, raw, second.law.excess_shares(raw))
+        excess = second.law.excess_shares(raw)
+        weight = RowMoments.of(second.law, raw, excess)
         moments = (weight.second, weight.other, weight.third, weight.other_third)
         own, other, own_third, other_third = (
             np.broadcast_to(np.asarray(moment, dtype=np.float64), mass.shape) for moment in moments
@@ -129,8 +134,14 @@ class Answers:
             other,
             own_third,
             other_third,
-            grouped=True,
+            group,
+            np.broadcast_to(excess, mass.shape),
         )
+
+    @property
+    def grouped(self) -> bool:
+        """Whether there are groups."""
+        return self.group is not None
 
     @property
     def categories(self) -> int:

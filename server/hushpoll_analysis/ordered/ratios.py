@@ -23,14 +23,14 @@ all between them says nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.ordered.answers import Answers
-from hushpoll_analysis.relations.conditional import Sets
+from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols.estimation.score import corrected_quantile
 
 Array = npt.NDArray[np.float64]
@@ -120,6 +120,19 @@ class Ratios:
             skewed,
         )
 
+    def rows(self, places: list[int]) -> Ratios:
+        """Return the ratios of some rows, in their order."""
+        (s0, s1, s2, s3), (o0, o1, o2, o3) = (
+            [part[places] for part in parts] for parts in (self.sums, self.overall)
+        )
+        p0, p1, p2, p3, p4 = (part[places] for part in self.moments)
+        return replace(
+            self,
+            sums=(s0, s1, s2, s3),
+            moments=(p0, p1, p2, p3, p4),
+            overall=(o0, o1, o2, o3),
+        )
+
     @property
     def value(self) -> Array:
         """The estimated means, f64[rows, groups]; nan where nobody seems to have answered."""
@@ -138,7 +151,7 @@ class Ratios:
         known = self.bounded(z)
         value = np.where(known, self.value, (self.low + self.high) / 2)
         at = np.clip(value, self.low, self.high)
-        deviation, _ = self._error(at)
+        deviation, _ = self.error(at)
         under = np.where(known, self.moments[0], 1.0)
         lower, upper = self._end(z, at, -1), self._end(z, at, 1)
         return Sets(
@@ -183,7 +196,7 @@ class Ratios:
 
     def _half(self, z: float, r: Array, sign: int) -> Array:
         """Return the distance of the end from the estimate, times p_0, if r is the end."""
-        deviation, skewness = self._error(np.clip(r, self.low, self.high))
+        deviation, skewness = self.error(np.clip(r, self.low, self.high))
         if not self.skewed:
             return z * deviation
         return corrected_quantile(z, -sign * skewness) * deviation
@@ -213,7 +226,7 @@ class Ratios:
         straight = (self.moments[1] + sign * self._half(z, edge, sign)) / under
         return np.asarray(np.where(beyond | ~decided, straight, inner))
 
-    def _error(self, r: Array) -> tuple[Array, Array]:
+    def error(self, r: Array) -> tuple[Array, Array]:
         """Return the standard deviation of the mean of A, and its skewness, if r is the truth."""
         answers = self.answers
         answered = np.clip(self.moments[0], 0.0, 1.0)

@@ -9,155 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
-    Quantile,
     check_interpolation,
     check_quantiles,
 )
-from hushpoll_analysis.ordered.ratios import Ratios
+from hushpoll_analysis.ordered.results import GroupDifference, GroupSummary, OrderedSummary
 from hushpoll_analysis.ordered.scales import Scale, scale_of
+from hushpoll_analysis.ordered.statistics import Statistics, of_group, statistic_names
 from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.relations.conditional import group_place
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
-Array = npt.NDArray[np.float64]
-
 QUARTILES = (0.25, 0.5, 0.75)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounded(Interval):
-    """An estimate with its set, and the interval of numbers in which the truth lies for certain.
-
-    Attributes
-    ----------
-    least, most : float
-        Of the truth, such as 0 and 1 of a share.
-    """
-
-    least: float
-    most: float
-
-    @property
-    def says_nothing(self) -> bool:
-        """Whether the set holds every value that there can be: these records cannot conclude."""
-        return self.lower <= self.least and self.most <= self.upper
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON."""
-        return {**Interval.to_dict(self), "says_nothing": self.says_nothing}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
-    """What the ordered answers of one group, or of everybody, come to.
-
-    Attributes
-    ----------
-    group : str or None
-        None for everybody.
-    mean : Bounded
-        Of the scores of those who answered, in their unit; intervals count with their middle.
-    least, greatest : Bounded or None
-        The mean if all answers lay at the lower, or at the upper, end of their interval. None
-        where every category is a number.
-    at_least : Bounded or None
-        Share of those who answered at or above the threshold.
-    nps : Bounded or None
-        Promoters (9 and 10) minus detractors (0 to 6), in [-100, 100]; of the scale 0 to 10 alone.
-    quantiles : tuple of Quantile
-        In the order asked for.
-    """
-
-    group: str | None
-    mean: Bounded
-    least: Bounded | None
-    greatest: Bounded | None
-    at_least: Bounded | None
-    nps: Bounded | None
-    quantiles: tuple[Quantile, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        parts = {name: getattr(self, name) for name in ("mean", "least", "greatest")}
-        parts |= {"at_least": self.at_least, "nps": self.nps}
-        return {
-            "group": self.group,
-            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
-            "quantiles": [quantile.to_dict() for quantile in self.quantiles],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedSummary(Tabular):
-    """What the ordered answers to one question come to, with intervals.
-
-    Attributes
-    ----------
-    attribute : str
-        The question's.
-    given : str or None
-        The attribute whose categories are the groups.
-    scale : Scale
-        The scores that were used.
-    n : int
-        Records behind it.
-    confidence : float
-        Of each interval.
-    threshold : float or None
-        Of the share at or above it.
-    interpolation : str
-        Of quantiles: ``none`` or ``linear``.
-    groups : tuple of GroupSummary
-        One per category of `given`, or one of everybody.
-    """
-
-    statistic_name: ClassVar[str] = "ordered-answers"
-
-    attribute: str
-    given: str | None
-    scale: Scale
-    n: int
-    confidence: float
-    threshold: float | None
-    interpolation: str
-    groups: tuple[GroupSummary, ...]
-
-    @property
-    def intervals(self) -> int:
-        """How many intervals it shows."""
-        first = self.groups[0]
-        parts = (first.mean, first.least, first.greatest, first.at_least, first.nps)
-        shown = sum(part is not None for part in parts) + len(first.quantiles)
-        return shown * len(self.groups)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as the API and ``--json`` give it."""
-        return {
-            "attribute": self.attribute,
-            "given": self.given,
-            "n": self.n,
-            "confidence": self.confidence,
-            "intervals": how_to_read(self.intervals, self.confidence),
-            "threshold": self.threshold,
-            "interpolation": self.interpolation,
-            "scale": self.scale.to_list(),
-            "groups": [group.to_dict() for group in self.groups],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +51,11 @@ class Question:
     interpolation : {"none", "linear"}
         Of quantiles within intervals.
     confidence : float
-        Of each interval, in (0, 1).
+        Of each interval, or of all together if `simultaneous`; in (0, 1).
+    reference : str, optional
+        Category of `given` that the other groups are compared with.
+    simultaneous : bool
+        Whether all intervals hold at once.
     """
 
     attribute: str
@@ -189,6 +65,8 @@ class Question:
     given: str | None = None
     interpolation: str = "none"
     confidence: float = 0.95
+    reference: str | None = None
+    simultaneous: bool = False
 
     def scale(self, published: Published) -> Scale:
         """Return the scale, once all of the question has been checked.
@@ -201,6 +79,7 @@ class Question:
         attribute = published.attribute(self.attribute)
         if self.given is not None:
             pair(published, self.attribute, self.given)
+        self.place(published)
         scale = scale_of(attribute, self.scores)
         if self.threshold is not None:
             scale.at_least(self.threshold)
@@ -208,6 +87,24 @@ class Question:
         check_interpolation(scale, self.interpolation)
         normal_quantile(self.confidence)
         return scale
+
+    def place(self, published: Published) -> int | None:
+        """Return the code of the reference; None without one.
+
+        Raises
+        ------
+        InvalidParameter
+            For a reference that is no category of `given`, or without `given`.
+        """
+        if self.reference is None:
+            return None
+        if self.given is None:
+            raise InvalidParameter(
+                f"reference is {self.reference!r}, and there are no groups; name the attribute "
+                "whose categories are the groups (given), or leave the reference out",
+                field="reference",
+            )
+        return group_place(published.attribute(self.given), self.reference)
 
 
 def ordered_summary(
@@ -220,6 +117,8 @@ def ordered_summary(
     given: str | None = None,
     interpolation: str = "none",
     confidence: float = 0.95,
+    reference: str | None = None,
+    simultaneous: bool = False,
 ) -> OrderedSummary:
     """Estimate mean, quantiles, share at or above a threshold and NPS of ordered answers.
 
@@ -246,7 +145,12 @@ def ordered_summary(
     interpolation : {"none", "linear"}
         ``linear`` spreads the answers of an interval evenly over it, for quantiles alone.
     confidence : float
-        Of each interval, in (0, 1).
+        In (0, 1).
+    reference : str, optional
+        A category of `given`: the differences of every other group to it are given as well, but
+        for quantiles, of which no interval is known here.
+    simultaneous : bool
+        Whether all intervals together hold with this confidence (Bonferroni), or each by itself.
 
     Returns
     -------
@@ -257,15 +161,24 @@ def ordered_summary(
     ------
     InvalidParameter
         For an unknown attribute; labels that are no numbers, without scores; bad scores, quantiles,
-        threshold, interpolation or confidence; or no records.
+        threshold, interpolation, confidence or reference; or no records.
 
     References
     ----------
-    Fieller, JRSS B 16, 1954; see :mod:`hushpoll_analysis.ordered.ratios` and
-    :mod:`hushpoll_analysis.ordered.quantiles`.
+    Fieller, JRSS B 16, 1954; for differences Newcombe, Statistics in Medicine 17, 1998, method 10,
+    with the correlation of :mod:`hushpoll_analysis.ordered.correlations`; see
+    :mod:`hushpoll_analysis.ordered.ratios` and :mod:`hushpoll_analysis.ordered.quantiles`.
     """
     question = Question(
-        attribute, scores, tuple(quantiles), threshold, given, interpolation, confidence
+        attribute,
+        scores,
+        tuple(quantiles),
+        threshold,
+        given,
+        interpolation,
+        confidence,
+        reference,
+        simultaneous,
     )
     question.scale(records.published)
     return summary_of(question, records.published, answers_of(records, attribute, given))
@@ -291,86 +204,43 @@ def answers_of(records: Records | RecordStream, attribute: str, given: str | Non
 
 def summary_of(question: Question, published: Published, answers: Answers) -> OrderedSummary:
     """Estimate from the shares of the attribute; see :func:`ordered_summary`."""
-    scale, z = question.scale(published), normal_quantile(question.confidence)
+    scale, reference = question.scale(published), question.place(published)
     group = None if question.given is None else published.attribute(question.given)
     names: tuple[str | None, ...] = (None,) if group is None else group.domain
+    level = question.confidence
+    if question.simultaneous:
+        statistics = len(statistic_names(scale, question.threshold))
+        shown = (statistics + len(question.quantiles)) * len(names)
+        shown += 0 if reference is None else statistics * (len(names) - 1)
+        level = 1 - (1 - level) / shown
+    z = normal_quantile(level)
     curve = Distribution(answers, scale, z)
     how = check_interpolation(scale, question.interpolation)
     columns = [curve.quantiles(q, how) for q in question.quantiles]
-    parts = _means(answers, scale, z)
-    if question.threshold is not None:
-        above = scale.at_least(question.threshold)
-        parts["at_least"] = _share(answers, above, z)
+    found, apart = Statistics.of(answers, scale, question.threshold).estimates(z, reference)
     return OrderedSummary(
         attribute=question.attribute,
         given=question.given,
         scale=scale,
         n=answers.n,
         confidence=question.confidence,
+        simultaneous=question.simultaneous,
         threshold=question.threshold,
         interpolation=how,
         groups=tuple(
             GroupSummary(
                 group=name,
-                mean=parts["mean"][place],
-                least=parts["least"][place] if "least" in parts else None,
-                greatest=parts["greatest"][place] if "greatest" in parts else None,
-                at_least=parts["at_least"][place] if "at_least" in parts else None,
-                nps=parts["nps"][place] if "nps" in parts else None,
+                **of_group(found, place),
                 quantiles=tuple(column[place] for column in columns),
             )
             for place, name in enumerate(names)
         ),
+        reference=question.reference,
+        differences=None
+        if apart is None or group is None
+        else tuple(
+            GroupDifference(group=name, **of_group(apart, place))
+            for place, name in enumerate(group.domain)
+            if place != reference
+        ),
     )
-
-
-def _means(answers: Answers, scale: Scale, z: float) -> dict[str, list[Bounded]]:
-    """Return the means of the scale by name, for each group."""
-    rows = {"mean": scale.middle}
-    if scale.has_intervals:
-        rows |= {"least": scale.low, "greatest": scale.high}
-    if scale.is_net_promoter:
-        rows["nps"] = 100.0 * (scale.low >= 9) - 100.0 * (scale.low <= 6)
-    scores = np.stack(list(rows.values()))
-    least, most = scores.min(axis=1), scores.max(axis=1)
-    centre, half = (least + most) / 2, (most - least) / 2
-    middles, halves = centre.tolist(), half.tolist()
-    sets = Ratios.of_scores(answers, (scores - centre[:, None]) / half[:, None]).sets(z)
-    return {
-        name: [
-            _unscaled(sets.interval(row, group), middles[row], halves[row])
-            for group in range(answers.shares.shape[1])
-        ]
-        for row, name in enumerate(rows)
-    }
-
-
-def _unscaled(mean: Interval, middle: float, half: float) -> Bounded:
-    """Return a mean of scores in [-1, 1] in the unit of the scale, and the scale's ends."""
-    return Bounded(
-        middle + half * mean.value,
-        half * mean.standard_error,
-        middle + half * mean.lower,
-        middle + half * mean.upper,
-        middle - half,
-        middle + half,
-    )
-
-
-def _share(answers: Answers, chosen: npt.NDArray[np.bool_], z: float) -> list[Bounded]:
-    """Return the share of the chosen categories among those who answered, for each group."""
-    m = answers.categories
-    ratios = Ratios.of_sets(
-        answers,
-        np.array([float(chosen.sum())]),
-        answers.shares[:m][chosen].sum(axis=0)[None, :],
-        np.array([answers.overall[:m][chosen].sum()]),
-    )
-    sets = ratios.sets(z)
-    return [bounded_share(sets.interval(0, group)) for group in range(sets.value.shape[1])]
-
-
-def bounded_share(share: Interval) -> Bounded:
-    """Return a share with its bounds 0 and 1."""
-    parts = share.value, share.standard_error, share.lower, share.upper
-    return Bounded(*parts, 0.0, 1.0)

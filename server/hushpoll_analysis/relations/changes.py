@@ -92,6 +92,25 @@ class Wave:
         oracle = self.published.attribute(self.attribute).oracle
         return Decimal(0) if oracle is None else oracle.epsilon
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the side as JSON."""
+        return {
+            "survey": self.published.name,
+            "version": self.published.version,
+            "digest": self.published.digest,
+            "attribute": self.attribute,
+            "n": self.counts.n,
+        }
+
+
+def epsilon_of_both(before: Wave, after: Wave) -> dict[str, str]:
+    """Return what a person who answered both has spent, on the attribute and on all questions."""
+    totals = (Decimal(side.published.epsilon) for side in (before, after))
+    return {
+        "attribute": format_epsilon(before.epsilon + after.epsilon),
+        "surveys": format_epsilon(sum(totals, Decimal(0))),
+    }
+
 
 @dataclass(frozen=True, slots=True)
 class Change(Tabular):
@@ -119,29 +138,16 @@ class Change(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as the API and ``--json`` give it."""
-        sides = {"before": self.before, "after": self.after}
-        totals = [Decimal(side.published.epsilon) for side in sides.values()]
         return {
-            **{
-                name: {
-                    "survey": side.published.name,
-                    "version": side.published.version,
-                    "digest": side.published.digest,
-                    "attribute": side.attribute,
-                    "n": side.counts.n,
-                }
-                for name, side in sides.items()
-            },
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
             "intervals": HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.shares), self.confidence),
             "assumption": ASSUMPTION,
-            "epsilon_of_both": {
-                "attribute": format_epsilon(self.before.epsilon + self.after.epsilon),
-                "surveys": format_epsilon(sum(totals, Decimal(0))),
-            },
+            "epsilon_of_both": epsilon_of_both(self.before, self.after),
             "changes": [
                 {
                     "label": label,

@@ -28,14 +28,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -51,27 +50,6 @@ STEPS = 22
 
 _NEAR = 0.999
 """Of the quantile at which a set loses its bound: limits are looked for below."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sets:
-    """Estimates with confidence sets; nan and infinite where a set has no bound.
-
-    Attributes
-    ----------
-    value, standard_error, lower, upper : f64[k_given, k_of]
-        Of each category (column) in each group (row).
-    """
-
-    value: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-
-    def interval(self, row: int, column: int) -> Interval:
-        """Return one of them."""
-        parts = (self.value, self.standard_error, self.lower, self.upper)
-        return Interval(*(float(part[row, column]) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,28 +326,18 @@ class _Shares:
 
     def differences(self, sets: Sets, reference: int) -> Sets:
         """Return each group's shares minus those of one group."""
-        known = np.isfinite(sets.value) & np.isfinite(sets.value[reference])
-        ends = [np.where(known, part, 0.0) for part in (sets.value, sets.lower, sets.upper)]
-        first, second = ends, [np.where(known, part[reference], 0.0) for part in ends]
-        correlation = self._correlation(np.clip(first[0], 0.0, 1.0), reference)
-        lower, upper = difference_limits(
-            first[0], (first[1], first[2]), second[0], (second[1], second[2]), correlation
+        row = sets.row(reference)
+        own, theirs = (
+            np.clip(np.where(np.isfinite(each.value), each.value, 0.0), 0.0, 1.0)
+            for each in (sets, row)
         )
-        error = np.where(known, sets.standard_error, 0.0)
-        theirs = np.where(known, sets.standard_error[reference], 0.0)
-        square = error**2 - 2 * correlation * error * theirs + theirs**2
+        correlation = self._correlation(own, theirs, reference)
         itself = np.arange(len(sets.value))[:, None] == reference
-        return Sets(
-            np.where(itself, 0.0, np.where(known, first[0] - second[0], np.nan)),
-            np.where(itself, 0.0, np.where(known, np.sqrt(np.maximum(square, 0.0)), np.nan)),
-            np.where(itself, 0.0, np.where(known, lower, -np.inf)),
-            np.where(itself, 0.0, np.where(known, upper, np.inf)),
-        )
+        return sets.minus(row, correlation, itself)
 
-    def _correlation(self, r: Array, reference: int) -> Array:
-        """Return the correlation of each group's N - r W with that of the reference."""
+    def _correlation(self, r: Array, s: Array, reference: int) -> Array:
+        """Return the correlation of each group's N - r W with that of the reference, of s."""
         a, f = self.outcome, self.group.frequency
-        s = r[reference]
         match, other = a.second - r - s + r * s, a.other + r * s
 
         def mixed(share: Array, frequency: Array) -> Array:

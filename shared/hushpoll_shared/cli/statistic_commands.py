@@ -17,7 +17,12 @@ import click
 
 from hushpoll_shared.cli.estimates_text import cross_table_text, estimates_text
 from hushpoll_shared.cli.fairness_text import fairness_text
-from hushpoll_shared.cli.ordered_text import answered_text, ordered_text
+from hushpoll_shared.cli.ordered_text import (
+    answered_text,
+    means_text,
+    ordered_change_text,
+    ordered_text,
+)
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.relations_text import (
     change_text,
@@ -30,7 +35,12 @@ from hushpoll_shared.cli.relations_text import (
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
-from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores
+from hushpoll_shared.spelling.scores import (
+    Score,
+    parse_quantiles,
+    parse_scores,
+    parse_scores_of,
+)
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TableFormat, format_of
 
@@ -71,6 +81,12 @@ def _labels(_ctx: click.Context, option: click.Parameter, pairs: tuple[str, ...]
 
 def _scores(_ctx: click.Context, _option: click.Parameter, text: str | None) -> list[Score] | None:
     return None if text is None else parse_scores(text)
+
+
+def _scores_of(
+    _ctx: click.Context, _option: click.Parameter, parts: tuple[str, ...]
+) -> dict[str, list[Score]]:
+    return parse_scores_of(";".join(parts)) if parts else {}
 
 
 def _quantiles(_ctx: click.Context, _option: click.Parameter, text: str) -> tuple[float, ...]:
@@ -178,6 +194,21 @@ _OUT: Final = out_option(
     check=_check_ending,
 )
 
+_SCORES: Final = click.option(
+    "--scores",
+    metavar="SCORE,SCORE...",
+    callback=_scores,
+    help="What each category stands for, in the order of the manifest: a number, or an "
+    "interval as LOW:HIGH.  [default: the categories' labels]",
+)
+_THRESHOLD: Final = click.option("--threshold", type=float, help="Show the share at or above it.")
+_GIVEN: Final = click.option(
+    "--given", help="Attribute whose categories are groups: show each of them."
+)
+_SINCE_ATTRIBUTE: Final = click.option(
+    "--since-attribute", help="Attribute before.  [default: ATTRIBUTE]"
+)
+
 ESTIMATES: Final = Statistic(
     "estimates",
     estimates_text,
@@ -226,7 +257,7 @@ CHANGE: Final = Statistic(
     change_text,
     (
         click.argument("attribute"),
-        click.option("--since-attribute", help="Attribute before.  [default: ATTRIBUTE]"),
+        _SINCE_ATTRIBUTE,
         _mapping("--map", "mapping", "the later version"),
         _mapping("--since-map", "since_mapping", "the version to compare with"),
         _CONFIDENCE,
@@ -281,13 +312,7 @@ ORDERED: Final = Statistic(
     ordered_text,
     (
         click.argument("attribute"),
-        click.option(
-            "--scores",
-            metavar="SCORE,SCORE...",
-            callback=_scores,
-            help="What each category stands for, in the order of the manifest: a number, or an "
-            "interval as LOW:HIGH.  [default: the categories' labels]",
-        ),
+        _SCORES,
         click.option(
             "--quantiles",
             default="0.25,0.5,0.75",
@@ -296,14 +321,51 @@ ORDERED: Final = Statistic(
             callback=_quantiles,
             help="Numbers between 0 and 1.",
         ),
-        click.option("--threshold", type=float, help="Show the share at or above it."),
-        click.option("--given", help="Attribute whose categories are groups: show each of them."),
+        _THRESHOLD,
+        _GIVEN,
+        click.option("--reference", help="Category of --given: compare every other group with it."),
         click.option(
             "--interpolation",
             type=click.Choice(["none", "linear"]),
             default="none",
             show_default=True,
             help="linear: take answers of an interval for evenly spread over it, for quantiles.",
+        ),
+        _CONFIDENCE,
+        _SIMULTANEOUS,
+    ),
+)
+ORDERED_CHANGE: Final = Statistic(
+    "ordered-changes",
+    ordered_change_text,
+    (
+        click.argument("attribute"),
+        _SINCE_ATTRIBUTE,
+        _SCORES,
+        click.option(
+            "--since-scores",
+            metavar="SCORE,SCORE...",
+            callback=_scores,
+            help="The same of the version to compare with.  [default: --scores]",
+        ),
+        _THRESHOLD,
+        _CONFIDENCE,
+        _SIMULTANEOUS,
+    ),
+)
+MEANS: Final = Statistic(
+    "simultaneous-means",
+    means_text,
+    (
+        click.argument("attributes", nargs=-1),
+        _GIVEN,
+        click.option(
+            "--scores",
+            multiple=True,
+            metavar="NAME=SCORE,SCORE...",
+            callback=_scores_of,
+            help="What the categories of an attribute stand for; may be repeated.  "
+            "[default: the categories' labels]",
         ),
         _CONFIDENCE,
     ),

@@ -39,6 +39,27 @@ def parse_scores(text: str) -> list[Score]:
     return scores
 
 
+def parse_scores_of(text: str) -> dict[str, list[Score]]:
+    """Read scores of several attributes, such as ``pain=0,1,2;commute=0:10,10:30``.
+
+    Raises
+    ------
+    InvalidParameter
+        If a part is not NAME=SCORES, or names an attribute again.
+    """
+    named: dict[str, list[Score]] = {}
+    for part in text.split(";"):
+        name, equals, scores = part.partition("=")
+        if not equals or not name or name in named:
+            raise InvalidParameter(
+                f"scores have the part {show(part)}; give NAME=SCORE,SCORE... once for each "
+                "attribute, with semicolons between them",
+                field="scores",
+            )
+        named[name] = parse_scores(scores)
+    return named
+
+
 def spelled_scores(scores: Sequence[Score]) -> str:
     """Return scores as :func:`parse_scores` reads them, to nine places."""
     return ",".join(

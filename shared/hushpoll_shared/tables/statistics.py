@@ -6,7 +6,7 @@ from a server, a file of records or a program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -98,26 +98,38 @@ def _shares(answer: Answer) -> ResultTable:
 
 
 _SIDES: Final = ("before", "after", "difference")
+_OF_A_SIDE: Final = (*_INTERVAL, *columns(bound="text"))
 
 
 def _change(answer: Answer) -> ResultTable:
-    parts = (*_INTERVAL, *columns(bound="text"))
-    shape: list[Column] = [*columns(label="text")]
-    for side in _SIDES:
-        shape.append(Column(side, "number"))
-        shape += [Column(f"{side}_{part.name}", part.kind) for part in parts]
-    entries = (
-        {"label": row["label"]}
-        | {side: row[side]["value"] for side in _SIDES}
-        | {f"{side}_{part.name}": row[side][part.name] for side in _SIDES for part in parts}
-        for row in answer["changes"]
-    )
     about: dict[str, object] = {"assumption": answer["assumption"]}
     for side in ("before", "after"):
         about |= {f"{side}: {name}": value for name, value in answer[side].items()}
+    about |= _spent(answer)
+    rows = _of_sides(answer["changes"], "label")
+    return ResultTable.of("change", _sides("label"), rows, _methods(answer, about))
+
+
+def _sides(named: str) -> tuple[Column, ...]:
+    shape: list[Column] = [*columns(**{named: "text"})]
+    for side in _SIDES:
+        shape.append(Column(side, "number"))
+        shape += [Column(f"{side}_{part.name}", part.kind) for part in _OF_A_SIDE]
+    return tuple(shape)
+
+
+def _of_sides(changes: Sequence[Answer], named: str) -> Iterator[Answer]:
+    for row in changes:
+        yield (
+            {named: row[named]}
+            | {side: row[side]["value"] for side in _SIDES}
+            | {f"{side}_{c.name}": row[side][c.name] for side in _SIDES for c in _OF_A_SIDE}
+        )
+
+
+def _spent(answer: Answer) -> dict[str, object]:
     spent = answer["epsilon_of_both"]
-    about |= {f"epsilon of a person in both: {name}": spent[name] for name in spent}
-    return ResultTable.of("change", tuple(shape), entries, _methods(answer, about))
+    return {f"epsilon of a person in both: {name}": spent[name] for name in spent}
 
 
 _TEST: Final = columns(a="text", b="text", statistic="number", degrees="whole", p_value="number")
@@ -148,28 +160,64 @@ def _dependencies(answer: Answer) -> ResultTable:
 
 def _ordered(answer: Answer) -> ResultTable:
     shape = (
-        *columns(group="text", statistic="text", q="number"),
+        *columns(compared_with="text", group="text", statistic="text", q="number"),
         *_BOUNDED,
         *columns(says_nothing="text", category="text", lowest="text", highest="text"),
     )
     about = {name: answer[name] for name in ("attribute", "given", "threshold", "interpolation")}
-    about["scale"] = "; ".join(
-        f"{one['category']}: {one['low']:g}"
-        + (f" to {one['high']:g}" if one["high"] != one["low"] else "")
-        for one in answer["scale"]
-    )
+    about["scale"] = _scale(answer["scale"])
     return ResultTable.of("ordered answers", shape, _of_summaries(answer), _methods(answer, about))
 
 
+def _scale(scale: Sequence[Answer]) -> str:
+    return "; ".join(
+        f"{one['category']}: {one['low']:g}"
+        + (f" to {one['high']:g}" if one["high"] != one["low"] else "")
+        for one in scale
+    )
+
+
+_STATISTICS: Final = ("mean", "least", "greatest", "at_least", "nps")
+
+
 def _of_summaries(answer: Answer) -> Iterator[Answer]:
-    none = dict.fromkeys(("q", "category", "lowest", "highest", "standard_error", "says_nothing"))
+    none = dict.fromkeys(
+        ("q", "category", "lowest", "highest", "standard_error", "says_nothing", "compared_with")
+    )
     for group in answer["groups"]:
-        for name in ("mean", "least", "greatest", "at_least", "nps"):
-            if group[name] is not None:
-                number = {**none, **group[name], "group": group["group"], "statistic": name}
-                yield number | {"says_nothing": _yes(group[name])}
+        yield from ({**none, **number} for number in _of_group(group))
         for quantile in group["quantiles"]:
             yield {**none, **quantile, "group": group["group"], "statistic": "quantile"}
+    for group in answer["differences"] or ():
+        for number in _of_group(group):
+            yield {**none, **number, "compared_with": answer["reference"]}
+
+
+def _of_group(group: Answer) -> Iterator[Answer]:
+    for name in _STATISTICS:
+        if group[name] is not None:
+            number = {**group[name], "group": group["group"], "statistic": name}
+            yield number | {"says_nothing": _yes(group[name])}
+
+
+def _ordered_change(answer: Answer) -> ResultTable:
+    about: dict[str, object] = {name: answer[name] for name in ("assumption", "threshold")}
+    for side in ("before", "after"):
+        about |= {f"{side}: {name}": value for name, value in answer[side].items()}
+        about[f"{side}: scale"] = _scale(answer[side]["scale"])
+    about |= _spent(answer)
+    rows = _of_sides(answer["changes"], "statistic")
+    return ResultTable.of(
+        "change of ordered answers", _sides("statistic"), rows, _methods(answer, about)
+    )
+
+
+def _means(answer: Answer) -> ResultTable:
+    shape = (*columns(attribute="text", group="text"), *_BOUNDED, *columns(says_nothing="text"))
+    about = {"given": answer["given"]}
+    about |= {f"scale of {one['attribute']}": _scale(one["scale"]) for one in answer["scales"]}
+    rows = ({**row, "says_nothing": _yes(row)} for row in answer["means"])
+    return ResultTable.of("means together", shape, rows, _methods(answer, about))
 
 
 def _answered(answer: Answer) -> ResultTable:
@@ -286,6 +334,8 @@ TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
         "joint-table": _joint_table,
         "weighted-shares": _weighted,
         "ordered-answers": _ordered,
+        "ordered-changes": _ordered_change,
+        "simultaneous-means": _means,
         "answered-shares": _answered,
         "fairness": _fairness,
         "shape": _shape,

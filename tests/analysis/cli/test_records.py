@@ -17,8 +17,10 @@ from hushpoll_analysis import (
     frequencies,
     independence,
     joint_table,
+    ordered_change,
     ordered_summary,
     simultaneous_estimates,
+    simultaneous_means,
 )
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.survey.manifest import Manifest
@@ -67,19 +69,27 @@ ASKED = {
     "table": (("a", "b", "c"), lambda one, _: joint_table(one, ["a", "b", "c"])),
     "together": (("--attribute", "a"), lambda one, _: simultaneous_estimates(one, only=["a"])),
     "all": (("--rate", "0.2"), lambda one, _: dependencies(one, rate=0.2)),
-    "ordered": (("a", "--scores", "0:2,2:4,9", "--threshold", "2", "--given", "b"),
+    "ordered": (("a", "--scores", "0:2,2:4,9", "--threshold", "2", "--given", "b",
+                 "--reference", "2", "--simultaneous"),
                 lambda one, _: ordered_summary(one, "a", scores=[(0, 2), (2, 4), 9], threshold=2,
-                                               given="b")),
+                                               given="b", reference="2", simultaneous=True)),
+    "ordered-change": (("a", "--scores", "0:2,2:4,9", "--since-scores", "1,3,9"),
+                       lambda one, two: ordered_change(two, one, "a", before_scores=[1, 3, 9],
+                                                       scores=[(0, 2), (2, 4), 9])),
+    "means": (("a", "b", "--given", "c", "--scores", "a=1,2,4", "--scores", "b=0:1,1:5"),
+              lambda one, _: simultaneous_means(one, attributes=["a", "b"], given="c",
+                                                scores={"a": [1, 2, 4], "b": [(0, 1), (1, 5)]})),
     "change": (("a", "--map", "3=2", "--since-map", "3=2"),
                lambda one, two: change(two, one, "a", mapping={"3": "2"},
                                        before_mapping={"3": "2"})),
 }  # fmt: skip
+SINCE = ("change", "ordered-change")
 
 
 @pytest.mark.parametrize("command", ASKED)
 def test_each_statistic_of_a_file(call, files, drawn, tmp_path, command):
     options, compute = ASKED[command]
-    more = ("--since", files[1]) if command == "change" else ()
+    more = ("--since", files[1]) if command in SINCE else ()
     asked = ("records", command, files[0], *options, *more)
     result = compute(*drawn)
     out = tmp_path / "table.csv"
@@ -105,7 +115,7 @@ def test_each_statistic_of_a_file(call, files, drawn, tmp_path, command):
 def test_confidence_of_each_interval(call, files, command):
     options, _ = ASKED[command]
     asked = ("records", command, files[0], *options)
-    asked += ("--since", files[1]) if command == "change" else ()
+    asked += ("--since", files[1]) if command in SINCE else ()
     code, said, err = call(*asked, "--confidence", "0.8", "--json")
     assert (code, json.loads(said)["confidence"]) == (0, 0.8), err
     for wrong in ("0", "1", "0.9999999", "95", "much"):
@@ -186,5 +196,7 @@ def test_mistakes_name_option_and_remedy(call, files):
     code, _, err = call("records", "shares", files[0], "--of", "a", "--given", "b",
                         "--reference", "9")  # fmt: skip
     assert (code, "no category of b" in err) == (1, True)
+    code, _, err = call("records", "means", files[0], "--scores", "1,2,3")
+    assert (code, "give NAME=SCORE,SCORE..." in err) == (1, True)
     code, _, err = call("records", "together", files[0], "--attribute", "nothing")
     assert (code, "nothing" in err) == (1, True)

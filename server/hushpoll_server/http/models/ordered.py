@@ -7,7 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer
-from hushpoll_server.http.models.relations import BoundedEstimate, HowToRead
+from hushpoll_server.http.models.relations import (
+    BoundedEstimate,
+    EpsilonOfBoth,
+    HowToRead,
+    WaveModel,
+)
 from hushpoll_server.http.models.results import ConfidenceQuery, Pending, VersionResult
 
 
@@ -37,6 +42,56 @@ class OrderedQuery(ConfidenceQuery):
     interpolation: Literal["none", "linear"] = Field(
         "none",
         description="`linear` spreads the answers of an interval evenly over it, for quantiles.",
+    )
+    reference: str | None = Field(
+        None, description="A category of `given`; every other group is compared with it."
+    )
+    simultaneous: bool = Field(
+        False, description="Whether all intervals hold together with this confidence (Bonferroni)."
+    )
+
+
+class OrderedChangeQuery(ConfidenceQuery):
+    """An ordered attribute, and the version that its statistics are compared with."""
+
+    attribute: str = Field(description="Attribute of this version.")
+    since_version: int = Field(ge=1, le=2**31 - 1, description="Version to compare with.")
+    since_survey: str | None = Field(
+        None, description="Survey of that version; by default this one. The token must be for both."
+    )
+    since_attribute: str | None = Field(
+        None, description="Its attribute; by default the one of the same name."
+    )
+    scores: str | None = Field(None, max_length=2000, description="As of `ordered-answers`.")
+    since_scores: str | None = Field(
+        None,
+        max_length=2000,
+        description="The same for the version to compare with; by default `scores`.",
+    )
+    threshold: float | None = Field(
+        None, description="For the share at or above it; it must fit both scales."
+    )
+    simultaneous: bool = Field(
+        False, description="Whether all differences hold together (Bonferroni)."
+    )
+
+
+class SimultaneousMeansQuery(ConfidenceQuery):
+    """Attributes or groups whose means are estimated together."""
+
+    attributes: str | None = Field(
+        None,
+        max_length=2000,
+        description="Names with commas between them; by default all that have a scale.",
+    )
+    given: str | None = Field(
+        None, description="Another attribute; all is estimated within each of its categories."
+    )
+    scores: str | None = Field(
+        None,
+        max_length=2000,
+        description="Of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons "
+        "between them. Such as pain=0,1,2;commute=0:10,10:30,30:60.",
     )
 
 
@@ -82,10 +137,9 @@ class QuantileModel(Answer):
     bound: Literal["bounded", "no lower bound", "no upper bound", "no bound"]
 
 
-class GroupSummaryModel(Answer):
-    """What the answers of a group, or of everybody, come to."""
+class StatisticsModel(Answer):
+    """Mean, share at a threshold and NPS."""
 
-    group: str | None = Field(description="Category of `given`; null for everybody.")
     mean: SummaryEstimate = Field(description="Intervals count with their middle.")
     least: SummaryEstimate | None = Field(
         description="The mean if every answer lay at the lower end of its interval; null where "
@@ -98,7 +152,23 @@ class GroupSummaryModel(Answer):
     nps: SummaryEstimate | None = Field(
         description="Net promoter score in [-100, 100]; null unless the scale is 0 to 10."
     )
+
+
+class GroupSummaryModel(StatisticsModel):
+    """What the answers of a group, or of everybody, come to."""
+
+    group: str | None = Field(description="Category of `given`; null for everybody.")
     quantiles: list[QuantileModel]
+
+
+class GroupDifferenceModel(StatisticsModel):
+    """What the answers of a group come to, minus those of the reference.
+
+    `least` is the least mean of the group minus the greatest of the reference, `greatest` the
+    reverse. Quantiles have no difference with an interval.
+    """
+
+    group: str
 
 
 class OrderedAnswer(VersionResult):
@@ -109,6 +179,7 @@ class OrderedAnswer(VersionResult):
     n: int
     pending: int | None = Pending
     confidence: float
+    simultaneous: bool
     intervals: str = HowToRead
     threshold: float | None
     interpolation: Literal["none", "linear"]
@@ -116,6 +187,69 @@ class OrderedAnswer(VersionResult):
     groups: list[GroupSummaryModel] = Field(
         description="One per category of `given`, or one of everybody."
     )
+    reference: str | None
+    differences: list[GroupDifferenceModel] | None = Field(
+        description="One per other group; null without a reference."
+    )
+
+
+class ScaledWave(WaveModel):
+    """One side of a comparison, and its scores."""
+
+    scale: list[ScoreModel] = Field(description="The scores that were used.")
+
+
+class StatisticChange(Answer):
+    """A statistic before and after."""
+
+    statistic: Literal["mean", "least", "greatest", "at_least", "nps"]
+    before: SummaryEstimate
+    after: SummaryEstimate
+    difference: SummaryEstimate = Field(
+        description="After minus before; of `least` the least mean after minus the greatest "
+        "before, and of `greatest` the reverse."
+    )
+
+
+class OrderedChangeAnswer(Answer):
+    """How mean, share at a threshold and NPS have changed between two versions."""
+
+    before: ScaledWave
+    after: ScaledWave
+    threshold: float | None
+    confidence: float
+    simultaneous: bool
+    intervals: str = HowToRead
+    assumption: str = Field(description="What the intervals assume, in words.")
+    epsilon_of_both: EpsilonOfBoth
+    changes: list[StatisticChange]
+
+
+class ScaleOf(Answer):
+    """The scores of one attribute."""
+
+    attribute: str
+    scale: list[ScoreModel]
+
+
+class MeanModel(SummaryEstimate):
+    """The mean of an attribute, in a group or of everybody."""
+
+    attribute: str
+    group: str | None = Field(description="Category of `given`; null for everybody.")
+
+
+class SimultaneousMeansAnswer(VersionResult):
+    """Means whose intervals hold together."""
+
+    given: str | None
+    n: int
+    pending: int | None = Pending
+    method: Literal["bonferroni"]
+    confidence: float = Field(description="That all intervals hold.")
+    intervals: str = HowToRead
+    scales: list[ScaleOf] = Field(description="The scores that were used.")
+    means: list[MeanModel]
 
 
 class AnsweredCategory(SummaryEstimate):

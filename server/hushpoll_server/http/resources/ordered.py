@@ -12,7 +12,11 @@ from hushpoll_server.http.models.ordered import (
     AnsweredAnswer,
     AnsweredQuery,
     OrderedAnswer,
+    OrderedChangeAnswer,
+    OrderedChangeQuery,
     OrderedQuery,
+    SimultaneousMeansAnswer,
+    SimultaneousMeansQuery,
 )
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.http.tables import statistic_answer
@@ -33,7 +37,8 @@ REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
 def ordered_answers(path: VersionPath, query: OrderedQuery) -> Response:
     """Estimate mean, quantiles, share at a threshold and NPS of ordered answers.
 
-    All are about those who answered, alone or within each category of another attribute.
+    All are about those who answered, alone or within each category of another attribute, and with
+    differences to one of these groups.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
@@ -62,6 +67,61 @@ def answered_shares(path: VersionPath, query: AnsweredQuery) -> Response:
     return statistic_answer(
         AnsweredAnswer.model_validate(answer),
         "answered-shares",
+        form=query.format,
+        published=parts.surveys.published(row),
+    )
+
+
+@api.get("/ordered-changes", responses={200: OrderedChangeAnswer, **REFUSALS})
+@endpoint("read")
+def ordered_changes(path: VersionPath, query: OrderedChangeQuery) -> Response:
+    """Estimate how mean, share at a threshold and NPS have changed since another version or survey.
+
+    Both groups of respondents are taken for independent. The answer says what a person who answered
+    both has spent.
+    """
+    parts = services()
+    other = query.since_survey or path.name
+    current_grant().require_survey(other)
+    after = parts.surveys.version(path.name, path.version)
+    before = parts.surveys.version(other, query.since_version)
+    answer = parts.ordered.change(
+        before,
+        after,
+        (query.since_attribute or query.attribute, query.attribute),
+        scores=query.scores,
+        before_scores=query.since_scores,
+        threshold=query.threshold,
+        confidence=query.confidence,
+        simultaneous=query.simultaneous,
+    )
+    for row in (before, after):
+        parts.actions.looked(current_grant().actor, "ordered-answers", row.name, row.version)
+    return statistic_answer(
+        OrderedChangeAnswer.model_validate(answer),
+        "ordered-changes",
+        form=query.format,
+        published=parts.surveys.published(after),
+    )
+
+
+@api.get("/simultaneous-means", responses={200: SimultaneousMeansAnswer, **REFUSALS})
+@endpoint("read")
+def simultaneous_means(path: VersionPath, query: SimultaneousMeansQuery) -> Response:
+    """Estimate the means of several attributes or groups, with intervals that hold together."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    answer = parts.ordered.means(
+        row,
+        None if query.attributes is None else query.attributes.split(","),
+        given=query.given,
+        scores=query.scores,
+        confidence=query.confidence,
+    )
+    parts.actions.looked(current_grant().actor, "ordered-answers", row.name, row.version)
+    return statistic_answer(
+        SimultaneousMeansAnswer.model_validate(answer),
+        "simultaneous-means",
         form=query.format,
         published=parts.surveys.published(row),
     )

@@ -103,12 +103,7 @@ class Relations:
         InvalidParameter, Refused
             As ``Analysis.estimates``; the same version twice, or labels that do not match.
         """
-        if before.id == after.id:
-            raise InvalidParameter(
-                f"{after.name} version {after.version} is compared with itself; name an earlier "
-                "version, or another survey",
-                field="since_version",
-            )
+        require_two_versions(before, after)
         pairs = list(zip((before, after), attributes, mappings, strict=True))
         published = [self._surveys.published(row) for row in (before, after)]
         # labels are compared before any record is read
@@ -214,6 +209,22 @@ class Relations:
         release, counts = self._analysis.pair_counts(row, a, b)
         tested = independence_from_counts(published, counts, a, b, alpha=alpha)
         return {**self._analysis.heading(row, release), **tested.to_dict()}
+
+
+def require_two_versions(before: VersionRow, after: VersionRow) -> None:
+    """Refuse to compare a version with itself.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is the same one.
+    """
+    if before.id == after.id:
+        raise InvalidParameter(
+            f"{after.name} version {after.version} is compared with itself; name an earlier "
+            "version, or another survey",
+            field="since_version",
+        )
 
 
 def _scores_of_a_record(published: Published, plan: CheckedDesign, outcome: str) -> int:

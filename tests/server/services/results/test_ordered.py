@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from hushpoll_analysis import Records, answered_shares, ordered_summary
+from hushpoll_analysis import (
+    Records,
+    answered_shares,
+    ordered_change,
+    ordered_summary,
+    simultaneous_means,
+)
 from sample_survey import VERSION, make_report
 
 pytestmark = pytest.mark.sqlite
@@ -62,6 +68,47 @@ def test_labels_that_are_numbers_need_no_scores(site, published):
     assert [quantile["q"] for quantile in body["groups"][0]["quantiles"]] == [0.25, 0.5, 0.75]
 
 
+def test_differences_between_groups_are_those_of_the_function(site, published):
+    query = {"attribute": "country", "given": "gender", "reference": "Male", "simultaneous": "true"}
+    answer = site.get(f"{VERSION}/ordered-answers", query_string=query)
+    expected = ordered_summary(
+        records_of(site, published), "country", given="gender", reference="Male", simultaneous=True
+    )
+    same(answer, expected.to_dict())
+    assert len(answer.json["differences"]) == len(expected.groups) - 1
+
+
+@pytest.mark.parametrize("given", [None, "gender"])
+def test_means_together_are_those_of_the_function(site, published, given):
+    query = {"attributes": "country,age", "scores": f"age={DECADES}", "confidence": "0.9"}
+    query |= {"given": given} if given else {}
+    answer = site.get(f"{VERSION}/simultaneous-means", query_string=query)
+    scores = {"age": [(float(low), low + 10.0) for low in range(10, 80, 10)]}
+    expected = simultaneous_means(
+        records_of(site, published),
+        attributes=["country", "age"],
+        given=given,
+        scores=scores,
+        confidence=0.9,
+    )
+    same(answer, expected.to_dict())
+
+
+def test_ordered_change_is_that_of_the_function(site, published):
+    first = records_of(site, published)
+    later = site.publish(version=2)
+    site.send_batch(later, [make_report(later, age="50s") for _ in range(60)])
+    query = {"attribute": "age", "since_version": 1, "scores": DECADES, "threshold": 40}
+    answer = site.get(f"{VERSION[:-1]}2/ordered-changes", query_string=query)
+    site.seal()
+    (rows,) = site.services.segments.blocks(2, later.layout.record_size)
+    scores = [(float(low), low + 10.0) for low in range(10, 80, 10)]
+    expected = ordered_change(first, Records(later, rows), "age", scores=scores, threshold=40)
+    same(answer, expected.to_dict())
+    table = site.get(f"{VERSION[:-1]}2/ordered-changes", query_string=query | {"format": "csv"})
+    assert table.text.splitlines()[0].startswith('"statistic","before"')
+
+
 def test_answered_shares_are_those_of_the_function(site, published):
     answer = site.get(f"{VERSION}/answered-shares", query_string={"confidence": 0.8})
     same(answer, answered_shares(records_of(site, published), confidence=0.8).to_dict())
@@ -84,6 +131,11 @@ def test_answered_shares_are_those_of_the_function(site, published):
         ("ordered-answers", {"attribute": "country", "interpolation": "cubic"}, "interpolation"),
         ("ordered-answers", {"attribute": "country", "interpolation": "linear"}, "interpolation"),
         ("ordered-answers", {"attribute": "country", "given": "country"}, "b"),
+        ("ordered-answers", {"attribute": "country", "reference": "x"}, "reference"),
+        ("simultaneous-means", {"attributes": "country,"}, "attribute"),
+        ("simultaneous-means", {"scores": "1,2"}, "scores"),
+        ("simultaneous-means", {"scores": "age=1,2;age=1,2"}, "scores"),
+        ("ordered-changes", {"attribute": "country", "since_version": 1}, "since_version"),
         ("answered-shares", {"attribute": "country"}, "attribute"),
         ("answered-shares", {"confidence": 0}, "confidence"),
     ],

@@ -1,0 +1,241 @@
+"""The statistics of a scale that are ratios: means, the share at a threshold, the NPS.
+
+All of them are means of scores among those who answered, so their sets are those of
+:mod:`hushpoll_analysis.ordered.ratios`, in the unit of the scale. Differences to a group are those
+of two such means, with the correlation that :mod:`hushpoll_analysis.ordered.correlations` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.ordered.answers import Answers
+from hushpoll_analysis.ordered.correlations import correlations
+from hushpoll_analysis.ordered.ratios import Ratios
+from hushpoll_analysis.ordered.scales import Scale
+from hushpoll_analysis.relations.confidence_sets import Sets
+
+Array = npt.NDArray[np.float64]
+
+NAMES: Final = ("mean", "least", "greatest", "at_least", "nps")
+"""Of the statistics, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded(Interval):
+    """An estimate with its set, and the interval of numbers in which the truth lies for certain.
+
+    Attributes
+    ----------
+    least, most : float
+        Of the truth, such as 0 and 1 of a share.
+    """
+
+    least: float
+    most: float
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the set holds every value that there can be: these records cannot conclude."""
+        return self.lower <= self.least and self.most <= self.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON."""
+        return {**Interval.to_dict(self), "says_nothing": self.says_nothing}
+
+
+def bounded_share(share: Interval) -> Bounded:
+    """Return a share with its bounds 0 and 1."""
+    return bounded(share, 0.0, 1.0)
+
+
+ByGroup = Mapping[str, list[Bounded]]
+"""A statistic of each group, by the statistic's name."""
+
+
+def of_group(found: ByGroup, place: int) -> dict[str, Any]:
+    """Return the statistics of one group by name; None for those that the scale lacks."""
+    return {name: found[name][place] if name in found else None for name in NAMES}
+
+
+def statistic_names(scale: Scale, threshold: float | None) -> list[str]:
+    """Return the names of the statistics that a scale has."""
+    there = {
+        "least": scale.has_intervals,
+        "greatest": scale.has_intervals,
+        "at_least": threshold is not None,
+        "nps": scale.is_net_promoter,
+    }
+    return [name for name in NAMES if there.get(name, True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The statistics of a scale in each group.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        Of the means, and of the share at a threshold if there is one.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(
+        cls,
+        answers: Answers,
+        scale: Scale,
+        threshold: float | None,
+        names: Sequence[str] | None = None,
+    ) -> Statistics:
+        """Return the statistics of answers.
+
+        Parameters
+        ----------
+        answers : Answers
+            Of the attribute.
+        scale : Scale
+            Its scores.
+        threshold : float or None
+            As :meth:`Scale.at_least` takes it.
+        names : sequence of str, optional
+            Of the means; by default those that the scale has.
+        """
+        blocks = [Block.of_means(answers, scale, names or statistic_names(scale, None))]
+        if threshold is not None:
+            blocks.append(Block.of_share(answers, scale.at_least(threshold)))
+        return cls(tuple(blocks))
+
+    def estimates(self, z: float, reference: int | None = None) -> tuple[ByGroup, ByGroup | None]:
+        """Return the statistics of each group, and their differences to one group.
+
+        Parameters
+        ----------
+        z : float
+            Normal quantile of the sets, above 0.
+        reference : int, optional
+            Code of the group; without one there are no differences.
+        """
+        found: dict[str, list[Bounded]] = {}
+        differences: dict[str, list[Bounded]] = {}
+        for block in self.blocks:
+            sets = block.ratios.sets(z)
+            found |= block.bounded(sets)
+            if reference is not None:
+                differences |= block.differences(sets, reference)
+        return found, None if reference is None else differences
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Ratios, and how each row becomes a number of its statistic: shift + factor times ratio.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the rows.
+    ratios : Ratios
+        Of the scores.
+    scores : f64[rows, m]
+        Within the ends of the ratios.
+    shift, factor : f64[rows, 1]
+        Of each row.
+    """
+
+    names: tuple[str, ...]
+    ratios: Ratios
+    scores: Array
+    shift: Array
+    factor: Array
+
+    @classmethod
+    def of_means(cls, answers: Answers, scale: Scale, names: Sequence[str]) -> Block:
+        """Return the means of a scale."""
+        rows = {"mean": scale.middle, "least": scale.low, "greatest": scale.high}
+        if "nps" in names:
+            rows["nps"] = 100.0 * (scale.low >= 9) - 100.0 * (scale.low <= 6)
+        chosen = {name: rows[name] for name in rows if name in names}
+        scores = np.stack(list(chosen.values()))
+        least, most = (end[:, None] for end in (scores.min(axis=1), scores.max(axis=1)))
+        centre, half = (least + most) / 2, (most - least) / 2
+        scaled = (scores - centre) / half
+        return cls(tuple(chosen), Ratios.of_scores(answers, scaled), scaled, centre, half)
+
+    @classmethod
+    def of_share(cls, answers: Answers, chosen: npt.NDArray[np.bool_]) -> Block:
+        """Return the share of the chosen categories."""
+        m = answers.categories
+        ratios = Ratios.of_sets(
+            answers,
+            np.array([float(chosen.sum())]),
+            answers.shares[:m][chosen].sum(axis=0)[None, :],
+            np.array([answers.overall[:m][chosen].sum()]),
+        )
+        scores = chosen[None, :].astype(np.float64)
+        return cls(("at_least",), ratios, scores, np.zeros((1, 1)), np.ones((1, 1)))
+
+    def bounded(self, sets: Sets) -> dict[str, list[Bounded]]:
+        """Return the statistics from the sets of the ratios."""
+        return self._named(self._in_unit(sets), *self._ends())
+
+    def differences(self, sets: Sets, reference: int) -> dict[str, list[Bounded]]:
+        """Return each group's statistics minus those of one group."""
+        rows = [self.names.index(opposite(name)) for name in self.names]
+        low, high = self._ends()
+        ratios = self.ratios.rows(rows)
+        correlation = correlations(
+            (self.ratios, self.scores, sets.value),
+            (ratios, self.scores[rows], sets.value[rows]),
+            reference,
+        )
+        numbers = self._in_unit(sets)
+        apart = numbers.minus(numbers.rows(rows).column(reference), correlation)
+        return self._named(apart, low - high[rows], high - low[rows])
+
+    def _ends(self) -> tuple[Array, Array]:
+        low, high = (self.shift + self.factor * end for end in (self.ratios.low, self.ratios.high))
+        return low, high
+
+    def _in_unit(self, sets: Sets) -> Sets:
+        ends = (self.shift + self.factor * part for part in (sets.value, sets.lower, sets.upper))
+        value, lower, upper = ends
+        return Sets(value, self.factor * sets.standard_error, lower, upper)
+
+    def _named(self, sets: Sets, low: Array, high: Array) -> dict[str, list[Bounded]]:
+        return {
+            name: [
+                bounded(sets.interval(row, group), float(low[row, 0]), float(high[row, 0]))
+                for group in range(sets.value.shape[1])
+            ]
+            for row, name in enumerate(self.names)
+        }
+
+
+def opposite(name: str) -> str:
+    """Return which statistic is subtracted: the greatest mean from the least one, and reversely.
+
+    So the true difference lies between the two, wherever answers lie within their intervals.
+    """
+    return {"least": "greatest", "greatest": "least"}.get(name, name)
+
+
+def bounded(one: Interval, least: float, most: float) -> Bounded:
+    """Return an estimate with the bounds of the truth."""
+    return Bounded(one.value, one.standard_error, one.lower, one.upper, least, most)
+
+
+def difference_of(first: Bounded, second: Bounded) -> Bounded:
+    """Return the difference of two independent estimates; without a bound where one has none."""
+    one, other = (
+        Sets(*np.array([each.value, each.standard_error, each.lower, each.upper])[:, None, None])
+        for each in (first, second)
+    )
+    apart = one.minus(other, 0.0).interval(0, 0)
+    return bounded(apart, first.least - second.most, first.most - second.least)

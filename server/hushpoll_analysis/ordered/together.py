@@ -1,0 +1,195 @@
+"""Means of several ordered attributes, or within groups, whose intervals hold together.
+
+Each of m intervals has the confidence 1 - (1 - c)/m, so all of them hold with the confidence c
+(Bonferroni), however the means depend on each other: through the answers of a respondent to
+several questions, or through the noise of perturbed groups. The exact covariance would need the
+joint counts of all attributes. For means that hardly depend on each other it would make the
+intervals 0.3 % narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from hushpoll_analysis.estimates.cross_table import pair
+from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.ordered.answers import Answers
+from hushpoll_analysis.ordered.scales import Scale, is_ordered, scale_of
+from hushpoll_analysis.ordered.statistics import Bounded, Statistics
+from hushpoll_analysis.ordered.summary import answers_of
+from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.spelling.intervals import HOLD_TOGETHER
+from hushpoll_shared.spelling.scores import Score
+from hushpoll_shared.survey.published import Published
+
+ScoresOf: TypeAlias = Mapping[str, Sequence[Score]]
+"""Scores by attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of an attribute in a group, or of everybody.
+
+    Attributes
+    ----------
+    attribute : str
+        Whose answers they are.
+    group : str or None
+        None for everybody.
+    mean : Bounded
+        Of those who answered; intervals of numbers count with their middle.
+    """
+
+    attribute: str
+    group: str | None
+    mean: Bounded
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean as JSON."""
+        return {"attribute": self.attribute, "group": self.group, **self.mean.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class SimultaneousMeans(Tabular):
+    """Means whose intervals hold together.
+
+    Attributes
+    ----------
+    given : str or None
+        The attribute whose categories are the groups.
+    n : int
+        Records behind it.
+    confidence : float
+        That all intervals hold.
+    scales : mapping of str to Scale
+        The scores that were used, by attribute.
+    means : tuple of Mean
+        Attribute by attribute.
+    """
+
+    statistic_name: ClassVar[str] = "simultaneous-means"
+
+    given: str | None
+    n: int
+    confidence: float
+    scales: Mapping[str, Scale]
+    means: tuple[Mean, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means as the API and ``--json`` give them."""
+        return {
+            "given": self.given,
+            "n": self.n,
+            "method": "bonferroni",
+            "confidence": self.confidence,
+            "intervals": HOLD_TOGETHER,
+            "scales": [
+                {"attribute": name, "scale": scale.to_list()} for name, scale in self.scales.items()
+            ],
+            "means": [mean.to_dict() for mean in self.means],
+        }
+
+
+def simultaneous_means(
+    records: Records,
+    *,
+    attributes: Sequence[str] | None = None,
+    given: str | None = None,
+    scores: ScoresOf | None = None,
+    confidence: float = 0.95,
+) -> SimultaneousMeans:
+    """Estimate means with intervals that hold together, of several attributes or groups.
+
+    Assumptions: respondents are drawn independently from their population, and their devices follow
+    the protocol. Each mean is about those who answered its question.
+
+    Parameters
+    ----------
+    records : Records
+        Read once for each attribute.
+    attributes : sequence of str, optional
+        By default all that have a scale: by `scores`, or by their labels. The fewer, the narrower
+        the intervals.
+    given : str, optional
+        Another attribute: every mean is estimated within each of its categories.
+    scores : mapping of str to sequence, optional
+        By attribute, what each category stands for; see
+        :func:`hushpoll_analysis.ordered.summary.ordered_summary`.
+    confidence : float
+        That all intervals hold, in (0, 1).
+
+    Raises
+    ------
+    InvalidParameter
+        For an unknown attribute, one that is named twice or is `given`, one without a scale, a
+        survey without any, bad scores or confidence, or no records.
+
+    References
+    ----------
+    Dunn, Journal of the American Statistical Association 56, 1961.
+    """
+    scales = scales_together(records.published, attributes, given, scores or {})
+    normal_quantile(confidence)
+    answers = {name: answers_of(records, name, given) for name in scales}
+    return means_of(answers, scales, given, confidence)
+
+
+def scales_together(
+    published: Published,
+    attributes: Sequence[str] | None,
+    given: str | None,
+    scores: ScoresOf,
+) -> dict[str, Scale]:
+    """Return the scales of the attributes by name, in their order, or in that of the manifest.
+
+    Raises
+    ------
+    InvalidParameter
+        See :func:`simultaneous_means`.
+    """
+    for name in scores:
+        published.attribute(name)
+        if attributes is not None and name not in attributes:
+            raise InvalidParameter(
+                f"scores are given for {name}, which is not among the attributes; name it there, "
+                "or leave its scores out",
+                field="scores",
+            )
+    chosen = attributes
+    if chosen is None:
+        chosen = [
+            attribute.name
+            for attribute in published.attributes
+            if attribute.name != given and (attribute.name in scores or is_ordered(attribute))
+        ]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InvalidParameter(
+            f"the attributes are {', '.join(chosen) or '(none)'}; name one or several different "
+            f"ones of {published.name}, with scores where their labels are no numbers",
+            field="attributes",
+        )
+    if given is not None:
+        for name in chosen:
+            pair(published, name, given)
+    return {name: scale_of(published.attribute(name), scores.get(name)) for name in chosen}
+
+
+def means_of(
+    answers: Mapping[str, Answers],
+    scales: Mapping[str, Scale],
+    given: str | None,
+    confidence: float,
+) -> SimultaneousMeans:
+    """Estimate from the answers of each attribute; see :func:`simultaneous_means`."""
+    first = next(iter(answers.values()))
+    groups = (None,) if first.group is None else first.group.domain
+    z = normal_quantile(1 - (1 - confidence) / (len(answers) * len(groups)))
+    found = []
+    for name, of_attribute in answers.items():
+        means = Statistics.of(of_attribute, scales[name], None, ["mean"]).estimates(z)[0]["mean"]
+        found += [Mean(name, group, mean) for group, mean in zip(groups, means, strict=True)]
+    return SimultaneousMeans(given, first.n, confidence, scales, tuple(found))

@@ -1,0 +1,56 @@
+"""Means of several attributes or groups whose intervals hold together."""
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis import ordered_summary, simultaneous_means
+from hushpoll_protocols.errors import InvalidParameter
+from relations_survey import draw, survey
+
+
+@pytest.fixture(scope="module")
+def records():
+    published = survey(("GRR", 3, "2"), ("OUE", 4, "2"), (None, 2, ""))
+    return draw(published, np.full((3, 4, 2), 1 / 24), 1500, 6)[1]
+
+
+def test_each_mean_has_its_part_of_the_level(records):
+    found = simultaneous_means(records, attributes=["b", "a"])
+    assert [mean.attribute for mean in found.means] == ["b", "a"]
+    for mean in found.means:
+        (group,) = ordered_summary(records, mean.attribute, confidence=1 - 0.05 / 2).groups
+        assert mean.mean == group.mean
+    answer = found.to_dict()
+    assert (answer["method"], answer["confidence"], answer["given"]) == ("bonferroni", 0.95, None)
+    assert "hold together" in answer["intervals"]
+    assert [len(one["scale"]) for one in answer["scales"]] == [4, 3]
+
+
+def test_groups_count_as_intervals(records):
+    found = simultaneous_means(records, given="c", scores={"a": [1, 2, 4]}, confidence=0.9)
+    assert [(mean.attribute, mean.group) for mean in found.means] == [
+        ("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")
+    ]  # fmt: skip
+    groups = ordered_summary(
+        records, "a", given="c", scores=[1, 2, 4], confidence=1 - 0.1 / 4
+    ).groups
+    assert [mean.mean for mean in found.means[:2]] == [group.mean for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"attributes": ["a", "a"]}, "attributes"),
+        ({"attributes": []}, "attributes"),
+        ({"attributes": ["x"]}, "attribute"),
+        ({"attributes": ["a"], "scores": {"b": [1, 2, 3, 4]}}, "scores"),
+        ({"scores": {"a": [1, 2]}}, "scores"),
+        ({"scores": {"x": [1, 2]}}, "attribute"),
+        ({"attributes": ["a"], "given": "a"}, "b"),
+        ({"confidence": 0}, "confidence"),
+    ],
+)
+def test_bad_question_is_refused(records, asked, field):
+    with pytest.raises(InvalidParameter) as refused:
+        simultaneous_means(records, **asked)
+    assert refused.value.field == field
