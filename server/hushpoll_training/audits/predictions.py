@@ -10,9 +10,9 @@ A model looks better, and its groups more or less alike, on the rows that it was
 cross-fitting the records are dealt into folds, a model is fitted to all folds but one and predicts
 that one. What is audited is the average of these models, each fitted to (K-1)/K of the records. All
 folds share the seed of the learner: they then differ from the model that `hushpoll train` fits with
-that seed by the rows left out and nothing else. Folds are dealt at random, not stratified on the
-target: a row's fold must not depend on its label's record, from which its model would then know a
-little of it.
+that seed by the rows left out and nothing else. Folds are dealt at random
+(:mod:`hushpoll_training.audits.dealing`), not stratified on the target: from the folds of the
+others a row's model would then know a little of its label.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import FOLDS, PROTECTED_INPUTS
 from hushpoll_shared.survey.published import Published
+from hushpoll_training.audits.dealing import folds_in_order, order_of
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.learner import (
     FitOptions,
     Fitted,
-    check_seed,
 )
 from hushpoll_training.models.model import Model, records_design, reported_labels
 from hushpoll_training.models.recipe import Recipe
@@ -151,10 +151,6 @@ class AuditInputs:
         return at
 
 
-_DEALING = 0x666F6C64
-"""Keeps the stream that deals folds apart from every other stream of the same seed."""
-
-
 def cross_fit(
     records: Records,
     recipe: Recipe,
@@ -174,6 +170,7 @@ def cross_fit(
         it knows nothing of the audited ones either.
     options : FitOptions
         The seed deals the folds, and is the learner's in each of them. Progress is over all folds.
+        The order of the records does not matter: their predictions stay the same in another one.
     folds : int
         In [2, n].
     protected_input : {"dropped", "each-value"}
@@ -190,7 +187,8 @@ def cross_fit(
     recipe.refuse_clear_rows("an audit")
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
-    fold = deal(len(records), folds, options.seed)
+    order = order_of(records, options.seed)
+    records, fold = records.take(order), folds_in_order(len(records), folds)
     answered = reported_labels(records)[1]
     needs_prior, columns = recipe.encoding.needs_prior, inputs.features.attributes
     features = replace(inputs.features, encoding=recipe.encoding)
@@ -211,25 +209,8 @@ def cross_fit(
         parts.append(predicting.predict(fitted, target, audited, threads=options.threads))
     predicted = np.empty((len(records), *parts[0].shape[1:]), dtype=np.int8)
     for number, part in enumerate(parts):
-        predicted[fold == number] = part
+        predicted[order[fold == number]] = part
     return AuditPredictions(predicted, columns, "cross-fitted")
-
-
-def deal(n: int, folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return each row's fold, int64[n] in [0, folds), whose sizes differ by at most one.
-
-    Raises
-    ------
-    InvalidParameter
-        If folds is not in [2, n], or for a bad seed.
-    """
-    check_seed(seed)
-    if not 2 <= folds <= n:
-        raise InvalidParameter(
-            f"folds is {folds}; it must lie in [2, {n}], the number of records: use {FOLDS}",
-            field="folds",
-        )
-    return np.random.default_rng([seed, _DEALING]).permutation(np.arange(n) % folds)
 
 
 def external_predictions(

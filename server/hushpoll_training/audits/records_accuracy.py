@@ -39,7 +39,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
-from hushpoll_training.audits.predictions import deal
+from hushpoll_training.audits.dealing import folds_in_order, in_order
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import fit_records, reported_labels
@@ -125,9 +125,10 @@ def accuracy_of_records(
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("a measurement from records")
     recipe.refuse_group_at_prediction("a measurement from records")
+    records = in_order(records, options.seed)
     parts = [
         predicted_fold(records, inside, outside, recipe, options.part(number, folds))
-        for number, (inside, outside) in enumerate(folds_of(len(records), folds, options.seed))
+        for number, (inside, outside) in enumerate(folds_of(len(records), folds))
     ]
     judged = Judged.joined(parts)
     share = judged.share_positive(confidence)
@@ -271,15 +272,17 @@ def predicted_fold(
     return Judged(model.target, chance > THRESHOLD, *model.target.answered_weights(codes))
 
 
-def folds_of(n: int, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
+def folds_of(n: int, folds: int) -> Iterator[tuple[Any, Any]]:
     """Yield which records to fit to and which to predict, bool[n] each, for each fold.
+
+    The records are in the order of :func:`hushpoll_training.audits.dealing.in_order`.
 
     Raises
     ------
     InvalidParameter
-        If folds is not in [2, n], or for a bad seed.
+        If folds is not in [2, n].
     """
-    fold = deal(n, folds, seed)
+    fold = folds_in_order(n, folds)
     for number in range(folds):
         yield fold != number, fold == number
 

@@ -15,6 +15,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
 from hushpoll_shared.survey.published import Published
+from hushpoll_training.audits.dealing import in_order
 from hushpoll_training.audits.predictions import cross_fit
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
@@ -97,6 +98,7 @@ def fairness_of_records(
     """
     declared = declared_shares(expected)
     check_together(together, groups)
+    records = in_order(records, options.seed)
     compared = records.under(compared_survey(records.published, groups, reference))
     predictions = cross_fit(compared, recipe, options, folds=folds, protected_input=protected_input)
     estimates: FairnessAudit | GroupsAudit

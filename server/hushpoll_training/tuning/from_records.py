@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
+from hushpoll_training.audits.dealing import in_order
 from hushpoll_training.audits.records_accuracy import folds_of, predicted_fold
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.learners.learner import FitOptions
@@ -38,14 +39,15 @@ class RecordsProblem:
 
     @classmethod
     def of(cls, records: Records, encoding: Encoding, *, folds: int, seed: int) -> RecordsProblem:
-        """Deal records into folds.
+        """Deal records into folds; see :mod:`hushpoll_training.audits.dealing`.
 
         Raises
         ------
         InvalidParameter
             If folds is not in [2, n], or for a bad seed.
         """
-        return cls(records, encoding, tuple(folds_of(len(records), folds, seed)), seed)
+        parts = tuple(folds_of(len(records), folds))
+        return cls(in_order(records, seed), encoding, parts, seed)
 
     def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
         """Yield the estimated accuracy on each fold of models that were fitted to the others.

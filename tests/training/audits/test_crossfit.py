@@ -7,7 +7,9 @@ from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.audits.predictions import AuditInputs, cross_fit, deal, external_predictions
+from hushpoll_training.audits import predictions
+from hushpoll_training.audits.dealing import deal, in_order, order_of
+from hushpoll_training.audits.predictions import AuditInputs, cross_fit, external_predictions
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records
@@ -34,28 +36,17 @@ def scrambled(published, records, rows, name, seed=1):
     return changed
 
 
-def test_folds_part_the_rows_evenly_at_random_and_repeatably():
-    fold = deal(1003, 5, 7)
-    assert sorted(np.bincount(fold)) == [200, 200, 201, 201, 201]
-    assert (fold == deal(1003, 5, 7)).all()
-    assert (fold != deal(1003, 5, 8)).any()
-    assert (np.diff(fold) != 0).mean() == pytest.approx(0.8, abs=0.06)
-
-
-@pytest.mark.parametrize("folds", [-1, 0, 1, 11])
-def test_folds_out_of_bounds_are_refused(folds):
-    with pytest.raises(InvalidParameter, match=r"\[2, 10\]") as caught:
-        deal(10, folds, 0)
-    assert caught.value.field == "folds"
-
-
 @pytest.mark.parametrize("protected_input", INPUTS)
 @pytest.mark.parametrize("name", ["income", "gender"])
 def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
-    collected, name, protected_input
+    collected, name, protected_input, monkeypatch
 ):
     published, _, records = collected
-    fold = deal(len(records), 3, 4)
+    # the folds of the records as they were, which would be dealt anew where a record changes
+    order = order_of(Records(published, records), 4)
+    monkeypatch.setattr(predictions, "order_of", lambda records, seed: order)
+    fold = np.empty(len(records), np.int64)
+    fold[order] = np.arange(len(records)) % 3
     recipe, options = Recipe.of(FEW), {"folds": 3, "protected_input": protected_input}
     before = cross_fit(Records(published, records), recipe, FitOptions(4), **options)
     changed = scrambled(published, records, np.flatnonzero(fold == 1), name)
@@ -70,7 +61,8 @@ def test_a_folds_predictions_do_not_know_its_labels_nor_its_groups(
 
 def test_each_folds_model_is_the_one_that_fit_records_fits_to_the_others(collected):
     published, _, records = collected
-    fold = deal(len(records), 4, 9)
+    records = in_order(Records(published, records), 9).rows
+    fold = deal(Records(published, records), 4, 9)
     found = cross_fit(
         Records(published, records),
         Recipe.of(FEW),
