@@ -321,6 +321,8 @@ test("unanswered questions are named, linked and marked; a missing category stan
 test("a digest in the link is what the survey must have", async () => {
   const { page, goTo, url, digest, requests } = await open("pinned", { fragment: `#sha256=${"0".repeat(64)}` });
   assert.match(await page.getByRole("alert").innerText(), /digest is [0-9a-f]{64}, not 0{64} as pinned; nothing was sent/);
+  // Answers that cannot be sent are not asked for.
+  assert.equal(await page.locator("#survey").isVisible(), false);
   assert.equal(await page.locator("#go-on").isEnabled(), false);
   await page.goto("about:blank");
   await goTo(`${url}#sha256=${digest.toUpperCase()}`);
@@ -371,7 +373,7 @@ test("a token travels in the fragment, leaves the address bar, and is spent once
   const { tokens: more } = await server.ask("surveys/tokens/tokens", { count: 1 });
   await other.goto("about:blank");
   await other.goto(`${url}#token=${more[0]}`);
-  await other.getByText("Its report has arrived").waitFor();
+  await other.getByText("The report has arrived").waitFor();
   assert.deepEqual(sent, [number]);
   assert.equal(await server.count("tokens"), 2);
   const third = await (await browser.newContext()).newPage();
@@ -394,9 +396,9 @@ test("without a network the page opens, keeps the answers randomised, and sends 
   // Closed and opened again, still without a network: perhaps by another person.
   await goTo();
   await heading(page, "This device has answered this survey.");
-  assert.match(await receiptOf(page), /Its answers wait to be sent/);
+  assert.match(await receiptOf(page), /The answers wait to be sent/);
   await context.setOffline(false);
-  await page.getByText("Its report has arrived").waitFor();
+  await page.getByText("The report has arrived").waitFor();
   assert.equal(await server.count("offline"), 1);
   await goTo();
   await heading(page, "This device has answered this survey.");
@@ -705,4 +707,114 @@ test("a survey that is over, or not begun, says so with its status", async () =>
   await heading(page, "This survey has not begun");
   assert.equal((await page.goto(`${server.origin}/s/early/versions/7`)).status(), 404);
   await heading(page, "There is no such survey here");
+});
+
+const WORDED = {
+  language: "en",
+  operator: "The Institute",
+  purpose: "To plan\nthe week.",
+  attributes: [
+    { name: "mood", role: "sensitive", protocol: "GRR", section: "Today", scale: "ordinal", question: "How are you?", categories: ["bad", "so so", "good"], missing: "no answer" },
+    { name: "age", role: "sensitive", protocol: "GRR", range: [17, 30] },
+    { name: "score", role: "plain", scale: "nps", section: "Last", question: "Would you recommend us?", range: [0, 10] },
+  ],
+  translations: {
+    de: {
+      title: "Arbeit und Gesundheit",
+      description: "Wie Arbeit und Gesundheit zusammenhängen.",
+      purpose: "Damit wir die Woche\nplanen können.",
+      sections: { Today: "Heute", Last: "Zuletzt" },
+      attributes: {
+        mood: { question: "Wie geht es Ihnen?", categories: ["schlecht", "geht so", "gut"], missing: "keine Angabe" },
+        score: { question: "Würden Sie uns empfehlen?" },
+      },
+    },
+  },
+};
+
+test("a respondent reads the survey in the browser's language, and answers with the same codes", async () => {
+  const { page, said, digest, url, goTo, requests } = await open("worded", { draft: WORDED, go: false, locale: "de-CH" });
+  await goTo(`${url}#sha256=${digest}`);
+  await heading(page, "Arbeit und Gesundheit");
+  assert.deepEqual(await page.locator("h2.section").allInnerTexts(), ["Heute", "Zuletzt"]);
+  assert.match(await page.locator("header").innerText(), /Asked by The Institute[^]*Damit wir die Woche\nplanen können\./);
+  assert.equal(await page.locator("legend").first().getAttribute("lang"), "de");
+  await page.getByLabel("gut", { exact: true }).check();
+  assert.equal(await page.locator("#answered-words").innerText(), "1 of 3 questions answered");
+  await page.getByRole("spinbutton", { name: "age" }).fill("30");
+  await page.getByLabel("9", { exact: true }).check();
+  assert.equal(await page.locator("#answered-words").innerText(), "3 of 3 questions answered");
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.match(await page.locator("#review-clear").innerText(), /Würden Sie uns empfehlen\?\s*9/);
+  assert.match(await page.locator("#review-together").innerText(), /Wie geht es Ihnen\?\s*gut/);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  const record = Buffer.from(requests.find((request) => request.method() === "POST").postDataJSON().record, "base64url");
+  assert.equal(record.at(-1), 9);
+  assert.deepEqual(said, []);
+});
+
+test("a link to another language keeps the digest and the token, and has its own name", async () => {
+  const { page, digest, url, goTo } = await open("switched", { draft: { ...WORDED, submission: "token" }, go: false });
+  const { tokens: [token] } = await server.ask("surveys/switched/tokens", { count: 1 });
+  await goTo(`${url}#sha256=${digest}&token=${token}`);
+  await heading(page, "Work and health");
+  await page.getByRole("link", { name: "Deutsch" }).click();
+  await heading(page, "Arbeit und Gesundheit");
+  await page.locator("#go-on:enabled").waitFor();
+  assert.equal(page.url(), `${url}?lang=de#sha256=${digest}`);
+  await page.getByLabel("keine Angabe").check();
+  await page.getByRole("spinbutton", { name: "age" }).fill("17");
+  await page.getByLabel("0", { exact: true }).check();
+  await toReview(page);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+});
+
+test("a page whose words are not the manifest's translation takes no answers", async () => {
+  const { page, url } = await open("mistranslated", { draft: WORDED, go: false, locale: "de" });
+  await page.route(url, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, body: (await answer.text()).replace(">schlecht<", ">gut<") });
+  });
+  await page.goto(url);
+  await page.locator("#problem:visible").waitFor();
+  assert.match(await page.locator("#problem").innerText(), /asks something else than the survey's manifest/);
+  assert.equal(await page.locator("#survey").isVisible(), false);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`sections, scales and languages fit a phone and offend no rule of axe, ${colorScheme}`, async () => {
+    const { page } = await open(`scales-${colorScheme}`, { draft: { ...WORDED, shared_device: true }, colorScheme });
+    assert.deepEqual(await offences(page), []);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
+  });
+}
+
+test("two people answer on one device where the survey allows it, each with a ledger", async () => {
+  const { page, said } = await open("shared", { draft: { ...WORDED, shared_device: true } });
+  const answer = async () => {
+    await page.getByLabel("bad", { exact: true }).check();
+    await page.getByRole("spinbutton", { name: "age" }).fill("20");
+    await page.getByLabel("10", { exact: true }).check();
+    await toReview(page);
+    await agree(page);
+    await heading(page, "Thank you. Your answers have arrived.");
+  };
+  await answer();
+  assert.match(await page.locator("#people").innerText(), /You answer as person 1\./);
+  await page.getByRole("button", { name: "I am another person" }).click();
+  await page.getByText("You answer as person 2.").waitFor();
+  await page.locator("#go-on:enabled").waitFor();
+  await answer();
+  assert.match(await receiptOf(page), /6 for this survey, 6 by person 2 in all/);
+  assert.equal(await server.count("shared"), 2);
+  assert.equal((await stored(page)).length, 2);
+  // Both can be chosen again, and neither answers twice.
+  await page.getByRole("button", { name: "I am person 1" }).click();
+  await heading(page, "Person 1 has answered this survey.");
+  await page.getByRole("button", { name: "I am person 2" }).click();
+  await heading(page, "Person 2 has answered this survey.");
+  assert.deepEqual(said, []);
 });

@@ -23,6 +23,7 @@ from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.problems import PROBLEMS
 
 pages = Blueprint("page", __name__, template_folder="templates")
@@ -48,6 +49,8 @@ POLICY = "; ".join(
 FOR_EVER = "public, max-age=31536000, immutable"
 MOST_RADIO_BUTTONS: Final = 8
 """Choices that are all shown at once; more go into a list, or are typed if they are numbers."""
+MOST_STEPS: Final = 11
+"""Choices of a scale that stand in a row; a longer scale is shown as if it were none."""
 KEPT_BYTES: Final = 64 * 2**20
 
 Kind = Literal["radio", "select", "number"]
@@ -55,11 +58,13 @@ Kind = Literal["radio", "select", "number"]
 
 @dataclass(frozen=True)
 class Question:
-    """The question about one attribute, whose name is its text where the manifest has none.
+    """The question about one attribute, in the language of the page.
 
     ``kind`` is ``radio`` for few choices, ``number`` for consecutive whole numbers from ``least``
-    to ``most``, else ``select``. ``choices`` are codes and categories; of a number only the missing
+    to ``most``, else ``select``. ``choices`` are codes and answers; of a number only the missing
     category. ``missing`` stands in for an answer that is skipped; None where one must be given.
+    ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
+    heading above the question, where one begins.
     """
 
     attribute: str
@@ -70,35 +75,57 @@ class Question:
     missing: str | None = None
     least: str = ""
     most: str = ""
+    scale: bool = False
+    section: str | None = None
+
+    @property
+    def steps(self) -> tuple[tuple[int, str], ...]:
+        """The choices of a scale, from one end to the other."""
+        return self.choices if self.missing is None else self.choices[:-1]
+
+    @property
+    def beside(self) -> tuple[tuple[int, str], ...]:
+        """The choices that stand below a scale: the missing category, if there is one."""
+        return () if self.missing is None else self.choices[-1:]
 
 
-def questions(published: Published) -> tuple[Question, ...]:
-    """Return the questions of a survey, in the manifest's order."""
-    return tuple(_question(attribute) for attribute in published.attributes)
-
-
-def _question(attribute: PublishedAttribute) -> Question:
-    domain = tuple(enumerate(attribute.domain))
-    numbers = attribute.categories
-    kind: Kind = "radio" if len(domain) <= MOST_RADIO_BUTTONS else "select"
-    if kind == "select" and _consecutive(numbers):
-        return Question(
-            attribute.name,
-            attribute.question or attribute.name,
-            "number",
-            attribute.perturbed,
-            domain[len(numbers) :],
-            attribute.missing,
-            numbers[0],
-            numbers[-1],
+def questions(published: Published, wording: Wording | None = None) -> tuple[Question, ...]:
+    """Return the questions of a survey in the manifest's order, in its own words by default."""
+    wording = wording or published.wording()
+    before = (None, *wording.sections[:-1])
+    return tuple(
+        _question(attribute, text, domain, None if section == previous else section)
+        for attribute, text, domain, section, previous in zip(
+            published.attributes,
+            wording.questions,
+            wording.domains,
+            wording.sections,
+            before,
+            strict=True,
         )
+    )
+
+
+def _question(
+    attribute: PublishedAttribute, text: str, domain: tuple[str, ...], section: str | None
+) -> Question:
+    choices = tuple(enumerate(domain))
+    numbers = attribute.categories
+    missing = None if attribute.missing is None else domain[-1]
+    scale = attribute.scale is not None and len(numbers) <= MOST_STEPS
+    few = scale or len(choices) <= MOST_RADIO_BUTTONS
+    typed = not few and _consecutive(numbers) and domain[: len(numbers)] == numbers
     return Question(
         attribute.name,
-        attribute.question or attribute.name,
-        kind,
+        text,
+        "radio" if few else "number" if typed else "select",
         attribute.perturbed,
-        domain,
-        attribute.missing,
+        choices[len(numbers) :] if typed else choices,
+        missing,
+        numbers[0] if typed else "",
+        numbers[-1] if typed else "",
+        scale,
+        section,
     )
 
 
@@ -209,19 +236,44 @@ def _form(row: VersionRow) -> Response:
             raise Refused("survey-not-open", "the survey has not begun")
         case State.CLOSED | State.CLOSING:
             raise Refused("survey-closed", "the survey takes no more answers")
-    page = PAGES.get((row.digest, _root()), lambda: _rendered(surveys.published(row)))
+    published = surveys.published(row)
+    language = _language(published)
+    page = PAGES.get(
+        (row.digest, _root(), language), lambda: _rendered(published, published.wording(language))
+    )
     answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
     answer.set_etag(page.etag)
+    if published.translations:
+        answer.headers.add("Vary", "Accept-Language")
     return answer
 
 
-def _rendered(published: Published) -> str:
+def _language(published: Published) -> str | None:
+    """Return the language that the address asks for, or else the first that the browser does.
+
+    ``de-CH`` is served ``de``, as in the lookup of RFC 4647, section 3.4.
+    """
+    asked = request.args.get("lang", "")
+    if asked in published.languages:
+        return asked
+    offered = {language.lower(): language for language in published.languages}
+    for accepted in request.accept_languages.values():
+        parts = accepted.lower().split("-")
+        for length in range(len(parts), 0, -1):
+            language = offered.get("-".join(parts[:length]))
+            if language is not None:
+                return language
+    return published.language
+
+
+def _rendered(published: Published, wording: Wording) -> str:
     root = _root()
     return render_template(
         "survey.html",
         survey=published,
+        words=wording,
         style=style_sheet(),
-        questions=questions(published),
+        questions=questions(published, wording),
         root=root,
         modules=assets().modules,
         entry=ENTRY,

@@ -234,3 +234,74 @@ def test_a_manifest_above_the_limit_is_refused(make_site):
         413, "payload-too-large", "body",
     )  # fmt: skip
     assert site.post("/api/v1/surveys", json=make_draft()).status_code == 201
+
+
+WORDED = {
+    "language": "en",
+    "translations": {
+        "de": {
+            "title": "Arbeit",
+            "sections": {"You": "Sie"},
+            "attributes": {
+                "age": {"question": "Wie alt?"},
+                "fit": {"categories": ["ja", "nein"]},
+                "score": {"missing": "keine"},
+            },
+        }
+    },
+    "attributes": [
+        {"name": "age", "role": "sensitive", "section": "You", "question": "Old?", "range": [1, 9]},
+        {"name": "fit", "role": "sensitive", "section": "You", "categories": ["yes", "no"]},
+        {"name": "score", "role": "plain", "scale": "nps", "range": [0, 10], "missing": "none"},
+    ],
+    "protected": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("address", "browser", "title"),
+    [
+        ("/s/work", None, "Work"),
+        ("/s/work", "de-CH, en;q=0.5", "Arbeit"),
+        ("/s/work", "fr", "Work"),
+        ("/s/work", "fr-CA, *;q=0.1", "Work"),
+        ("/s/work", "en;q=0.2, DE;q=0.3", "Arbeit"),
+        ("/s/work?lang=de", "en", "Arbeit"),
+        ("/s/work?lang=en", "de", "Work"),
+        ("/s/work?lang=<b>", "de", "Arbeit"),
+        ("/s/work/versions/1?lang=de", None, "Arbeit"),
+    ],
+)
+def test_the_page_has_the_language_of_the_address_or_of_the_browser(site, address, browser, title):
+    site.publish(**WORDED, title="Work")
+    headers = {} if browser is None else {"Accept-Language": browser}
+    answer = site.get(address, headers=headers)
+    assert f">{title}</h1>" in answer.text
+    assert "Accept-Language" in ", ".join(answer.headers.getlist("Vary"))
+    assert "<b>" not in answer.text
+
+
+def test_a_scale_keeps_the_missing_category_apart():
+    published = Manifest.from_dict(make_draft(**WORDED)).resolve()
+    age, fit, score = questions(published)
+    assert [question.section for question in (age, fit, score)] == ["You", None, None]
+    assert (score.kind, score.scale, len(score.steps)) == ("radio", True, 11)
+    assert score.beside == ((11, "none"),)
+    assert not fit.scale
+
+
+def test_a_long_scale_is_a_list():
+    long = [f"step {i}" for i in range(12)]
+    question = asked(categories=long, scale="ordinal")
+    assert (question.kind, question.scale) == ("select", False)
+
+
+def test_numbers_that_are_translated_are_chosen_and_not_typed():
+    attribute = {"name": "age", "role": "sensitive", "range": [1, 12]}
+    words = {"title": "Arbeit", "attributes": {"age": {"categories": [f"n{i}" for i in range(12)]}}}
+    draft = make_draft(
+        attributes=[attribute], protected=None, language="en", translations={"de": words}
+    )
+    published = Manifest.from_dict(draft).resolve()
+    assert questions(published)[0].kind == "number"
+    assert questions(published, published.wording("de"))[0].kind == "select"

@@ -1,6 +1,7 @@
 /** Reads the form that the server rendered: checks that it asks what the manifest says, and collects the answers. */
 
 import { ManifestRefused } from "../errors.js";
+import { byId } from "./elements.js";
 
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {{field: HTMLElement, question: string, words: string}} Fault A question that still wants an answer. */
@@ -12,9 +13,10 @@ import { ManifestRefused } from "../errors.js";
  * @param {Published} published
  * @throws {ManifestRefused}
  */
-export function checkForm(form, { attributes }) {
+export function checkForm(form, { attributes, shared_device }) {
   const fields = fieldsOf(form);
   const same =
+    (form.dataset.shared !== undefined) === Boolean(shared_device) &&
     fields.length === attributes.length &&
     attributes.every(({ name, question, oracle, domain }, at) => {
       const field = fields[at];
@@ -61,17 +63,44 @@ export function readForm(form, { attributes }) {
 }
 
 /**
+ * The same answers in the survey's own words, which are what a report is made of.
+ *
+ * @param {Record<string, string | null>} answers In the words of `shown`.
+ * @param {Published} shown
+ * @param {Published} published
+ * @returns {Record<string, string | null>}
+ */
+export const inOwnWords = (answers, shown, published) =>
+  Object.fromEntries(
+    published.attributes.map(({ name, domain }, at) => [name, domain[shown.attributes[at].domain.indexOf(answers[name] ?? "")]]),
+  );
+
+/**
+ * Show how many questions have an answer.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function countAnswers(form) {
+  const fields = fieldsOf(form);
+  const answered = fields.filter((field) => filledIn(field)).length;
+  byId("answered-words").textContent = `${answered} of ${fields.length} questions answered`;
+  /** @type {HTMLProgressElement} */ (byId("answered")).value = answered;
+}
+
+/**
  * Whether there is anything in the form that its respondent put there.
  *
  * @param {HTMLFormElement} form
  */
-export const hasAnswers = (form) =>
-  fieldsOf(form).some((field) => {
-    const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (field.querySelectorAll("input, select"));
-    return [...inputs].some(({ type, checked, value, validity }) =>
-      type === "radio" || type === "checkbox" ? checked : value !== "" || validity.badInput,
-    );
-  });
+export const hasAnswers = (form) => fieldsOf(form).some(filledIn);
+
+/** @param {HTMLElement} field */
+function filledIn(field) {
+  const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (field.querySelectorAll("input, select"));
+  return [...inputs].some(({ type, checked, value, validity }) =>
+    type === "radio" || type === "checkbox" ? checked : value !== "" || validity.badInput,
+  );
+}
 
 /**
  * Say beside each question that wants an answer what it wants, and nothing beside the others.

@@ -6,36 +6,47 @@ import { HushpollError } from "../errors.js";
 import { preview } from "../preview.js";
 import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
-import { checkForm, firstInput, hasAnswers, markFaults, readForm } from "./form.js";
+import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm } from "./form.js";
 import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
+import { offerLanguages } from "./languages.js";
 import { readLink } from "./link.js";
 import { keepForOffline } from "./offline.js";
+import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } from "./people.js";
 import { showNotice, showReceipt } from "./receipt.js";
 import { showReview } from "./review.js";
 import { sayTreatment } from "./treatment.js";
+import { inLanguage } from "../wording.js";
 
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {import("./receipt.js").Moment} Moment */
 
 const form = /** @type {HTMLFormElement} */ (byId("survey-form"));
-const { server = "", survey = "", version, digest = "", worker = "", scope = "" } = form.dataset;
+const { server = "", survey = "", version, digest = "", worker = "", scope = "", language, shared } = form.dataset;
 const link = readLink(location, history);
-const storage = indexedDbStorage();
+const storage = indexedDbStorage(databaseOf(shared === undefined ? 1 : currentPerson()));
 
 /** What happened since this page was loaded. @type {Moment} */
-const moment = { own: false, dropped: false, sending: false };
+const moment = { own: false, dropped: false, sending: false, person: shared === undefined ? undefined : currentPerson() };
 /** Sends what waits, and ends the wait for the next attempt. */
 let tryAgain = () => {};
 let tryNow = () => {};
 
-const client = new SurveyClient(location.origin + server, survey, {
-  version: Number(version),
-  digest,
-  storage,
-  ...link,
-  pacing: { sleep: waitForNetwork, random: Math.random },
-});
+const client = clientOf(storage);
+
+/** @param {import("../storage.js").Storage} storage Of one person. */
+function clientOf(storage) {
+  return new SurveyClient(location.origin + server, survey, {
+    version: Number(version),
+    digest,
+    storage,
+    ...link,
+    pacing: { sleep: waitForNetwork, random: Math.random },
+  });
+}
+
+/** The survey as the respondent reads it; answers leave in the survey's own words. @param {Published} published */
+const shown = (published) => inLanguage(published, language);
 
 /** @param {number} seconds */
 function waitForNetwork(seconds) {
@@ -88,7 +99,7 @@ const entryOf = async (published) => (await client.ledger()).find((entry) => ent
 async function showAnswered(published, reason) {
   const entry = await entryOf(published);
   if (!entry) return undefined;
-  showReceipt(entry, published, { ...moment, reason, spent: total(await client.ledger()) });
+  showReceipt(entry, shown(published), { ...moment, reason, spent: total(await client.ledger()) });
   step("receipt");
   showPart("receipt");
   return entry.state;
@@ -121,7 +132,23 @@ async function deliver(published) {
   if (notice) showNotice(notice, tryAgain);
   // Reports for other surveys of this server.
   else await client.flush().catch(() => undefined);
+  await sendForOthers();
   return undefined;
+}
+
+/** The survey, whose questions are those of the form. */
+async function checked() {
+  const published = await client.published();
+  checkForm(form, shown(published));
+  return published;
+}
+
+/** Send the reports that wait in the ledgers of the other people who use this device. */
+async function sendForOthers() {
+  if (shared === undefined) return;
+  for (const person of otherPeople()) {
+    await clientOf(indexedDbStorage(databaseOf(person))).flush().catch(() => undefined);
+  }
 }
 
 /**
@@ -131,7 +158,7 @@ async function deliver(published) {
 async function review(published, again) {
   // Another tab, or another person, may have answered meanwhile.
   if (await entryOf(published)) return drop(published);
-  const { answers, skipped, faults } = readForm(form, published);
+  const { answers, skipped, faults } = readForm(form, shown(published));
   markFaults(form, faults);
   if (faults.length) {
     showPart("survey");
@@ -151,7 +178,7 @@ async function review(published, again) {
     return undefined;
   }
   const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
-  showReview(preview(published, answers), { answers, skipped }, total(others));
+  showReview(preview(shown(published), answers), { answers, skipped }, total(others), moment.person);
   if (!again) step("review", true);
   showPart("review");
   return undefined;
@@ -176,10 +203,13 @@ async function send(published) {
   try {
     // Where the browser may throw data away, ask it not to: it would forget what was spent.
     await navigator.storage?.persist?.();
-    const kept = await client.randomize(readForm(form, published).answers);
+    const { answers } = readForm(form, shown(published));
+    const kept = await client.randomize(inOwnWords(answers, shown(published), published));
+    if (shared !== undefined) rememberPerson();
     if (kept.known) return await drop(published);
     moment.own = true;
     form.reset();
+    countAnswers(form);
     deliver(published);
   } finally {
     button.disabled = false;
@@ -211,13 +241,20 @@ const sendAgainWith = (token, published) =>
   });
 
 guardAnswers(form);
+offerLanguages(link);
+form.addEventListener("input", () => countAnswers(form));
+addEventListener("pageshow", () => countAnswers(form));
+if (shared !== undefined) showPeople();
 
 // Not awaited: what waits may wait long for a network.
 attempt(async () => {
   await forgetTaken(storage);
-  const published = await client.published();
-  checkForm(form, published);
-  sayTreatment(form, published);
+  const published = await checked().catch((error) => {
+    // Answers to a survey that cannot be sent would be given in vain.
+    byId("survey").hidden = true;
+    throw error;
+  });
+  sayTreatment(form, shown(published));
   tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -238,7 +275,7 @@ await keepForOffline({
   worker,
   scope,
   urls: [
-    location.pathname,
+    location.pathname + location.search,
     `${server}/api/v1/surveys/${survey}/versions/${version}`,
     ...[...loaded].map((sheet) => sheet.href),
   ],

@@ -13,12 +13,14 @@ import { byId, element } from "./elements.js";
  * @property {boolean} own The answers were given on this page.
  * @property {boolean} dropped Other answers were given on this page, and were not taken.
  * @property {boolean} sending The report is on its way.
+ * @property {number | undefined} person Who answers, where several people may answer on this device.
  */
 
 const DROPPED = "What you have just answered here was neither randomised nor sent, and it is no longer on this page.";
 const WHOSE =
   "If you gave these answers, nothing is left for you to do. If another person did, you cannot answer here as well: a browser " +
   "answers a survey once. Use a device of your own, or a browser profile of your own on this one.";
+const ANOTHER = "If you are another person, choose “I am another person” above.";
 const OTHER_TOKEN =
   "If it was the token that the server refused, open the survey on this device by a link with another token: the same report is then sent again.";
 const NO_CHANGE = "They may have left this device already, so they cannot be changed any more.";
@@ -29,7 +31,9 @@ const NO_CHANGE = "They may have left this device already, so they cannot be cha
  * @param {Moment} moment
  * @returns {string[]} Heading, then paragraphs.
  */
-function wordsFor(state, submission, { own, sending }) {
+function wordsFor(state, submission, { own, sending, person }) {
+  const answered = `${person === undefined ? "This device" : `Person ${person}`} has answered this survey.`;
+  const whose = person === undefined ? WHOSE : ANOTHER;
   if (state === "withdrawn") return ["You have withdrawn your answers to this survey.", "They are not given again."];
   if (state === "refused") {
     const spent = "It refused the report. The epsilon that it spent stays counted.";
@@ -37,13 +41,13 @@ function wordsFor(state, submission, { own, sending }) {
   }
   if (state === "accepted") {
     if (own) return ["Thank you. Your answers have arrived.", "The server has stored the report that your device sent, once."];
-    return ["This device has answered this survey.", "Its report has arrived, and it counts once.", WHOSE];
+    return [answered, "The report has arrived, and it counts once.", whose];
   }
   const kept = "The answers are randomised, and this browser keeps the report until the server has taken it.";
   if (sending && own) return ["Sending your answers …", `${kept} ${NO_CHANGE}`];
   const later = "It is sent when the server can be reached and this page is open; you may close the page and come back later.";
   if (own) return ["Your answers wait on this device.", `${kept} ${NO_CHANGE} ${later}`];
-  return ["This device has answered this survey.", `Its answers wait to be sent. ${kept} ${NO_CHANGE} ${later}`, WHOSE];
+  return [answered, `The answers wait to be sent. ${kept} ${NO_CHANGE} ${later}`, whose];
 }
 
 /**
@@ -53,7 +57,7 @@ function wordsFor(state, submission, { own, sending }) {
  *   why the server refused the report.
  */
 export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission }, moment) {
-  const { spent, dropped, reason } = moment;
+  const { spent, dropped, reason, person } = moment;
   const server = api.replace(/\/api\/v1$/, "");
   const facts = { survey, version, title, server, digest, report: id, epsilon, state };
   const file = new Blob([`${JSON.stringify(facts, null, 2)}\n`], { type: "application/json" });
@@ -67,7 +71,7 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
       ...Object.entries({
         Survey: `${title} (${survey}, version ${version})`,
         Server: server,
-        "Privacy loss (epsilon)": `${epsilon} for this survey, ${spent} on this device in all`,
+        "Privacy loss (epsilon)": `${epsilon} for this survey, ${spent} ${person === undefined ? "on this device" : `by person ${person}`} in all`,
         ...(id && { "Number of the report": id }),
         Digest: digest,
       }).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),

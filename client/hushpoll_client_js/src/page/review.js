@@ -9,8 +9,10 @@ import { legend, picture } from "./picture.js";
  * @param {{answers: Record<string, string | null>, skipped: Set<string>}} own What the respondent has answered; it is on this
  *   page alone.
  * @param {string} spent Epsilon that this device has spent on other surveys.
+ * @param {number} [person] Who has spent it, where several people may answer on this device.
  */
-export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped }, spent) {
+export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped }, spent, person) {
+  const spender = person === undefined ? "This device" : `Person ${person}`;
   byId("review-notices").replaceChildren(...notices.map((words) => paragraph(words)));
   byId("review-clear").replaceChildren(
     element("h3", {}, clear.length ? "Sent as you answered" : "No answer is sent in clear"),
@@ -55,7 +57,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   byId("review-cost").replaceChildren(
     element("h3", {}, "Privacy loss"),
     element("p", {}, `Privacy loss (epsilon) of this survey: at most ${epsilon}. ` +
-      (spent === "0" ? "This device has spent none before." : `This device has spent ${spent} on surveys before.`)),
+      (spent === "0" ? `${spender} has spent none before.` : `${spender} has spent ${spent} on surveys before.`)),
     element("p", {}, `${recordSize === 1 ? "1 byte is" : `${recordSize} bytes are`} sent, whatever the answers are, and a random number to tell a repeat by.`),
     element("p", { class: "digest" }, "Survey digest: ", element("code", {}, digest)),
   );

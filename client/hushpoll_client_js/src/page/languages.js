@@ -1,0 +1,14 @@
+/** The links to the survey in other languages: each is called by its own name, and keeps what follows the `#`. */
+
+/**
+ * @param {import("./link.js").Link} link What the address said before its token was taken out of it.
+ */
+export function offerLanguages({ digest, token }) {
+  const fragment = new URLSearchParams({ ...(digest && { sha256: digest }), ...(token && { token }) }).toString();
+  for (const to of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#languages a"))) {
+    to.textContent = new Intl.DisplayNames([to.lang], { type: "language" }).of(to.lang) ?? to.lang;
+    to.addEventListener("click", () => {
+      to.hash = fragment;
+    });
+  }
+}

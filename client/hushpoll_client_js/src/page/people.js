@@ -1,0 +1,51 @@
+/**
+ * Several people on one device, where the survey allows it: each has a ledger, and so an epsilon, of their own.
+ *
+ * People are numbers. A name would tell the next person who answered before.
+ */
+
+import { byId, element } from "./elements.js";
+
+const CURRENT = "hushpoll-person";
+const MOST = "hushpoll-people";
+
+/** @param {globalThis.Storage} place @param {string} key */
+const numberIn = (place, key) => Math.max(1, Math.trunc(Number(place.getItem(key))) || 1);
+
+/** @returns {number} The person who answers in this tab, from 1. */
+export const currentPerson = () => numberIn(sessionStorage, CURRENT);
+
+/** @returns {number[]} The other people who have answered on this device. */
+export const otherPeople = () =>
+  Array.from({ length: numberIn(localStorage, MOST) }, (_, at) => at + 1).filter((person) => person !== currentPerson());
+
+/**
+ * Name of the database that holds a person's ledger; the first person has that of surveys that are not shared.
+ *
+ * @param {number} person
+ */
+export const databaseOf = (person) => (person === 1 ? "hushpoll" : `hushpoll-person-${person}`);
+
+/** Note that the current person has answered, so that they can be chosen again. */
+export function rememberPerson() {
+  localStorage.setItem(MOST, String(Math.max(numberIn(localStorage, MOST), currentPerson())));
+}
+
+/** Show who answers, and let another person take over: the page loads again, with that person's ledger. */
+export function showPeople() {
+  const choose = (/** @type {number} */ person, /** @type {string} */ words) => {
+    const button = element("button", { type: "button", class: "second" }, words);
+    button.addEventListener("click", () => {
+      sessionStorage.setItem(CURRENT, String(person));
+      location.reload();
+    });
+    return button;
+  };
+  const others = otherPeople();
+  const next = Math.max(currentPerson(), ...others) + 1;
+  byId("people").replaceChildren(
+    element("p", {}, `Several people may answer on this device. You answer as person ${currentPerson()}. What person ${currentPerson()} has spent and sent is counted apart from the others.`),
+    ...others.map((person) => choose(person, `I am person ${person}`)),
+    choose(next, "I am another person"),
+  );
+}
