@@ -28,6 +28,7 @@ from hushpoll_server.http.resources import (
     origins,
     plans,
     relations,
+    survey_reports,
     surveys,
     tokens,
 )
@@ -49,6 +50,7 @@ BLUEPRINTS: Final = (
     jobs.api,
     models.api,
     audits.api,
+    survey_reports.api,
 )
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"

@@ -16,7 +16,7 @@ from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "plain"
-FILES = {"table.csv", "table.xlsx", "report.json"}
+FILES = {"table.csv", "table.xlsx", "report.json", "report.html"}
 QUESTION = "Is it\u200b you\u3164? :smile: [red]x[/red]"
 
 # Every command that asks a server, with the arguments that bring it to the answer.
@@ -48,6 +48,7 @@ COMMANDS = {
     "model delete": (JOB_ID, "--yes"),
     "ordered": (NAME, "one"),
     "answered": (NAME,),
+    "report": (NAME, "--out", "report.html", "--bundle", "all.records"),
     "relate shares": (NAME, "--of", "one", "--given", "two"),
     "relate independence": (NAME, "one", "two"),
     "relate table": (NAME, "one", "two"),

@@ -155,6 +155,7 @@ ROUTES = [
     ),
     Route("ordered.simultaneous_means", "GET", f"{VERSION}/simultaneous-means", "read", 200),
     Route("ordered.answered_shares", "GET", f"{VERSION}/answered-shares", "read", 200),
+    Route("survey_reports.report", "GET", f"{VERSION}/report", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
     Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),

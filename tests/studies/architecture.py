@@ -47,7 +47,8 @@ SERVER_ROWS: Final = (
     ("dashboard",),
     ("ingest", "http", "pages", "jobs"),
     ("services",),
-    ("store", "config", "charts"),
+    ("store", "reports"),
+    ("config", "charts"),
 )
 # The picture's columns, from the top; both stand on the packages that they share.
 CLIENT_SIDE: Final = ("hushpoll_fleet", "hushpoll_client")

@@ -10,6 +10,7 @@ from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
 from hushpoll_client.analyst.ordered import OrderedCalls
 from hushpoll_client.analyst.relations import RelationCalls
+from hushpoll_client.analyst.reports import ReportCalls
 from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
@@ -20,6 +21,7 @@ class AnalystClient(
     ResultCalls,
     RelationCalls,
     OrderedCalls,
+    ReportCalls,
     JobCalls,
     ModelCalls,
     AuditCalls,

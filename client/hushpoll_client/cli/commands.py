@@ -241,6 +241,11 @@ COMMANDS: Final[dict[str, Row | Group]] = {
             ),
         },
     ),
+    "report": Row(
+        "hushpoll_client.cli.reporting.report:report",
+        "cli",
+        "Write a survey's results to one file, or make it again from a bundle.",
+    ),
     "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),
     "simulate": Row(
         "hushpoll_fleet.cli.simulate:simulate",

@@ -8,6 +8,7 @@ attribute in clear has Wilson's interval for a proportion, a perturbed one that 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -165,8 +166,9 @@ def frequencies_from_counts(
     confidence: float = 0.95,
     estimator: str = UNBIASED,
     records: Records | None = None,
+    only: Collection[str] | None = None,
 ) -> Estimates:
-    """Estimate every attribute from support counts; see :func:`frequencies`.
+    """Estimate attributes from support counts; see :func:`frequencies`.
 
     Parameters
     ----------
@@ -178,6 +180,8 @@ def frequencies_from_counts(
         See :func:`frequencies`.
     records : Records, optional
         The same records, which the estimator ``likelihood`` needs.
+    only : collection of str, optional
+        Attributes to estimate, at least one; all of them by default.
 
     Raises
     ------
@@ -192,6 +196,7 @@ def frequencies_from_counts(
             estimator,
         )
         for attribute in published.attributes
+        if only is None or attribute.name in only
     )
 
 

@@ -186,7 +186,7 @@ class PairCounts:
         if (a, b) in self.joint:
             both = self.joint[a, b]
         elif (b, a) in self.joint:
-            both = self.joint[b, a].T
+            both = np.ascontiguousarray(self.joint[b, a].T)
         else:
             return None
         support = self.counts.support

@@ -15,10 +15,10 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
-from hushpoll_server.dashboard.summaries import UNKNOWN, summary_lines
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.summaries import UNKNOWN, summary_lines
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS

@@ -20,6 +20,7 @@ from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.surveys.drafts import Drafts
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
@@ -85,6 +86,13 @@ class Services(DeviceServices):
         model_store = ModelStore(self.database)
         self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
         self.audits = Audits(model_store, self.jobs)
+        self.survey_reports = SurveyReports(
+            surveys=self.surveys,
+            releases=self.releases,
+            analysis=self.analysis,
+            jobs=self.jobs,
+            drawing=self.drawing,
+        )
         self.retention = Retention(
             jobs=self.job_store,
             surveys=self.surveys,

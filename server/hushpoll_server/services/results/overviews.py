@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
-from hushpoll_protocols.odds import odds_factor
+from hushpoll_server.reports.promise import promise_of
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+from hushpoll_shared.survey.protection import total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 
@@ -34,8 +32,6 @@ class Overviews:
     def overview(self, row: VersionRow) -> dict[str, Any]:
         """Return a version's overview, as the API gives it."""
         published = self._surveys.published(row)
-        budget = published.budget
-        total = total_epsilon(budget.values())
         closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
         account, tokens = self._releases.account(row), None
         if published.submission == "token":
@@ -53,10 +49,7 @@ class Overviews:
             "submission": published.submission,
             "unspent_tokens": tokens,
             "minimum_batch": row.minimum_batch,
-            "epsilon": f"{total:f}",
-            "odds_factor": _odds(total),
-            "protection": total_level(total).name.lower(),
-            "attributes": [_attribute(attribute) for attribute in published.attributes],
+            **promise_of(published),
             "warnings": [vars(warning) for warning in self._warnings(row.id)],
             "shuffled": _shuffled(published, account["accepted"]),
             **account,
@@ -97,21 +90,6 @@ class Overviews:
         return publishing_warnings(self._surveys.published_of(version_id))
 
 
-def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
-    oracle = attribute.oracle
-    return {
-        "name": attribute.name,
-        "question": attribute.question,
-        "role": attribute.role,
-        "categories": attribute.k,
-        "protocol": None if oracle is None else oracle.name,
-        "epsilon": None if oracle is None else f"{oracle.epsilon:f}",
-        "realized_epsilon": None if oracle is None else f"{oracle.realized_epsilon:.4f}",
-        "odds_factor": None if oracle is None else _odds(oracle.epsilon),
-        "protection": None if oracle is None else question_level(oracle.epsilon).name.lower(),
-    }
-
-
 def _shuffled(published: Published, reports: int) -> dict[str, Any] | None:
     """Return what a trusted shuffler would add, if there were one; None without reports.
 
@@ -122,8 +100,3 @@ def _shuffled(published: Published, reports: int) -> dict[str, Any] | None:
         return None
     unit = 10 ** max(len(str(reports)) - 2, 0)
     return shuffle_guarantee(published, reports // unit * unit).to_dict()
-
-
-def _odds(epsilon: Decimal) -> float:
-    """Return the factor by which odds can change at most, rounded up to a tenth."""
-    return odds_factor(epsilon, 10) / 10

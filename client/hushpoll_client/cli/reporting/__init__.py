@@ -1,0 +1,1 @@
+"""Commands that write a survey's results for others to read."""

@@ -1,0 +1,152 @@
+"""``hushpoll report``: one file with a survey's results, from a server or from a bundle."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import (
+    analyst,
+    authorized,
+    optional_url_option,
+    token_option,
+    version_of,
+    version_option,
+)
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
+
+FORMATS: Final = {".html": "html", ".pdf": "pdf"}
+_OFFLINE: Final = "hushpoll_server.reports.offline"
+
+
+def _ending(out: Path) -> None:
+    if out.suffix.lower() not in FORMATS:
+        raise InvalidParameter(
+            f"--out is {str(out)!r}, whose ending names no report; give a file that ends in .html "
+            "or .pdf",
+            field="out",
+        )
+
+
+@click.command()
+@click.argument("name", required=False)
+@version_option
+@out_option("File to write; it ends in .html or .pdf. [default: NAME.html]", check=_ending)
+@click.option(
+    "--bundle",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write all that the report is made from, a ZIP that --from reads.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Make the report from this bundle again, without a server, and compare.",
+)
+@click.option(
+    "--attribute", "attributes", multiple=True, help="Show this question. [default: all of them]"
+)
+@click.option("--cross", "crosses", multiple=True, metavar="A,B", help="Show this cross-table.")
+@click.option(
+    "--estimator",
+    type=click.Choice([name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]),
+    help="Of the shares; all but unbiased have no interval. [default: unbiased]",
+)
+@click.option("--confidence", type=float, help="Of the intervals. [default: 0.95]")
+@click.option("--fairness/--no-fairness", default=True, help="Whether finished audits are shown.")
+@optional_url_option
+@token_option
+@json_option
+@reports_errors
+def report(
+    name: str | None,
+    version: int | None,
+    out: Path | None,
+    bundle: Path | None,
+    source: Path | None,
+    url: str | None,
+    token: str | None,
+    as_json: bool,
+    **shown: Any,
+) -> None:
+    """Write the results of the survey NAME to one file: methods, guarantee, estimates, limits.
+
+    HTML prints well and loads nothing. From a bundle everyone makes the same file without a server:
+    hushpoll report --from NAME.zip.
+    """
+    if source is not None:
+        if name is not None:
+            raise click.UsageError("A bundle has its survey: give NAME or --from, not both.")
+        _from_bundle(source, out, as_json=as_json)
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'; or give --from and a bundle.")
+    if url is None:
+        raise click.UsageError("Missing option '--url'; or give --from and a bundle.")
+    with analyst(url, authorized(token)) as client:
+        number = version_of(client, name, version)
+        wanted: list[tuple[Path, str | None]] = [(out or Path(f"{name}.html"), None)]
+        wanted += [] if bundle is None else [(bundle, "bundle")]
+        document: dict[str, Any] = {"survey": name, "version": number, "files": {}}
+        for path, form in wanted:
+            _fetch(client, name, number, path, form or FORMATS[path.suffix.lower()], shown)
+            document["files"][str(path)] = path.stat().st_size
+    files = " and ".join(document["files"])
+    emit(document, f"The results of {name} version {number} are in {files}.", as_json=as_json)
+
+
+def _fetch(
+    client: AnalystClient, name: str, version: int, path: Path, form: str, shown: dict[str, Any]
+) -> None:
+    crosses = [tuple(part.strip() for part in pair.split(",")) for pair in shown["crosses"]]
+    with replacing(path) as file:
+        client.report(
+            name,
+            version,
+            file.write,
+            format=form,
+            attributes=shown["attributes"],
+            cross_tables=crosses,
+            estimator=shown["estimator"],
+            confidence=shown["confidence"],
+            fairness=shown["fairness"],
+        )
+
+
+def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
+    """Make a bundle's report again, and say which of its files came out the same."""
+    try:
+        # The other distribution, which this one does not import by itself.
+        offline: Any = import_module(_OFFLINE)
+    except ModuleNotFoundError as error:
+        raise MissingExtra("server", "hushpoll report --from") from error
+    path = out or source.with_suffix(".html")
+    with offline.remade(source.read_bytes()) as made:
+        with replacing(path) as file:
+            file.write(made.file(FORMATS[path.suffix.lower()]))
+        survey = made.report.basis.published
+        document = {
+            "survey": survey.name,
+            "version": survey.version,
+            "digest": survey.digest,
+            "files": {str(path): path.stat().st_size},
+            "same": list(made.same),
+            "different": list(made.different),
+            "other_versions": list(made.versions),
+        }
+    text = (
+        f"The results of {survey.name} version {survey.version} are in {path}. "
+        f"{len(made.same)} files of the bundle were made again, to the last byte"
+    )
+    if made.different:
+        text += f"; {len(made.different)} came out differently: {', '.join(made.different)}"
+        if made.versions:
+            text += f". Other versions made them: {'; '.join(made.versions)}"
+    emit(document, f"{text}.", as_json=as_json)

@@ -1,0 +1,1 @@
+"""Reports of a survey's results: what they are made from, and how they look."""

@@ -1,0 +1,146 @@
+"""All that a report is made from: the survey, counts of one release, and facts about it.
+
+A report is a function of its basis, and a bundle holds the basis: so anyone makes the same report
+from a bundle, to the last byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.counts import Counts, JointCounts
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.reports.choices import Choices
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
+
+FORMAT: Final = 1
+"""Version of the form of a basis."""
+
+Cells = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Basis:
+    """What a report is made from.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    choices : Choices
+        What is shown of it.
+    n : int
+        Reports behind the counts, at least 1.
+    support : mapping of str to int64[k]
+        How many records support each category; of the attributes that are shown.
+    joint : mapping of (str, str) to int64[k1, k2]
+        How many records support two categories; of the cross-tables that are shown.
+    facts : mapping
+        JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
+        ``rejected`` reports, ``audits``, and ``made_with``, versions by program.
+    """
+
+    published: Published
+    choices: Choices
+    n: int
+    support: Mapping[str, Cells]
+    joint: Mapping[tuple[str, str], JointCounts]
+    facts: Mapping[str, Any]
+
+    @property
+    def counts(self) -> Counts:
+        """Support counts, of the attributes that are shown."""
+        return Counts(self.n, {name: self.support[name] for name in self.choices.attributes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the survey as JSON: counts as whole numbers."""
+        return {
+            "format": FORMAT,
+            "digest": self.published.digest,
+            "choices": self.choices.to_dict(),
+            "facts": dict(self.facts),
+            "counts": {
+                "n": self.n,
+                "support": {name: self.support[name].tolist() for name in self.support},
+                "joint": [
+                    {
+                        "a": a,
+                        "b": b,
+                        "first": counts.first.tolist(),
+                        "second": counts.second.tolist(),
+                        "both": counts.both.tolist(),
+                    }
+                    for (a, b), counts in self.joint.items()
+                ],
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Basis:
+        """Return the basis that `to_dict` gave of this survey.
+
+        Raises
+        ------
+        InvalidParameter
+            For another format, another survey, or counts that are not this survey's.
+        KeyError, TypeError, ValueError
+            For a document of another form.
+        """
+        if document["format"] != FORMAT:
+            raise InvalidParameter(
+                f"format is {show(document['format'])}; this release reads {FORMAT}: use the one "
+                "that made the bundle",
+                field="format",
+            )
+        if document["digest"] != published.digest:
+            raise InvalidParameter(
+                f"digest is {show(document['digest'])}, and the manifest has {published.digest}; "
+                "take both from the same bundle",
+                field="digest",
+            )
+        choices = Choices.from_dict(published, document["choices"])
+        counts = document["counts"]
+        n = counts["n"]
+        if type(n) is not int or n < 1:
+            raise InvalidParameter(
+                f"n is {show(n)}; counts are of at least 1 report", field="counts"
+            )
+        support = {
+            name: _cells(counts["support"].get(name), (published.attribute(name).k,), n)
+            for name in choices.attributes
+        }
+        held = {(entry["a"], entry["b"]): entry for entry in counts["joint"]}
+        joint = {}
+        for a, b in choices.cross_tables:
+            entry, rows, columns = held[a, b], published.attribute(a).k, published.attribute(b).k
+            joint[a, b] = JointCounts(
+                n,
+                _cells(entry["first"], (rows,), n),
+                _cells(entry["second"], (columns,), n),
+                _cells(entry["both"], (rows, columns), n),
+            )
+        return cls(
+            published=published,
+            choices=choices,
+            n=n,
+            support=support,
+            joint=joint,
+            facts=document["facts"],
+        )
+
+
+def _cells(values: object, shape: tuple[int, ...], n: int) -> Cells:
+    cells = np.asarray(values)
+    if cells.shape != shape or cells.dtype.kind != "i" or cells.min() < 0 or cells.max() > n:
+        raise InvalidParameter(
+            f"counts have the shape {cells.shape}; these of {n} reports are whole numbers in "
+            f"[0, {n}] of the shape {shape}: take them from the same bundle as the manifest",
+            field="counts",
+        )
+    return np.ascontiguousarray(cells, dtype=np.int64)

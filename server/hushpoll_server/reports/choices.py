@@ -1,0 +1,136 @@
+"""What a report shows: which questions and cross-tables, by which estimator, with which audits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_analysis.estimates.cross_table import pair
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
+
+ESTIMATORS: Final = tuple(
+    name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records
+)
+"""Those that the counts of a report suffice for."""
+
+MOST_CROSS_TABLES: Final = 20
+MOST_CELLS: Final = 1 << 17
+"""Of all cross-tables of a report together; a bundle has a line for each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What a report shows; checked against its survey by `of`.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+        The questions, in the manifest's order.
+    cross_tables : tuple of (str, str)
+        Pairs of different attributes, the rows' first.
+    estimator : str
+        One of `ESTIMATORS`.
+    confidence : float
+        Of the intervals, in [0.01, 0.999999].
+    fairness : bool
+        Whether finished audits are shown.
+    """
+
+    attributes: tuple[str, ...]
+    cross_tables: tuple[tuple[str, str], ...] = ()
+    estimator: str = UNBIASED
+    confidence: float = 0.95
+    fairness: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        *,
+        attributes: Sequence[str] = (),
+        cross_tables: Sequence[Sequence[str]] = (),
+        estimator: str = UNBIASED,
+        confidence: float = 0.95,
+        fairness: bool = True,
+    ) -> Choices:
+        """Return choices that a survey can answer; no attributes stand for all of them.
+
+        Raises
+        ------
+        InvalidParameter
+            For an unknown attribute or estimator, a confidence outside its interval, the same
+            attribute twice in a cross-table, or more cross-tables or cells than a report has.
+        """
+        for name in attributes:
+            published.attribute(name)
+        if estimator not in ESTIMATORS:
+            raise InvalidParameter(
+                f"estimator is {show(estimator)}; a report has one of {', '.join(ESTIMATORS)}",
+                field="estimator",
+            )
+        if not CONFIDENCES[0] <= confidence <= CONFIDENCES[1]:
+            raise InvalidParameter(
+                f"confidence is {confidence}, outside [{CONFIDENCES[0]}, {CONFIDENCES[1]}]; give a "
+                "number inside it",
+                field="confidence",
+            )
+        chosen = [
+            attribute.name
+            for attribute in published.attributes
+            if not attributes or attribute.name in attributes
+        ]
+        return cls(
+            attributes=tuple(chosen),
+            cross_tables=_pairs(published, cross_tables),
+            estimator=estimator,
+            confidence=confidence,
+            fairness=fairness,
+        )
+
+    @property
+    def figures(self) -> int:
+        """How many charts the report has."""
+        return len(self.attributes) + len(self.cross_tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choices as JSON."""
+        return {
+            "attributes": list(self.attributes),
+            "cross_tables": [list(names) for names in self.cross_tables],
+            "estimator": self.estimator,
+            "confidence": self.confidence,
+            "fairness": self.fairness,
+        }
+
+    @classmethod
+    def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Choices:
+        """Return the choices that `to_dict` gave; raises as `of`, and TypeError."""
+        return cls.of(published, **document)
+
+
+def _pairs(
+    published: Published, cross_tables: Sequence[Sequence[str]]
+) -> tuple[tuple[str, str], ...]:
+    pairs: list[tuple[str, str]] = []
+    cells = 0
+    for names in cross_tables:
+        if len(names) != 2:
+            raise InvalidParameter(
+                f"cross has {show(','.join(names))}; give two attributes, such as a,b",
+                field="cross",
+            )
+        first, second = pair(published, *names)
+        if (first.name, second.name) not in pairs:
+            pairs.append((first.name, second.name))
+            cells += first.k * second.k
+    if len(pairs) > MOST_CROSS_TABLES or cells > MOST_CELLS:
+        raise InvalidParameter(
+            f"cross names {len(pairs)} tables with {cells} cells; a report has at most "
+            f"{MOST_CROSS_TABLES} with {MOST_CELLS} in all: choose fewer",
+            field="cross",
+        )
+    return tuple(pairs)

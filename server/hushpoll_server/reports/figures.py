@@ -1,0 +1,119 @@
+"""The figures of a report: charts with the tables behind them, and their pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_server.charts.specifications import (
+    LIGHT,
+    Chart,
+    as_one_image,
+    cross_table_chart,
+    estimates_chart,
+    with_light_colours,
+)
+from hushpoll_server.reports.basis import Basis
+from hushpoll_shared.tables.result_table import ResultTable
+from hushpoll_shared.tables.statistics import table_of
+
+Draw = Callable[[Mapping[str, Any]], bytes]
+"""Returns the SVG of a Vega-Lite specification."""
+
+# No text of the data has a < in SVG, so that only attributes of elements are changed.
+_TAG: Final = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One chart of a report.
+
+    Parameters
+    ----------
+    key : str
+        Names its files.
+    chart : Chart or None
+        None of an audit, which has its table alone.
+    table : ResultTable
+        All the data behind it.
+    svg : str or None
+        The picture in the tokens of the style sheet.
+    """
+
+    key: str
+    chart: Chart | None
+    table: ResultTable
+    svg: str | None
+
+    @property
+    def light_svg(self) -> str | None:
+        """The picture in the colours of the light theme; it can stand alone, or be printed."""
+        return None if self.svg is None else _TAG.sub(_in_light, self.svg)
+
+    @property
+    def specification(self) -> bytes | None:
+        """The Vega-Lite specification as JSON, in the colours of the light theme."""
+        if self.chart is None:
+            return None
+        return json.dumps(with_light_colours(self.chart.specification), indent=1).encode() + b"\n"
+
+
+def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Figure]:
+    """Draw the figures of a report: of its questions, its cross-tables and its audits.
+
+    Parameters
+    ----------
+    basis, results
+        What the report is made from, and its numbers.
+    draw : callable
+        Draws a chart.
+
+    Raises
+    ------
+    hushpoll_server.charts.drawing.NotDrawn
+        By `draw`.
+    """
+    return [
+        Figure(
+            f"{number:02}-{key}",
+            chart,
+            table,
+            None if chart is None else as_one_image(draw(chart.specification).decode()),
+        )
+        for number, (key, chart, table) in enumerate(_charts(basis, results), start=1)
+    ]
+
+
+def _charts(
+    basis: Basis, results: Mapping[str, Any]
+) -> Iterator[tuple[str, Chart | None, ResultTable]]:
+    about = {
+        "survey": basis.published.name,
+        "version": basis.published.version,
+        "digest": basis.published.digest,
+        "release": basis.facts["release"],
+        "released_at": basis.facts["released_at"],
+    }
+    estimates, confidence = results["estimates"], basis.choices.confidence
+    for attribute in estimates["attributes"]:
+        rows = attribute["categories"]
+        chart = estimates_chart(attribute["name"], rows, confidence=confidence, total=len(rows))
+        table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
+        yield attribute["name"], chart, table
+    for cross in results["cross_tables"]:
+        chart = cross_table_chart(cross["a"], cross["b"], cross["cells"], confidence=confidence)
+        table = table_of("cross-table", {**about, **cross})
+        yield f"{cross['a']}-by-{cross['b']}", chart, table
+    for number, audit in enumerate(results["audits"], start=1):
+        document = audit["result"]
+        yield f"audit-{number}", None, table_of("fairness", {**about, **document})
+
+
+def _in_light(tag: re.Match[str]) -> str:
+    text = tag[0]
+    for token, colour in LIGHT.items():
+        text = text.replace(token, colour)
+    return text

@@ -1,0 +1,101 @@
+"""What a report cannot conclude, in sentences that hold for its survey and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from hushpoll_server.reports.basis import Basis
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
+
+WIDE: Final = 0.1
+"""Half the width of an interval from which a report says that it is wide: ten points."""
+_MOST_NAMED: Final = 12
+
+
+def limits_of(basis: Basis, results: Mapping[str, Any]) -> list[str]:
+    """Return the limits of a report, each a sentence or two.
+
+    Parameters
+    ----------
+    basis, results
+        What the report is made from, and its numbers.
+    """
+    return list(_limits(basis, results))
+
+
+def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
+    published = basis.published
+    yield (
+        "Estimates and intervals are about the population from which these respondents were drawn. "
+        "Nothing here says how people would have answered who did not take part."
+    )
+    terms = ESTIMATOR_TERMS[basis.choices.estimator]
+    if terms.no_interval is not None:
+        yield terms.no_interval
+    else:
+        yield results["estimates"]["intervals"]
+        wide = dict(_wide(results["estimates"]))
+        if wide:
+            named = ", ".join(f"{name} (±{100 * half:.0f})" for name, half in wide.items())
+            yield (
+                "The reports tell little where an interval is wide. The widest interval of these "
+                f"questions is at least ±{100 * WIDE:.0f} percentage points: {named}."
+            )
+    yield (
+        f"Nothing is computed from fewer than {published.minimum_batch:,} reports, the survey’s "
+        "minimum batch."
+    )
+    if basis.facts["state"] != "closed":
+        yield (
+            "The survey is not over. A later release changes these numbers, and a decision that "
+            "waits for the release that pleases misses the truth more often."
+        )
+    clear = [attribute.name for attribute in published.attributes if not attribute.perturbed]
+    if clear:
+        yield (
+            f"The guarantee does not cover what was sent in clear: {', '.join(clear)}. Answers in "
+            "clear can betray others that go with them."
+        )
+    yield (
+        "The guarantee is about what leaves a device. Respondents of a hosted page trusted the "
+        "server for the page’s script; a program of their own trusts no server."
+    )
+    if published.submission == "token":
+        yield "Each respondent needed a single-use token, so that nobody could answer twice."
+    else:
+        yield (
+            "Anybody who had the link could answer, and could do so more than once from another "
+            "device. Intervals know of no fake reports."
+        )
+    yield from _fakes(results["estimates"])
+    for audit in results["audits"]:
+        setting = audit["result"]["setting"]
+        yield (
+            f"The audit of fairness is about a model {setting}. “No disparity found” does not say "
+            "that there is none; “cannot conclude” says that the reports cannot tell."
+        )
+
+
+def _wide(estimates: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for attribute in estimates["attributes"]:
+        half = max((row["upper"] - row["lower"]) / 2 for row in attribute["categories"])
+        if half >= WIDE:
+            yield attribute["name"], half
+
+
+def _fakes(estimates: Mapping[str, Any]) -> Iterator[str]:
+    parts = []
+    for attribute in estimates["attributes"]:
+        poisoning = attribute["poisoning"]
+        if poisoning is not None:
+            parts.append((poisoning["raised_by"], attribute["name"], poisoning["fake_share"]))
+    if parts:
+        share = parts[0][2]
+        worst = sorted(parts, reverse=True)[:_MOST_NAMED]
+        named = ", ".join(f"{name} {100 * raised:.1f}" for raised, name, _ in worst)
+        more = "" if len(parts) <= _MOST_NAMED else f" (the {_MOST_NAMED} largest)"
+        yield (
+            f"If {100 * share:g} % of the reports were fake, the share of a category could be "
+            f"raised by so many percentage points{more}: {named}."
+        )

@@ -1,0 +1,218 @@
+"""A report as one HTML file: no script, nothing loaded, charts inside, and made for print."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hushpoll_analysis.html import style_sheet
+from hushpoll_protocols import format_epsilon
+from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE
+from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.figures import Figure
+from hushpoll_server.reports.limits import limits_of
+from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
+from hushpoll_server.reports.summaries import UNKNOWN, summary_lines
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.survey.budget import Split
+
+COLUMNS: Final = 6
+"""Of a cross-table side by side, so that a sheet of paper is wide enough."""
+
+_SPLITS: Final = {
+    "uniform": "in equal parts over the perturbed questions",
+    "k-based": "in proportion to the numbers of categories",
+    "optimal": "so that the errors of the questions are as small as they can be together",
+    "weights": "by weights that the manifest gives",
+}
+_RELEASES: Final = {
+    "daily": "once a day",
+    "weekly": "once a week",
+    "end": "once, when the survey was over",
+    "immediate": "as soon as they were sealed, a minimum batch or more at a time",
+}
+
+
+def page_of(
+    basis: Basis,
+    results: Mapping[str, Any],
+    figures: Sequence[Figure],
+    *,
+    for_print: bool = False,
+    downloads: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return a report as HTML.
+
+    Parameters
+    ----------
+    basis, results, figures
+        What it is made from, its numbers and its figures, in this order of making.
+    for_print : bool
+        Whether pictures have the colours of the light theme in place of the style sheet's tokens,
+        which a printer of PDF does not know.
+    downloads : sequence of (str, str)
+        Of a page with files beside it: what to name each, and its relative address.
+    """
+    published = basis.published
+    svgs = [figure.light_svg if for_print else figure.svg for figure in figures]
+    # The drawing process escapes every text of the data.
+    drawn = [None if svg is None else Markup(svg) for svg in svgs]  # noqa: S704
+    together = list(zip(figures, drawn, strict=True))
+    questions_end = len(basis.choices.attributes)
+    crosses_end = questions_end + len(basis.choices.cross_tables)
+    questions = together[:questions_end]
+    others = together[questions_end:crosses_end]
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            survey=published,
+            basis=basis,
+            facts=basis.facts,
+            choices=basis.choices,
+            results=results,
+            promise=promise_of(published),
+            epsilon=format_epsilon(published.epsilon),
+            protocols=PROTOCOL_NAMES,
+            split=_SPLITS[Split.parse(published.split).kind],
+            when=_RELEASES[basis.facts["release"]],
+            terms=ESTIMATOR_TERMS[basis.choices.estimator],
+            questions=[
+                _question(basis, results, attribute, *figure)
+                for attribute, figure in zip(
+                    results["estimates"]["attributes"], questions, strict=True
+                )
+            ],
+            crosses=[
+                {
+                    "table": table,
+                    "chart": figure.chart,
+                    "svg": svg,
+                    "blocks": _blocks(table["cells"]),
+                }
+                for table, (figure, svg) in zip(results["cross_tables"], others, strict=True)
+            ],
+            audits=[_audit(audit) for audit in results["audits"]],
+            limits=limits_of(basis, results),
+            most=MOST_CELLS_A_SIDE,
+            unknown=UNKNOWN,
+            downloads=downloads,
+            command=_command(basis),
+        )
+    )
+
+
+def style_hash() -> str:
+    """Return the hash of the page's style sheet, as a content security policy names it."""
+    digest = hashlib.sha256(_style().encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _question(
+    basis: Basis,
+    results: Mapping[str, Any],
+    attribute: Mapping[str, Any],
+    figure: Figure,
+    svg: Markup | None,
+) -> dict[str, Any]:
+    name = attribute["name"]
+    summary, answered = results["ordered"].get(name), results["answered"].get(name)
+    return {
+        "attribute": attribute,
+        "question": basis.published.attribute(name).question or name,
+        "chart": figure.chart,
+        "svg": svg,
+        "summary": None if summary is None else summary_lines(summary),
+        "answered": None if answered is None else answered["attributes"][0],
+        "assumption": None if answered is None else answered["assumption"],
+    }
+
+
+def _blocks(cells: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, list[Mapping[str, Any]]]]]:
+    """Return the drawn part of a cross-table, some columns at a time, each block row by row."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        rows.setdefault(cell["a"], []).append(cell)
+    drawn = [
+        (name, row[:MOST_CELLS_A_SIDE]) for name, row in list(rows.items())[:MOST_CELLS_A_SIDE]
+    ]
+    return [
+        [(name, row[start : start + COLUMNS]) for name, row in drawn]
+        for start in range(0, len(drawn[0][1]), COLUMNS)
+    ]
+
+
+def _audit(audit: Mapping[str, Any]) -> dict[str, Any]:
+    document = audit["result"]
+    pairs = document.get("groups")
+    if pairs is None:
+        group = " or ".join(document["protected"]["unprivileged"])
+        pairs = [{**document, "group": group}]
+    about = document["protected"]
+    return {
+        **document,
+        "asked": audit,
+        "reference": " or ".join(about.get("privileged") or [about["reference"]]),
+        "pairs": [
+            {"group": pair["group"], "metrics": list(_metrics(pair["metrics"]))} for pair in pairs
+        ],
+    }
+
+
+def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for name, number in metrics.items():
+        # A later release may have found a metric that this one does not know.
+        label = METRICS[name].long_label if name in METRICS else name
+        yield {
+            "label": label,
+            "value": None,
+            "lower": None,
+            "upper": None,
+            "conclusion": None,
+            "reason": None,
+            **number,
+        }
+
+
+def _command(basis: Basis) -> str:
+    """Return the command that makes the same report from the server."""
+    published, choices = basis.published, basis.choices
+    words = ["hushpoll", "report", published.name, "--version", str(published.version)]
+    if len(choices.attributes) < len(published.attributes):
+        for name in choices.attributes:
+            words += ["--attribute", name]
+    for a, b in choices.cross_tables:
+        words += ["--cross", f"{a},{b}"]
+    words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
+    words += [] if choices.fairness else ["--no-fairness"]
+    return " ".join([*words, "--out", f"{published.name}.html"])
+
+
+@cache
+def _style() -> str:
+    own = resources.files(__package__) / "templates" / "report.css"
+    return f"\n{style_sheet()}{own.read_text(encoding='utf-8')}"
+
+
+@cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
+    templates.globals["style_hash"] = style_hash()
+    templates.filters["thousands"] = "{:,}".format
+    return templates

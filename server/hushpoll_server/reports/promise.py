@@ -1,0 +1,69 @@
+"""What a survey promised its respondents, in numbers: as pages, reports and the API say it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Final
+
+from hushpoll_protocols.odds import odds_factor
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+from hushpoll_shared.survey.published import Published
+
+PROTOCOL_NAMES: Final = MappingProxyType(
+    {
+        "GRR": "generalised randomised response",
+        "BLH": "binary local hashing",
+        "OLH": "optimised local hashing",
+        "RAPPOR": "basic one-time RAPPOR",
+        "OUE": "optimised unary encoding",
+        "SS": "subset selection",
+        "THE": "thresholding with histogram encoding",
+    }
+)
+"""Long names, as Wang et al. (USENIX Security 2017) and Ye and Barg (2018) give them."""
+
+
+def promise_of(published: Published) -> dict[str, Any]:
+    """Return a survey's guarantee: of all answers together, then of each attribute.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+
+    Returns
+    -------
+    dict
+        ``epsilon``, the exact sum, as a decimal; ``odds_factor``, by which the odds of anything
+        about a respondent can change at most, rounded up to a tenth; ``protection``, a level in
+        words; ``attributes``, in the manifest's order, each with the same or, in clear, None.
+    """
+    total = total_epsilon(published.budget.values())
+    return {
+        "epsilon": f"{total:f}",
+        "odds_factor": _odds(total),
+        "protection": total_level(total).name.lower(),
+        "attributes": [_attribute(attribute) for attribute in published.attributes],
+    }
+
+
+def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
+    oracle = attribute.oracle
+    return {
+        "name": attribute.name,
+        "question": attribute.question,
+        "role": attribute.role,
+        "categories": attribute.k,
+        "protocol": None if oracle is None else oracle.name,
+        "epsilon": None if oracle is None else f"{oracle.epsilon:f}",
+        "realized_epsilon": None if oracle is None else f"{oracle.realized_epsilon:.4f}",
+        "odds_factor": None if oracle is None else _odds(oracle.epsilon),
+        "protection": None if oracle is None else question_level(oracle.epsilon).name.lower(),
+    }
+
+
+def _odds(epsilon: Decimal) -> float:
+    """Return the factor by which odds can change at most, rounded up to a tenth."""
+    return odds_factor(epsilon, 10) / 10

@@ -1,0 +1,74 @@
+"""A report put together: its numbers, its figures, and the files that it comes as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.bundle import bundle_of
+from hushpoll_server.reports.figures import Draw, Figure, figures_of
+from hushpoll_server.reports.page import page_of
+from hushpoll_server.reports.pdf import LONGEST_SECONDS, pdf_of
+from hushpoll_server.reports.results import results_of
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report of one survey version, a function of its basis.
+
+    Parameters
+    ----------
+    basis : Basis
+        What it is made from.
+    draw : callable
+        Draws a chart; see `figures_of`.
+    """
+
+    basis: Basis
+    draw: Draw
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """Every number; see `results_of`."""
+        return results_of(self.basis)
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """The charts and the tables behind them."""
+        return figures_of(self.basis, self.results, self.draw)
+
+    @cached_property
+    def html(self) -> bytes:
+        """One file, in UTF-8."""
+        return page_of(self.basis, self.results, self.figures).encode()
+
+    @cached_property
+    def bundle(self) -> bytes:
+        """A ZIP from which the same report is made; see ``reports.bundle``."""
+        return bundle_of(self.basis, self.results, self.figures, self.html)
+
+    def pdf(self, *, seconds: float = LONGEST_SECONDS) -> bytes:
+        """Return the report as PDF; raises as ``pdf_of``."""
+        return pdf_of(
+            page_of(self.basis, self.results, self.figures, for_print=True), seconds=seconds
+        )
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of file that a report comes as."""
+
+    ending: str
+    media_type: str
+    make: Callable[[Report], bytes]
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    "html": Form("html", "text/html", lambda report: report.html),
+    "pdf": Form("pdf", "application/pdf", lambda report: report.pdf()),
+    "bundle": Form("zip", "application/zip", lambda report: report.bundle),
+}
+"""By the name that a request gives."""

@@ -1,0 +1,174 @@
+"""Reports of a survey version's last release: what they are made from, and their files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+import numpy as np
+
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.drawing import Drawing, NotDrawn
+from hushpoll_server.errors import Refused
+from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.choices import Choices
+from hushpoll_server.reports.pdf import NotPrinted
+from hushpoll_server.reports.report import FORMS, Report
+from hushpoll_server.services.results.analysis import Analysis
+from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.releases import Release, Releases
+from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import DONE
+from hushpoll_shared.spelling.canonical import canonical_json, parse_json
+from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+
+AUDITS: Final = "fairness"
+MOST_AUDITS: Final = 3
+RETRY_AFTER_SECONDS: Final = 5
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A report as a file."""
+
+    name: str
+    media_type: str
+    body: bytes
+
+
+class SurveyReports:
+    """Makes reports of versions; what they show is what analysts may learn now."""
+
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        releases: Releases,
+        analysis: Analysis,
+        jobs: Jobs,
+        drawing: Drawing,
+    ) -> None:
+        self._surveys = surveys
+        self._releases = releases
+        self._analysis = analysis
+        self._jobs = jobs
+        self._drawing = drawing
+
+    def choices(self, row: VersionRow, **asked: Any) -> Choices:
+        """Return what a report shows; raises as ``Choices.of``."""
+        return Choices.of(self._surveys.published(row), **asked)
+
+    def report(self, row: VersionRow, choices: Choices) -> Report:
+        """Return the report of a version's last release.
+
+        Raises
+        ------
+        Refused
+            ``not-released``, ``not-enough-reports``; where counts are not kept also
+            ``unavailable`` and ``records-deleted``.
+        """
+        return Report(self._basis(row, choices), self._draw)
+
+    def file(
+        self, row: VersionRow, choices: Choices, form: str, *, at_once: bool = True
+    ) -> ReportFile:
+        """Return a report as a file.
+
+        Parameters
+        ----------
+        row, choices
+            The version, and what is shown.
+        form : str
+            Of ``FORMS``.
+        at_once : bool
+            Whether a request waits for it: then it has at most `MOST_FIGURES_AT_ONCE` charts.
+
+        Raises
+        ------
+        InvalidParameter
+            It has more charts than a request waits for.
+        MissingExtra
+            A PDF without the extra ``pdf``.
+        Refused
+            As `report`; ``unavailable`` where a chart or a page could not be made now.
+        """
+        if at_once and choices.figures > MOST_FIGURES_AT_ONCE:
+            raise InvalidParameter(
+                f"the report has {choices.figures} charts, and a request waits for at most "
+                f"{MOST_FIGURES_AT_ONCE}; ask for the job report, or for fewer questions and "
+                "cross-tables",
+                field="attributes",
+            )
+        report = self.report(row, choices)
+        kind = FORMS[form]
+        try:
+            body = kind.make(report)
+        except (NotDrawn, NotPrinted) as error:
+            raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
+        return ReportFile(f"{row.name}-{row.version}.{kind.ending}", kind.media_type, body)
+
+    def _draw(self, specification: Mapping[str, Any]) -> bytes:
+        return self._drawing.draw(specification, "svg")
+
+    def _basis(self, row: VersionRow, choices: Choices) -> Basis:
+        release, counts = self._analysis.all_counts(row)
+        joint = {names: self._joint(row, release, *names) for names in choices.cross_tables}
+        return Basis(
+            published=self._surveys.published(row),
+            choices=choices,
+            n=counts.counts.n,
+            support={name: counts.counts.support[name] for name in choices.attributes},
+            joint=joint,
+            facts=self._facts(row, with_audits=choices.fairness),
+        )
+
+    def _joint(self, row: VersionRow, release: Release, a: str, b: str) -> JointCounts:
+        later, counts = self._analysis.pair_counts(row, a, b)
+        if later.reports != release.reports or later.released_at != release.released_at:
+            raise Refused(
+                "unavailable",
+                "a release was made meanwhile; ask again",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        return JointCounts(counts.n, counts.first, counts.second, np.ascontiguousarray(counts.both))
+
+    def _facts(self, row: VersionRow, *, with_audits: bool) -> dict[str, Any]:
+        account = self._releases.account(row)
+        closes = self._surveys.closes_at(row)
+        facts = {
+            "state": self._surveys.state(row).value,
+            "release": row.release,
+            "released_at": account["released_at"],
+            "opens": None if row.opens is None else timestamp(row.opens),
+            "closes": None if closes is None else timestamp(closes),
+            "duplicate": account["duplicate"],
+            "rejected": dict(account["rejected"]),
+            "audits": self._audits(row) if with_audits else [],
+            "made_with": {
+                "hushpoll": version("hushpoll"),
+                "numpy": version("numpy"),
+                "vl-convert-python": version("vl-convert-python"),
+            },
+        }
+        # As a bundle's reader has it, so that the same page is made of both.
+        read: dict[str, Any] = parse_json(canonical_json(facts))
+        return read
+
+    def _audits(self, row: VersionRow) -> list[dict[str, Any]]:
+        """Return the newest finished audits, one for each set of parameters."""
+        audits: dict[str, dict[str, Any]] = {}
+        for job in self._jobs.newest_of(row, AUDITS):
+            if job.state == DONE and job.parameters not in audits:
+                body = b"".join(self._jobs.result(job))
+                audits[job.parameters] = {
+                    "parameters": json.loads(job.parameters),
+                    "result": json.loads(body),
+                }
+            if len(audits) == MOST_AUDITS:
+                break
+        return list(audits.values())

@@ -1,0 +1,6 @@
+"""How large a report of a survey may be for a request to wait for it; larger ones are jobs."""
+
+from typing import Final
+
+MOST_FIGURES_AT_ONCE: Final = 24
+"""Charts, which take a tenth of a second each to draw."""

@@ -1,0 +1,261 @@
+"""A report and its bundle: the API's numbers, the same bytes twice, and texts that stay texts."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard_server import HOSTILE, LARGE, MARKUP, ODD
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.drawing import Drawing
+from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.bundle import MOST_BYTES, files_of, read_bundle
+from hushpoll_server.reports.choices import Choices
+from hushpoll_server.reports.offline import remade
+from hushpoll_server.reports.page import style_hash
+from hushpoll_server.reports.report import Report
+from hushpoll_shared.survey.manifest import Manifest
+from sample_survey import VERSION
+
+pytestmark = pytest.mark.sqlite
+DAILY = {"release": "daily", "minimum_batch": 3}
+CROSS = "gender:age,income:country"
+
+
+@pytest.fixture(scope="module")
+def drawing():
+    running = Drawing()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def draw(drawing):
+    return lambda specification: drawing.draw(specification, "svg")
+
+
+class Page(HTMLParser):
+    """The elements and texts of a page."""
+
+    def __init__(self, html: bytes) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self._style = False
+        self.feed(html.decode())
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        self._style = tag == "style"
+
+    def handle_data(self, data):
+        if not self._style:
+            self.text += data
+
+
+def basis_of(draft: dict[str, Any], crosses=(), **asked: Any) -> Basis:
+    """A basis of a survey that nobody has answered, with counts as they could be."""
+    published = Manifest.from_dict({"version": 1, **draft}).resolve()
+    choices = Choices.of(published, cross_tables=crosses, **asked)
+    rng = np.random.default_rng(1)
+    support = {
+        attribute.name: rng.integers(100, 900, attribute.k) for attribute in published.attributes
+    }
+    joint = {}
+    for a, b in choices.cross_tables:
+        most = np.minimum.outer(support[a], support[b])
+        joint[a, b] = JointCounts(1000, support[a], support[b], most // 3)
+    facts = {
+        "state": "open",
+        "release": published.release,
+        "released_at": None,
+        "opens": None,
+        "closes": None,
+        "duplicate": 0,
+        "rejected": {},
+        "audits": [],
+        "made_with": {"hushpoll": "0"},
+    }
+    return Basis(
+        published=published, choices=choices, n=1000, support=support, joint=joint, facts=facts
+    )
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, body in files.items():
+            archive.writestr(path, body)
+    return target.getvalue()
+
+
+def test_report_has_the_numbers_of_the_api_and_is_made_again_from_its_bundle(site):
+    published = site.publish()
+    for age in ("30s", "40s", "none of yours", "20s"):
+        site.fill(published, 5, age=age)
+    site.seal()
+    asked = f"cross={CROSS}&confidence=0.9"
+    page = site.get(f"{VERSION}/report?{asked}")
+    assert (page.status_code, page.mimetype) == (200, "text/html")
+    bundle = site.get(f"{VERSION}/report?{asked}&format=bundle").data
+    files = read_bundle(bundle)[1]
+    results = json.loads(files["results.json"])
+
+    def api(path: str) -> dict[str, Any]:
+        return site.get(f"{VERSION}/{path}confidence=0.9").json
+
+    estimates = api("estimates?")
+    assert results["estimates"]["attributes"] == estimates["attributes"]
+    assert results["estimates"]["n"] == estimates["n"] == 20
+    ordered = api("ordered-answers?attribute=country&")
+    assert results["ordered"]["country"]["groups"] == ordered["groups"]
+    answered = api("answered-shares?attribute=age&")
+    assert results["answered"]["age"]["attributes"] == answered["attributes"]
+    for table, (a, b) in zip(
+        results["cross_tables"], [("gender", "age"), ("income", "country")], strict=True
+    ):
+        assert table["cells"] == api(f"cross-tables?a={a}&b={b}&")["cells"]
+    for attribute in estimates["attributes"]:
+        for row in attribute["categories"]:
+            assert (
+                f"{100 * row['frequency'] + 0.0:.1f}".replace("-0.0", "0.0") in Page(page.data).text
+            )
+    # once more, with charts drawn by another process and in another order
+    with remade(bundle) as made:
+        assert made.different == ()
+        assert set(made.same) == set(files) - {"SHA256SUMS"}
+        assert made.file("html") == page.data == files["report.html"]
+        assert made.file("bundle") == bundle
+    for line in files["SHA256SUMS"].decode().splitlines():
+        digest, _, path = line.partition("  ")
+        assert hashlib.sha256(files[path]).hexdigest() == digest
+
+
+def test_report_depends_on_the_release_alone(site):
+    published = site.publish(**DAILY)
+    assert site.problem(site.get(f"{VERSION}/report"))[:2] == (409, "not-released")
+    site.fill(published, 2)
+    site.clock.advance(86400)
+    site.services.sealing.sweep(site.services.surveys.now())
+    assert site.problem(site.get(f"{VERSION}/report"))[0] == 409
+    site.fill(published, 3)
+    site.clock.advance(86400)
+    site.services.sealing.sweep(site.services.surveys.now())
+    before = site.get(f"{VERSION}/report?format=bundle").data
+    site.fill(published, 7)
+    site.send_bytes(b"HUSH", headers={})
+    assert site.get(f"{VERSION}/report?format=bundle").data == before
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("attributes=nothing", "attributes"),
+        ("cross=gender", "cross"),
+        ("cross=gender:gender", "b"),
+        ("estimator=likelihood", "estimator"),
+        ("confidence=2", "confidence"),
+        ("format=docx", "format"),
+    ],
+)
+def test_report_names_what_is_wrong_with_a_choice(site, query, field):
+    site.publish()
+    status, code, named = site.problem(site.get(f"{VERSION}/report?{query}"))
+    assert status == 422
+    assert named in (field, "attribute"), (code, named)
+
+
+def test_guarantee_is_the_largest_change_of_odds_rounded_up(draw):
+    page = Page(Report(basis_of(ODD), draw).html)
+    factor = float(re.search(r"at most a factor of ([0-9.,]+)", page.text)[1].replace(",", ""))
+    # e^2, the bound for every prior; shown with one decimal and never below it
+    assert np.exp(2) <= factor < np.exp(2) + 0.1
+    assert "in clear: other" in page.text
+
+
+def test_report_loads_and_runs_nothing_and_shows_texts_as_they_are(draw):
+    report = Report(basis_of(ODD, [("odd", "other")]), draw)
+    page = Page(report.html)
+    assert not {"script", "link", "img", "iframe", "object", "b"} & set(page.tags)
+    names = {name for name, _ in page.attributes}
+    assert not {"style", "onload", "onclick", "src"} & names
+    assert all(value.startswith("#") for name, value in page.attributes if name == "href")
+    assert ("content", f"default-src 'none'; style-src {style_hash()}") in page.attributes
+    for text in (MARKUP, *HOSTILE):
+        assert text in page.text
+    files = files_of(report.basis, report.results, report.figures, report.html)
+    table = files["tables/01-odd.csv"].decode()
+    # a spreadsheet takes none of them for a formula
+    assert '"\'=HYPERLINK(1)"' in table
+    assert '"\'+1"' in table
+    assert '"\'@x"' in table
+    assert b"var(--" not in files["figures/01-odd.svg"]
+
+
+def test_report_of_five_hundred_categories_cuts_the_picture_and_not_the_table(draw):
+    report = Report(basis_of(LARGE, [("kind", "place")]), draw)
+    text = Page(report.html).text
+    assert "shows 50 of 500 categories" in text
+    assert "Place 499" in text
+    assert "first 30 categories of each side" in text
+    files = files_of(report.basis, report.results, report.figures, report.html)
+    assert files["tables/03-kind-by-place.csv"].count(b"\n") == 1 + 40 * 500
+
+
+def test_report_of_another_estimator_has_no_interval_and_says_why(draw):
+    text = Page(Report(basis_of(ODD, estimator="projected"), draw).html).text
+    assert "Projected estimates have no interval" in text
+    assert "95 % interval" not in text
+
+
+def test_bundle_is_refused_where_it_is_not_consistent(draw):
+    report = Report(basis_of(ODD), draw)
+    files = read_bundle(report.bundle)[1]
+    basis = json.loads(files["basis.json"])
+
+    def changed(**more: Any) -> bytes:
+        return zipped({**files, "basis.json": json.dumps({**basis, **more}).encode()})
+
+    counts = basis["counts"]
+    for data, words in (
+        (b"PK no ZIP", "no bundle of a report"),
+        (zipped({"manifest.json": b"{}"}), "manifest"),
+        (zipped({"manifest.json": files["manifest.json"]}), "no bundle of a report"),
+        (changed(format=2), "format is 2"),
+        (changed(digest="0" * 64), "digest is"),
+        (changed(counts={**counts, "n": 0}), "n is 0"),
+        (changed(counts={**counts, "n": 10}), "counts"),
+        (changed(counts={**counts, "support": {"odd": [1], "other": [1, 2]}}), "counts"),
+        (zipped({**files, "more": bytes(MOST_BYTES)}), "when it is expanded"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            read_bundle(data)
+
+
+def test_bundle_that_was_changed_is_told(draw):
+    report = Report(basis_of(ODD), draw)
+    files = read_bundle(report.bundle)[1]
+    results = files["results.json"].replace(b'"n": 1000', b'"n": 2000')
+    with remade(zipped({**files, "results.json": results})) as made:
+        assert made.different == ("results.json",)
+
+
+def test_large_report_is_for_a_job(site):
+    many = [
+        {"name": f"q{number}", "role": "plain", "categories": ["no", "yes"]} for number in range(25)
+    ]
+    sensitive = {"name": "s", "role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]}
+    site.publish(attributes=[sensitive, *many], protected=None, protocol="GRR")
+    status, code, field = site.problem(site.get(f"{VERSION}/report"))
+    assert (status, field) == (422, "attributes"), code
