@@ -62,19 +62,19 @@ class CrossTable(Tabular):
     upper: npt.NDArray[np.float64]
     poisoning: TableInfluence
 
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return one entry per cell, row by row, the categories keyed ``a`` and ``b``.
 
-        An attribute may have the name of a column, such as ``lower``.
+        An attribute may have the name of a column, such as ``lower``. With `most`, only the cells
+        of so many first rows and columns.
         """
         columns = (self.frequency, self.standard_error, self.lower, self.upper)
-        pairs = [(a, b) for a in self.categories_a for b in self.categories_b]
+        values = np.stack(columns, axis=-1)[:most, :most].tolist()
         names = ("a", "b", "frequency", "standard_error", "lower", "upper")
         return [
-            dict(zip(names, (*pair, *values), strict=True))
-            for pair, values in zip(
-                pairs, np.stack(columns, axis=-1).reshape(-1, len(columns)).tolist(), strict=True
-            )
+            dict(zip(names, (a, b, *cell), strict=True))
+            for a, row in zip(self.categories_a[:most], values, strict=True)
+            for b, cell in zip(self.categories_b[:most], row, strict=True)
         ]
 
     def to_dict(self) -> dict[str, Any]:

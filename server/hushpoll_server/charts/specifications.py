@@ -10,12 +10,18 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from hushpoll_server.charts.labels import short_labels
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
 LABEL_PIXELS: Final = 230
+# As many fit: in the font by which labels are measured, a character is 7.8 pixels wide.
+LABEL_CHARACTERS: Final = 29
+COLUMN_PIXELS: Final = 140
+COLUMN_CHARACTERS: Final = 17
 # Texts are laid out in this font and shown in the reader's own, of which none is wider in the mean:
 # the drawing process does not know the reader's fonts.
 MEASURED: Final = "monospace"
@@ -44,12 +50,14 @@ class Chart:
     """A specification, what it shows in a sentence, and how much of the data is in the picture.
 
     ``shown`` of ``total`` rows are drawn; of a cross-table, categories of its longer side.
+    ``full_names`` has the whole name of each label that is cut.
     """
 
     specification: Mapping[str, Any]
     sentence: str
     shown: int
     total: int
+    full_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cut(self) -> bool:
@@ -76,9 +84,14 @@ def estimates_chart(
     """
     drawn = rows[:MOST_ROWS]
     limits = () if drawn[0]["lower"] is None else ("lower", "upper")
-    values = [{key: row[key] for key in ("category", "frequency", *limits)} for row in drawn]
+    labels = short_labels([row["category"] for row in drawn], LABEL_CHARACTERS)
+    values = [
+        {"label": labels[row["category"]]}
+        | {key: row[key] for key in ("category", "frequency", *limits)}
+        for row in drawn
+    ]
     y = {
-        "field": "category",
+        "field": "label",
         "type": "nominal",
         "sort": None,
         "title": None,
@@ -125,7 +138,35 @@ def estimates_chart(
             },
         ],
     }
-    return Chart(specification, _of_estimates(attribute, rows, confidence), len(drawn), total)
+    sentence = _of_estimates(attribute, rows, confidence)
+    return Chart(specification, sentence, len(drawn), total, _full(labels))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFacts:
+    """What is said of a whole cross-table, which may be larger than its picture.
+
+    ``top`` is the cell with the largest share, None if nothing is known of any; of the cells
+    ``known`` can be told, and the intervals of ``above`` lie above zero.
+    """
+
+    rows: int
+    columns: int
+    known: int
+    above: int
+    top: Mapping[str, Any] | None
+
+
+def facts_of(cells: Sequence[Mapping[str, Any]]) -> TableFacts:
+    """Return the facts of a table by its cells."""
+    known = [cell for cell in cells if cell["frequency"] is not None]
+    return TableFacts(
+        rows=len({cell["a"] for cell in cells}),
+        columns=len({cell["b"] for cell in cells}),
+        known=len(known),
+        above=sum(cell["lower"] > 0 for cell in known),
+        top=max(known, key=lambda cell: cell["frequency"], default=None),
+    )
 
 
 def cross_table_chart(
@@ -135,6 +176,7 @@ def cross_table_chart(
     *,
     confidence: float,
     within: str | None = None,
+    facts: TableFacts | None = None,
 ) -> Chart:
     """Return the heat map of the shares of pairs of categories.
 
@@ -144,20 +186,27 @@ def cross_table_chart(
         Attribute of the rows, and of the columns.
     cells : sequence of mapping
         ``a``, ``b``, ``frequency``, ``lower`` and ``upper`` of each pair of categories; None where
-        the reports cannot tell.
+        the reports cannot tell. Those that are drawn are enough, if `facts` is given.
     confidence : float
         Of the intervals, in (0, 1).
     within : str or None
         The attribute in each of whose categories the shares sum to 1; None: all of them do.
+    facts : TableFacts, optional
+        What the sentence says of the whole table; by default what `cells` have.
     """
     rows = list(dict.fromkeys(cell["a"] for cell in cells))
     columns = list(dict.fromkeys(cell["b"] for cell in cells))
     drawn_rows, drawn_columns = rows[:MOST_CELLS_A_SIDE], columns[:MOST_CELLS_A_SIDE]
-    kept = set(drawn_rows), set(drawn_columns)
+    of_rows = short_labels(drawn_rows, LABEL_CHARACTERS)
+    of_columns = short_labels(drawn_columns, COLUMN_CHARACTERS)
     values = [
-        {"a": cell["a"], "b": cell["b"], "share": max(0.0, cell["frequency"])}
+        {
+            "row": of_rows[cell["a"]],
+            "column": of_columns[cell["b"]],
+            "share": max(0.0, cell["frequency"]),
+        }
         for cell in cells
-        if cell["a"] in kept[0] and cell["b"] in kept[1] and cell["frequency"] is not None
+        if cell["a"] in of_rows and cell["b"] in of_columns and cell["frequency"] is not None
     ]
     largest = max((value["share"] for value in values), default=0.0) or 1.0
     axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
@@ -165,24 +214,25 @@ def cross_table_chart(
         "width": {"step": 34 if len(drawn_columns) > 12 else 46},
         "height": {"step": 28},
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": 100},
-        "mark": {"type": "rect", "color": "var(--accent)", "cornerRadius": 3},
+        # Without rounded corners, each of which is a curve: the picture is half as large.
+        "mark": {"type": "rect", "color": "var(--accent)"},
         "encoding": {
             "y": {
-                "field": "a",
+                "field": "row",
                 "type": "nominal",
                 "sort": None,
                 # Of all categories, so that one of which nothing is known keeps its place.
-                "scale": {"domain": drawn_rows},
+                "scale": {"domain": list(of_rows.values()), "paddingInner": 0.06},
                 "title": a,
                 "axis": axis | {"labelLimit": LABEL_PIXELS},
             },
             "x": {
-                "field": "b",
+                "field": "column",
                 "type": "nominal",
                 "sort": None,
-                "scale": {"domain": drawn_columns},
+                "scale": {"domain": list(of_columns.values()), "paddingInner": 0.05},
                 "title": b,
-                "axis": axis | {"orient": "top", "labelAngle": -40, "labelLimit": 140},
+                "axis": axis | {"orient": "top", "labelAngle": -40, "labelLimit": COLUMN_PIXELS},
             },
             "opacity": {
                 "field": "share",
@@ -192,12 +242,14 @@ def cross_table_chart(
             },
         },
     }
-    total = max(len(rows), len(columns))
+    facts = facts or facts_of(cells)
+    total = max(facts.rows, facts.columns)
     return Chart(
         specification,
-        _of_cells((a, b), cells, confidence, within),
-        total if total <= MOST_CELLS_A_SIDE else MOST_CELLS_A_SIDE,
+        _of_cells((a, b), facts, confidence, within),
+        min(total, MOST_CELLS_A_SIDE),
         total,
+        _full(of_rows) | _full(of_columns),
     )
 
 
@@ -311,24 +363,25 @@ def _of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence:
 
 
 def _of_cells(
-    names: tuple[str, str],
-    cells: Sequence[Mapping[str, Any]],
-    confidence: float,
-    within: str | None,
+    names: tuple[str, str], facts: TableFacts, confidence: float, within: str | None
 ) -> str:
-    known = [cell for cell in cells if cell["frequency"] is not None]
-    if not known:
+    top = facts.top
+    if top is None:
         return f"These reports cannot tell any share within a category of {within}."
-    top = max(known, key=lambda cell: cell["frequency"])
-    above = sum(cell["lower"] > 0 for cell in known)
     shares = "share" if within is None else f"share within a category of {within}"
-    unknown = len(cells) - len(known)
+    unknown = facts.rows * facts.columns - facts.known
     rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
     return (
         f"The largest {shares} has {names[0]} {top['a']} and {names[1]} {top['b']}: an estimated "
         f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
-        f"to {percent(top['upper'])}. {above} of {len(known)} intervals lie above zero.{rest}"
+        f"to {percent(top['upper'])}. {facts.above} of {facts.known} intervals lie above zero."
+        f"{rest}"
     )
+
+
+def _full(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole name by label, of those that are cut."""
+    return {label: name for name, label in labels.items() if label != name}
 
 
 def _days(number: int) -> str:

@@ -9,6 +9,7 @@ from flask import Response
 from markupsafe import Markup
 
 from hushpoll_server.charts.drawing import NotDrawn
+from hushpoll_server.charts.labels import with_full_names
 from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
 from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.errors import Refused
@@ -40,7 +41,8 @@ def inline(chart: Chart, label_id: str) -> Markup | None:
     except NotDrawn:
         return None
     opening = f'<svg role="img" aria-labelledby="{label_id}" '
-    # The drawing process escapes every text of the data.
+    svg = with_full_names(svg, chart.full_names)
+    # The drawing process escapes every text of the data, and so does what adds the whole names.
     return Markup(svg.replace("<svg ", opening, 1))  # noqa: S704
 
 
@@ -78,7 +80,7 @@ def download(
         try:
             body = services().drawing.draw(alone, "svg" if form == "svg" else "png")
             if form == "svg":
-                body = as_one_image(body.decode()).encode()
+                body = with_full_names(as_one_image(body.decode()), chart.full_names).encode()
         except NotDrawn as error:
             raise Refused("unavailable", str(error), retry_after=5) from error
     else:

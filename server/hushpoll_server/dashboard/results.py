@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 from flask import Response
 
+from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
+    TableFacts,
     cross_table_chart,
     estimates_chart,
 )
@@ -22,6 +25,7 @@ from hushpoll_server.reports.summaries import UNKNOWN, summary_lines
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.tables.statistics import table_of
 
 CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
@@ -140,7 +144,7 @@ def cross_tables(name: str, version: int) -> Response:
     if a == b:
         return page("cross_tables.html", **frame, refusal=None, table=None)
     try:
-        table = _table(row, chosen)
+        table = _table(row, chosen, most=MOST_CELLS_A_SIDE)
     except Refused as refusal:
         return _nothing_yet("cross_tables.html", frame, refusal)
     chart = _heat_map(chosen, table)
@@ -178,14 +182,28 @@ def cross_table_file(name: str, version: int, form: str) -> Response:
     return download(form, file_name, _heat_map(chosen, table), shown, published)
 
 
-def _table(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return a cross-table; its cells are shares of all people, of each row or of each column."""
+def _table(
+    row: VersionRow, chosen: Mapping[str, str], *, most: int | None = None
+) -> dict[str, Any]:
+    """Return a cross-table; its cells are shares of all people, of each row or of each column.
+
+    With `most`, cells of so many rows and columns may do, with ``facts`` of the whole table.
+    """
     parts, a, b = services(), chosen["a"], chosen["b"]
     confidence = float(chosen["confidence"])
     if chosen["share"] == "all":
-        table = parts.analysis.cross_table(row, a, b, confidence=confidence)
+        release, whole = parts.analysis.table(row, a, b, confidence=confidence)
         parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
-        return table
+        if most is None:
+            return {**parts.analysis.heading(row, release), **whole.to_dict()}
+        return {
+            **parts.analysis.heading(row, release),
+            "n": whole.n,
+            "confidence": confidence,
+            "intervals": how_to_read(whole.frequency.size, confidence),
+            "cells": whole.cells(most),
+            "facts": _facts(whole),
+        }
     by_row = chosen["share"] == "row"
     of, given = (b, a) if by_row else (a, b)
     table = parts.relations.conditional_shares(row, of, given, confidence=confidence)
@@ -205,10 +223,30 @@ def _table(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
     return {**table, "cells": cells}
 
 
+def _facts(table: CrossTable) -> TableFacts:
+    """Return what is said of a whole table, without an entry for each of its cells."""
+    place = int(np.argmax(table.frequency))
+    row, column = np.unravel_index(place, table.frequency.shape)
+    names = ("frequency", "lower", "upper")
+    numbers = {name: float(getattr(table, name)[row, column]) for name in names}
+    return TableFacts(
+        rows=len(table.categories_a),
+        columns=len(table.categories_b),
+        known=table.frequency.size,
+        above=int((table.lower > 0).sum()),
+        top={"a": table.categories_a[row], "b": table.categories_b[column], **numbers},
+    )
+
+
 def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
     within = {"row": chosen["a"], "column": chosen["b"]}.get(chosen["share"])
     return cross_table_chart(
-        chosen["a"], chosen["b"], table["cells"], confidence=table["confidence"], within=within
+        chosen["a"],
+        chosen["b"],
+        table["cells"],
+        confidence=table["confidence"],
+        within=within,
+        facts=table.get("facts"),
     )
 
 

@@ -10,12 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
+from hushpoll_server.charts.labels import short_labels, with_full_names
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     MOST_ROWS,
     cross_table_chart,
     days_chart,
     estimates_chart,
+    facts_of,
     with_light_colours,
 )
 from waiting import wait_until
@@ -29,6 +31,7 @@ HOSTILE = [
     "var(--ink)",
 ]
 TEXT = "{http://www.w3.org/2000/svg}text"
+TITLE = "{http://www.w3.org/2000/svg}title"
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +190,45 @@ def test_stopping_does_not_wait_for_a_picture():
     drawing.stop()
     with pytest.raises(NotDrawn):
         drawing.draw(estimates_chart("x", rows("ab"), confidence=0.9, total=2).specification, "svg")
+
+
+ALIKE = [
+    "I agree strongly that the manager listens to nobody",
+    "I agree strongly that the manager listens to everybody",
+    "I agree strongly that the manager says so, and then listens to nobody",
+    "short",
+    "The only one that begins so, though it is long as well",
+]
+
+
+def test_names_that_begin_and_end_alike_have_different_labels():
+    labels = short_labels(ALIKE, 29)
+    assert list(labels) == ALIKE
+    assert len(set(labels.values())) == len(ALIKE)
+    assert all(len(label) <= 29 for label in labels.values())
+    assert labels["short"] == "short"
+    assert labels[ALIKE[4]] == ALIKE[4][:28] + "…"
+    assert labels[ALIKE[1]].endswith("s to everybody")
+    same = [f"{'a' * 40}{n}{'b' * 40}" for n in range(30)]
+    labels = short_labels([*same, "aaaaaaaaaaaaaaaa… 2"], 17)
+    assert len(set(labels.values())) == 31
+
+
+def test_cut_label_has_its_whole_name_in_the_page_s_picture(drawing):
+    names = [f"<b>&{name}" for name in ALIKE]
+    chart = estimates_chart("x", rows(names), confidence=0.9, total=5)
+    svg = with_full_names(drawing.draw(chart.specification, "svg").decode(), chart.full_names)
+    titles = [node.text for node in ElementTree.fromstring(svg).iter(TITLE)]
+    assert titles == [name for name in names if len(name) > 29]
+    assert len(titles) == 4
+
+
+def test_facts_of_a_table_say_the_same_as_its_cells():
+    cells = [
+        {"a": a, "b": b, "frequency": share, "lower": share - 0.1, "upper": share + 0.1}
+        for a, b, share in zip("1122", "xyxy", (0.05, 0.4, 0.2, 0.35), strict=True)
+    ]
+    whole = cross_table_chart("one", "two", cells, confidence=0.9)
+    part = cross_table_chart("one", "two", cells[:1], confidence=0.9, facts=facts_of(cells))
+    assert part.sentence == whole.sentence
+    assert "3 of 4 intervals lie above zero" in part.sentence

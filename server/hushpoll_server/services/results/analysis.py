@@ -7,6 +7,7 @@ has ended.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import (
+    CrossTable,
     cross_table_from_counts,
     joint_counts,
     pair,
@@ -46,6 +48,9 @@ WAITING_QUESTIONS: Final = 4
 RETRY_AFTER_SECONDS: Final = 5
 # Indicators, one byte each, that an estimator may hold and pass through some hundred times.
 LARGEST_LIKELIHOOD: Final = 1 << 25
+# Cross-tables of so many cells at most are kept, about 32 bytes for each cell.
+KEPT_TABLES: Final = 16
+LARGEST_KEPT: Final = 1 << 16
 
 
 def counted(published_of: Callable[[int], Published]) -> Aggregator:
@@ -102,6 +107,8 @@ class Analysis:
         self._releases = releases
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(1 + WAITING_QUESTIONS)
+        self._tables: dict[tuple[object, ...], CrossTable] = {}
+        self._tables_lock = threading.Lock()
 
     def estimates(
         self, row: VersionRow, *, confidence: float = 0.95, estimator: str = UNBIASED
@@ -166,11 +173,32 @@ class Analysis:
             ``not-released``, ``not-enough-reports``; where the pair's counts are not kept also
             ``unavailable``, and ``records-deleted``.
         """
+        release, table = self.table(row, a, b, confidence=confidence)
+        return {**self.heading(row, release), **table.to_dict()}
+
+    def table(
+        self, row: VersionRow, a: str, b: str, *, confidence: float
+    ) -> tuple[Release, CrossTable]:
+        """Return the cross-table of two attributes as arrays; raises as `cross_table`.
+
+        The newest tables are kept, as an analyst looks at one as a page, a picture and a file.
+        """
         published = self._surveys.published(row)
         pair(published, a, b)
         release, counts = self.pair_counts(row, a, b)
-        table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
-        return {**self.heading(row, release), **table.to_dict()}
+        arrays = (counts.first, counts.second, counts.both)
+        seen = hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
+        key = (row.id, a, b, confidence, counts.n, seen)
+        with self._tables_lock:
+            table = self._tables.pop(key, None)
+        if table is None:
+            table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
+        if table.frequency.size <= LARGEST_KEPT:
+            with self._tables_lock:
+                self._tables[key] = table
+                while len(self._tables) > KEPT_TABLES:
+                    del self._tables[next(iter(self._tables))]
+        return release, table
 
     def pair_counts(self, row: VersionRow, a: str, b: str) -> tuple[Release, JointCounts]:
         """Return the joint counts of two attributes, kept or counted now; raises as `cross_table`.
