@@ -20,6 +20,7 @@ from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS,
 from hushpoll_training.learners.classifier import LDPClassifier
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.learners.registry import LEARNERS, create_learner
+from hushpoll_training.mitigation.grouping import Grouping
 from hushpoll_training.mitigation.report_law import ReportLaw, scaled_tolerance
 from hushpoll_training.mitigation.reweighing_classifier import ReweighingClassifier
 from hushpoll_training.mitigation.threshold_classifier import ThresholdClassifier
@@ -43,6 +44,7 @@ __all__ = [
     "Evaluation",
     "Features",
     "FitOptions",
+    "Grouping",
     "LDPClassifier",
     "Learner",
     "Metric",

@@ -17,7 +17,8 @@ from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_training.audits.records_accuracy import Judged
 from hushpoll_training.data.target import Target
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
+from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence, Reports
+from hushpoll_training.mitigation.grouping import crossed
 from hushpoll_training.mitigation.reweighing import Reweighing
 from hushpoll_training.mitigation.thresholds import ThresholdRule, disparities
 from studies.command import study_command
@@ -190,7 +191,107 @@ def measured(setting: str, truth: Mapping[str, float], draws: Iterator[Draw]) ->
         yield Row(name, setting, float(values.mean()) - right, float(values.std()), covered, alone)
 
 
-STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (study_skipped,)
+@dataclass(frozen=True, slots=True)
+class Intersections:
+    """Two protected attributes of 2 and 3 categories, the last of which may be rare.
+
+    Attributes
+    ----------
+    first, second : (str or None, str)
+        Protocol and epsilon; None for answers in clear.
+    n : int
+        Respondents.
+    last : float
+        Share of the second attribute's last category, such as that of those who gave no answer.
+    """
+
+    first: tuple[str | None, str]
+    second: tuple[str | None, str]
+    n: int
+    last: float
+
+    @property
+    def words(self) -> str:
+        """The setting in words."""
+        each = [
+            f"{name}, ε = {eps}" if name else "in clear" for name, eps in (self.first, self.second)
+        ]
+        smallest = 100 * GROUP * self.last
+        return (
+            f"2 x 3 groups, {each[0]}; {each[1]}; n = {self.n:,}; {smallest:.0f} % in the smallest"
+        )
+
+
+INTERSECTIONS: tuple[Intersections, ...] = (
+    Intersections(("GRR", "2"), ("GRR", "2"), 10_000, 0.3),
+    Intersections(("OUE", "2"), ("OLH", "2"), 20_000, 0.3),
+    Intersections(("GRR", "1"), (None, ""), 5_000, 0.2),
+    Intersections(("SS", "4"), ("RAPPOR", "4"), 5_000, 0.1),
+)
+
+
+def study_intersections(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of intersections of two attributes."""
+    for number, setting in enumerate(INTERSECTIONS):
+        smallest = GROUP * setting.last
+        truth = {
+            "share of the smallest group with a positive label": smallest * _base(1, 2),
+            "difference of positive rates": _positive(1, 2) - _positive(0, 0),
+        }
+        draws = (
+            _crossed(setting, np.random.default_rng([seed, 100 + number, i]))
+            for i in range(surveys)
+        )
+        yield from measured(setting.words, truth, draws)
+
+
+def _base(first: int, second: int) -> float:
+    """Return the share of positive labels in an intersection."""
+    return 0.25 + 0.2 * first + 0.1 * second
+
+
+def _positive(first: int, second: int) -> float:
+    """Return the share of an intersection that is predicted positive."""
+    base = _base(first, second)
+    return base * float(RIGHT[first, 1]) + (1 - base) * (1 - float(RIGHT[first, 0]))
+
+
+def _crossed(setting: Intersections, rng: np.random.Generator) -> Draw:
+    n = setting.n
+    first = (rng.random(n) < GROUP).astype(np.int64)
+    others = (1 - setting.last) / 2
+    second = rng.choice(3, n, p=[others, others, setting.last])
+    label = (rng.random(n) < 0.25 + 0.2 * first + 0.1 * second).astype(np.int64)
+    predicted = np.where(rng.random(n) < RIGHT[first, label], label, 1 - label)
+    reports = []
+    for codes, k, (name, epsilon) in ((first, 2, setting.first), (second, 3, setting.second)):
+        oracle = None if name is None else create(name, k=k, epsilon=epsilon)
+        own = np.eye(k, dtype=np.uint8)[codes]
+        if oracle is not None:
+            own = indicators(oracle, perturb(oracle, codes, rng))
+        reports.append(Reports(own, oracle))
+    groups = crossed([((0,), (1,)), ((0,), (1,), (2,))], [2, 3])
+    evidence = GroupEvidence(
+        reports[0].indicators, reports[0].oracle, groups, further=(reports[1],)
+    )
+    scores = predicted.astype(np.float64)
+    rule = ThresholdRule(RULE.thresholds, np.tile(RULE.chances[:1], (6, 1)))
+    found = disparities(evidence, label, [{code: scores} for code in range(6)], rule)
+    gap = next(one for one in found if one.rate == "positive" and one.groups == (0, 5))
+    weights = evidence.category_weights()[:, 5] * label
+    error = 1.96 * float(weights.std()) / np.sqrt(n)
+    share = float(weights.mean())
+    ends = [gap.value + sign * 1.96 * gap.standard_error for sign in (-1, 1)]
+    return {
+        "share of the smallest group with a positive label": (share, share - error, share + error),
+        "difference of positive rates": (gap.value, ends[0], ends[1]),
+    }, {}
+
+
+STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
+    study_skipped,
+    study_intersections,
+)
 
 
 def run_study(*, surveys: int, seed: int) -> list[Row]:

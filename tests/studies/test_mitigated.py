@@ -1,7 +1,7 @@
 """The study of what mitigation works with, at a small size."""
 
 from studies import mitigated
-from studies.mitigated import markdown, study_skipped
+from studies.mitigated import markdown, study_intersections, study_skipped
 
 
 def test_numbers_are_those_of_who_answered_and_covered(monkeypatch):
@@ -13,3 +13,11 @@ def test_numbers_are_those_of_who_answered_and_covered(monkeypatch):
     assert rows[0].alone is not None
     assert abs(rows[0].alone) > 5 * rows[0].spread / 40**0.5
     assert len(markdown(rows).splitlines()) == 2 + len(rows)
+
+
+def test_shares_and_rates_of_intersections_are_right_on_average_and_covered(monkeypatch):
+    monkeypatch.setattr(mitigated, "INTERSECTIONS", mitigated.INTERSECTIONS[-1:])
+    rows = list(study_intersections(40, 1))
+    assert len(rows) == 2
+    assert all(abs(row.error) < 5 * row.spread / 40**0.5 for row in rows)
+    assert all(row.covered is not None and row.covered >= 0.8 for row in rows)

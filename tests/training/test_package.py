@@ -22,6 +22,7 @@ PUBLIC = {
     "FAIRNESS",
     "Features",
     "GROUP_RATES",
+    "Grouping",
     "LDPClassifier",
     "METRICS",
     "Metric",

@@ -46,7 +46,7 @@ def check_groups(learner: Learner, published: Published) -> None:
     ------
     InvalidParameter
         If the survey has no protected attribute, or it is perturbed and the learner needs each
-        record's group.
+        record's group; or for groups that the survey does not have.
     """
     protected = published.protected
     if learner.compares_groups and protected is None:
@@ -55,6 +55,13 @@ def check_groups(learner: Learner, published: Published) -> None:
             "attribute; use a learner without mitigation",
             field="learner",
         )
+    if learner.compares_groups:
+        from hushpoll_training.mitigation.records import check_grouping
+
+        try:
+            check_grouping(published, learner.parameters)
+        except InvalidParameter as error:
+            raise InvalidParameter(str(error), field=f"parameters.{error.field}") from None
     if not learner.needs_groups or (
         protected is not None and published.attribute(protected.attribute).oracle is None
     ):

@@ -225,6 +225,7 @@ def check_fairness(parts: Services, row: VersionRow, parameters: FairnessParamet
     from hushpoll_training.audits.records_fairness import check_together, compared_survey
 
     recipe.refuse_repeated_fits("cross-fitting")
+    recipe.refuse_further_groups("an audit")
     if parameters.protected_input == "dropped":
         recipe.refuse_group_at_prediction("an audit without the protected attribute")
     published = parts.surveys.published(row)

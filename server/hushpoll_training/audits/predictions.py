@@ -185,6 +185,7 @@ def cross_fit(
     """
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("an audit")
+    recipe.refuse_further_groups("an audit")
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
     order = order_of(records, options.seed)
@@ -241,6 +242,7 @@ def external_predictions(
     """
     published = records.published
     protected = protected_of(published).name
+    model.recipe.refuse_further_groups("an audit")
     _check_meaning(model, published)
     takes = protected in model.features.attributes
     if takes and protected_input == "dropped":

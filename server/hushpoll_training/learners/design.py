@@ -40,11 +40,14 @@ class Design:
         Of each row, not negative.
     attributes : mapping of str to slice
         The columns of each attribute of categories that the rows tell in clear, by name.
+    places : mapping of str to slice
+        The columns of every attribute of categories, in clear or perturbed; those of `attributes`,
+        if none are given.
     columns : slice or None
         The columns of the protected attribute, in clear or perturbed; those of `protected`, if any.
     evidence : callable, optional
-        Gives what records tell of the rows' groups: of those of `table`, and after them of those
-        that `skipped` gives.
+        Gives what records tell of the rows' groups, told which groups are compared: of the rows of
+        `table`, and after them of those that `skipped` gives.
     skipped : callable, optional
         Gives the encoded rows whose record reports that the target was skipped, where that report
         was perturbed. No learner is fitted to them. They may be of people who answered, so they
@@ -57,6 +60,7 @@ class Design:
     protected: slice | None = None
     weight: npt.NDArray[np.float64] | None = None
     attributes: Mapping[str, slice] = field(default_factory=dict)
+    places: Mapping[str, slice] = field(default_factory=dict)
     columns: slice | None = None
     evidence: Evidence | None = None
     skipped: Callable[[], Table] | None = None
@@ -64,6 +68,8 @@ class Design:
     def __post_init__(self) -> None:
         if self.columns is None:
             object.__setattr__(self, "columns", self.protected)
+        if not self.places:
+            object.__setattr__(self, "places", self.attributes)
 
     def check_classes(self) -> None:
         """Refuse rows of a single class; see :func:`check_classes`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,22 +12,28 @@ from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
+from hushpoll_training.mitigation.evidence import (
+    SKIPPED,
+    GroupEvidence,
+    Reports,
+    row_products,
+)
+from hushpoll_training.mitigation.grouping import DECLARED, Grouping, Groups, crossed, split_code
 
 
-def evidence_of(design: Design, learner: str) -> GroupEvidence:
+def evidence_of(design: Design, learner: str, grouping: Grouping = DECLARED) -> GroupEvidence:
     """Return the evidence of a design's rows.
 
     A design of records brings it. For rows in clear it is their own columns of the protected
-    attribute, of which the first category is compared with the second.
+    attribute, of which the first category is compared with the second, and of further ones.
 
     Raises
     ------
     InvalidParameter
-        If the rows tell nothing of a protected attribute.
+        If the rows tell nothing of a protected attribute, or of a further one.
     """
     if design.evidence is not None:
-        return design.evidence()
+        return design.evidence(grouping)
     if design.protected is None or design.protected.stop - design.protected.start < 2:
         raise InvalidParameter(
             f"the learner {learner} compares groups, and the survey declares no protected "
@@ -35,7 +41,34 @@ def evidence_of(design: Design, learner: str) -> GroupEvidence:
             "mitigation",
             field="protected",
         )
-    return GroupEvidence(_columns(design.table, design.protected), None, ((0,), (1,)))
+    places = compared_places(design, grouping, design.protected)
+    first, *further = (Reports(_columns(design.table, place), None) for place in places)
+    groups = [
+        grouping.of_protected(((0,), (1,)), first.k),
+        *(grouping.of_further(one.k, missing=False) for one in further),
+    ]
+    codes = crossed(groups, [one.k for one in (first, *further)])
+    return GroupEvidence(first.indicators, None, codes, further=tuple(further))
+
+
+def compared_places(design: Design, grouping: Grouping, protected: slice) -> tuple[slice, ...]:
+    """Return the columns of the protected attribute, and of those that it is crossed with.
+
+    Raises
+    ------
+    InvalidParameter
+        If the model has no columns of a further attribute.
+    """
+    others = {name: place for name, place in design.places.items() if place != protected}
+    for name in grouping.further:
+        if name not in others:
+            raise InvalidParameter(
+                f"further_groups has {name!r}; it must name attributes of categories that the "
+                "model has columns of, besides the protected one: "
+                f"{', '.join(others) or 'there are none'}",
+                field="further_groups",
+            )
+    return protected, *(others[name] for name in grouping.further)
 
 
 def all_labels(design: Design, evidence: GroupEvidence) -> npt.NDArray[np.int64]:
@@ -81,9 +114,15 @@ def blanked(table: Table, place: slice) -> Table:
     return _with(rows, place, empty)
 
 
-def groups_of(
-    table: Table, place: slice, groups: tuple[tuple[int, ...], ...]
-) -> npt.NDArray[np.int64]:
+def at_code(table: Table, places: Sequence[slice], code: int) -> Table:
+    """Return the rows with the columns of all groups at one combination of categories in clear."""
+    sizes = [place.stop - place.start for place in places]
+    for place, own in zip(places, split_code(code, sizes), strict=True):
+        table = substituted(table, place, own)
+    return table
+
+
+def groups_of(table: Table, places: Sequence[slice], groups: Groups) -> npt.NDArray[np.int64]:
     """Return the group of each row in clear, int64[n]; -1 for rows in none.
 
     Raises
@@ -91,7 +130,7 @@ def groups_of(
     InvalidParameter
         If rows do not name one category, as records may.
     """
-    member = _columns(table, place)
+    member = row_products([_columns(table, place) for place in places])
     if not (member.sum(axis=1) == 1).all():
         raise InvalidParameter(
             "thresholds of groups need each row's group in clear when predicting, but the rows "
@@ -104,18 +143,27 @@ def groups_of(
     return np.asarray(group_of_code[member.argmax(axis=1)], np.int64)
 
 
-def saved_place(saved: Mapping[str, Any], columns: int) -> slice:
-    """Return the place of the protected columns that a rule's file names.
+def saved_places(saved: Mapping[str, Any], columns: int) -> tuple[slice, ...]:
+    """Return the places of the protected columns that a rule's file names.
 
     Raises
     ------
     ValueError
-        If a model of this many columns has no such place.
+        If a model of this many columns has no such places.
     """
-    start, stop = (int(number) for number in saved["protected"])
-    if not 0 <= start < stop <= columns:
-        raise ValueError("names columns that the model does not have")
-    return slice(start, stop)
+    places = []
+    for pair in (saved["protected"], *saved.get("further", ())):
+        start, stop = (int(number) for number in pair)
+        if not 0 <= start < stop <= columns:
+            raise ValueError("names columns that the model does not have")
+        places.append(slice(start, stop))
+    return tuple(places)
+
+
+def places_to_json(places: Sequence[slice]) -> dict[str, Any]:
+    """Return what :func:`saved_places` reads."""
+    first, *further = ([place.start, place.stop] for place in places)
+    return {"protected": first, **({"further": further} if further else {})}
 
 
 def _with(rows: csr_matrix, place: slice, columns: csr_matrix) -> csr_matrix:

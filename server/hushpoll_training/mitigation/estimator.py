@@ -8,6 +8,7 @@ of a row's group, which everything that follows from the inverse channel needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,14 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.record_encoder import RecordEncoder
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence, Groups
+from hushpoll_training.mitigation.evidence import (
+    SKIPPED,
+    GroupEvidence,
+    Reports,
+    check_groups,
+)
+from hushpoll_training.mitigation.grouping import DECLARED, Grouping, Groups, crossed
+from hushpoll_training.mitigation.records import compared_attributes, compared_groups
 
 Indicators = npt.NDArray[np.uint8]
 
@@ -65,8 +73,8 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         estimator: Any,
         protected: Any = (),
         *,
-        oracle: FrequencyOracle | None = None,
-        groups: Groups | None = None,
+        oracle: FrequencyOracle | Sequence[FrequencyOracle | None] | None = None,
+        groups: Groups | Sequence[Groups | None] | None = None,
         label_p: float = 1.0,
         label_q: float = 0.0,
         skipped: Any = None,
@@ -80,7 +88,14 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         self.skipped = skipped
 
     @classmethod
-    def for_survey(cls, encoder: RecordEncoder, estimator: Any, **parameters: Any) -> Any:
+    def for_survey(
+        cls,
+        encoder: RecordEncoder,
+        estimator: Any,
+        *,
+        grouping: Grouping = DECLARED,
+        **parameters: Any,
+    ) -> Any:
         """Return the estimator for records of a survey, unfitted.
 
         Where the target is perturbed and may be skipped, `y` is -1 for the records that report no
@@ -92,14 +107,16 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             Fitted, with the encoding ``indicator``; its columns are those of `X`.
         estimator : classifier
             To wrap.
+        grouping : Grouping
+            Which groups are compared.
         **parameters
             Of the class, but those that the survey says.
 
         Raises
         ------
         InvalidParameter
-            If the survey declares no protected attribute, its target gives no labels, or the
-            encoding is another one.
+            If the survey declares no protected attribute, or has no further one of that name, its
+            target gives no labels, or the encoding is another one.
         """
         published: Published = encoder.features_.published
         if encoder.encoding != "indicator":
@@ -108,23 +125,18 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 "mitigation needs the encoding indicator",
                 field="encoding",
             )
-        if published.protected is None:
-            raise InvalidParameter(
-                f"the survey {published.name} declares no protected attribute, so there are no "
-                "groups to compare; declare one in the manifest",
-                field="protected",
-            )
-        attribute = published.attribute(published.protected.attribute)
+        attributes = compared_attributes(published, grouping)
+        places = [encoder.features_.columns_of(attribute.name) for attribute in attributes]
         target = Target.of(published)
-        place = encoder.features_.columns_of(attribute.name)
+        columns = tuple(tuple(range(place.start, place.stop)) for place in places)
+        oracles = tuple(attribute.oracle for attribute in attributes)
+        groups = compared_groups(published, grouping)
+        alone = len(attributes) == 1
         return cls(
             estimator,
-            tuple(range(place.start, place.stop)),
-            oracle=attribute.oracle,
-            groups=tuple(
-                tuple(attribute.domain.index(category) for category in categories)
-                for categories in (published.protected.unprivileged, published.protected.privileged)
-            ),
+            columns[0] if alone else columns,
+            oracle=oracles[0] if alone else oracles,
+            groups=groups[0] if alone else groups,
             label_p=target.p,
             label_q=target.q,
             skipped=SKIPPED if target.skippable else None,
@@ -149,9 +161,10 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         check_classification_targets(y)
         return X, y
 
-    def _split(self, X: Any) -> tuple[Indicators, Any]:
-        """Return the protected columns, uint8[n, k], and all others."""
-        columns = np.asarray(self.protected, np.int64).ravel()
+    def _split(self, X: Any) -> tuple[tuple[Indicators, ...], Any]:
+        """Return the columns of each protected attribute, uint8[n, k], and all others."""
+        parts = [np.asarray(own, np.int64).ravel() for own in self._each(self.protected)]
+        columns = np.concatenate(parts)
         width = X.shape[1]
         if (
             columns.size != np.unique(columns).size
@@ -162,7 +175,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 field="protected",
             )
         if columns.size == 0:
-            return np.ones((X.shape[0], 1), np.uint8), X
+            return (np.ones((X.shape[0], 1), np.uint8),), X
         rest = np.setdiff1d(np.arange(width), columns)
         if rest.size == 0:
             raise InvalidParameter(
@@ -179,23 +192,65 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 field="protected",
             )
         others = X[:, rest]
-        return own.astype(np.uint8), csr_matrix(others) if issparse(others) else others
+        ends = np.cumsum([part.size for part in parts])[:-1]
+        each = tuple(np.split(own.astype(np.uint8), ends, axis=1))
+        return each, csr_matrix(others) if issparse(others) else others
 
-    def _evidence(self, indicators: Indicators) -> GroupEvidence:
+    @property
+    def _several(self) -> bool:
+        """Whether `protected` names the columns of several attributes, one after the other."""
+        return any(np.ndim(own) for own in self.protected)
+
+    def _each(self, values: Any) -> tuple[Any, ...]:
+        """Return what a parameter says of each protected attribute.
+
+        Raises
+        ------
+        InvalidParameter
+            If it does not say it of each.
+        """
+        if not self._several:
+            return (values,)
+        if values is None:
+            return (None,) * len(self.protected)
+        if not isinstance(values, Sequence) or len(values) != len(self.protected):
+            raise InvalidParameter(
+                f"protected has the columns of {len(self.protected)} attributes, and there is not "
+                "one oracle, or None, and one tuple of groups, or None, for each of them; give "
+                "sequences of that length",
+                field="protected",
+            )
+        return tuple(values)
+
+    def _each_groups(self, indicators: tuple[Indicators, ...]) -> tuple[Groups, ...]:
+        return tuple(
+            tuple((code,) for code in range(own.shape[1])) if groups is None else groups
+            for own, groups in zip(indicators, self._each(self.groups), strict=True)
+        )
+
+    def _evidence(self, indicators: tuple[Indicators, ...]) -> GroupEvidence:
         if not 0 <= self.label_q < self.label_p <= 1:
             raise InvalidParameter(
                 f"label_p is {self.label_p} and label_q is {self.label_q}; they must keep "
                 "0 <= label_q < label_p <= 1",
                 field="label_p",
             )
-        k = indicators.shape[1]
-        groups = self.groups
-        if groups is None:
-            groups = tuple((code,) for code in range(k))
-        oracle = self.oracle if np.size(self.protected) else None
-        skippable = self.skipped is not None and self.label_p < 1
-        law = self.label_p, self.label_q
-        return GroupEvidence(indicators, oracle, groups, *law, skippable)
+        oracles = self._each(self.oracle if len(self.protected) else None)
+        first, *further = (
+            Reports(own, oracle) for own, oracle in zip(indicators, oracles, strict=True)
+        )
+        each = self._each_groups(indicators)
+        for groups, one in zip(each, (first, *further), strict=True):
+            check_groups(groups, one.k)
+        return GroupEvidence(
+            first.indicators,
+            first.oracle,
+            crossed(each, [one.k for one in (first, *further)]),
+            self.label_p,
+            self.label_q,
+            self.skipped is not None and self.label_p < 1,
+            tuple(further),
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,9 @@ expectation: they apply the inverse of the channel to one record (Mozannar, Ohan
 that was reported by GRR has such weights, too. Records of different attributes are perturbed
 independently of each other, so the product of a weight of the group and one of the label has the
 truth of both as its expectation, and so has its product with anything that does not depend on these
-two records.
+two records. For the same reason the product of the weights in categories of two protected
+attributes has the truth of both as its expectation: intersections of groups are groups of that
+product, whose variance is that of both.
 
 A target that may be skipped has one category more, and its report is perturbed like any other. Who
 reports an answer may have given none, so shares of those who answered are estimated from all rows:
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -33,48 +36,34 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_training.data.target import with_missing
+from hushpoll_training.mitigation.grouping import Grouping, Groups
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Groups: TypeAlias = tuple[tuple[int, ...], ...]
-"""Codes of each group; a category may be in none of them."""
 SKIPPED: Final = -1
 """Label of a row whose record reports that the target was skipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupEvidence:
-    """The protected attribute of n rows as they report it, and the law of the reports.
+class Reports:
+    """One attribute of n rows as they report it.
 
     Attributes
     ----------
     indicators : uint8[n, k]
-        Support of each row's record in the protected attribute, or its one-hot answer in clear.
+        Support of each row's record in the attribute, or its one-hot answer in clear.
     oracle : FrequencyOracle or None
         The protocol; None for answers in clear.
-    groups : tuple of tuples of int
-        Codes in [0, k) of each group, no code twice; at least one group.
-    label_p, label_q : float
-        Chance that a reported label is the truth, and a given other one, among the reports of
-        answers by people who answered; 1 and 0 in clear.
-    skippable : bool
-        Whether reports of labels were perturbed together with that of no answer.
 
     Raises
     ------
     InvalidParameter
-        For indicators of another shape or with other values, or codes that are out of range or in
-        two groups.
+        For indicators that the protocol, or answers in clear, cannot have.
     """
 
     indicators: npt.NDArray[np.uint8]
     oracle: FrequencyOracle | None
-    groups: Groups
-    label_p: float = 1.0
-    label_q: float = 0.0
-    skippable: bool = False
 
     def __post_init__(self) -> None:
-        check_groups(self.groups, self.k)
         if self.oracle is not None and self.oracle.k != self.k:
             raise InvalidParameter(
                 f"the protected attribute has {self.k} columns, and its protocol "
@@ -90,29 +79,92 @@ class GroupEvidence:
 
     @property
     def k(self) -> int:
-        """Categories of the protected attribute."""
+        """Categories of the attribute."""
         return int(self.indicators.shape[1])
 
-    @property
-    def perturbed(self) -> bool:
-        """Whether the groups are known through perturbed records alone."""
-        return self.oracle is not None
-
-    def take(self, rows: npt.NDArray[Any]) -> GroupEvidence:
-        """Return the evidence of some of the rows, by index or by mask."""
-        return replace(self, indicators=self.indicators[rows])
-
-    def category_weights(self) -> Array:
-        """Return the weight of each row in each category, f64[n, k]; 0 and 1 in clear.
-
-        The mean over many rows estimates the share of a category without bias.
-        """
+    def weights(self) -> Array:
+        """Return the weight of each row in each category, f64[n, k]; 0 and 1 in clear."""
         channel, law = Channel.of(self.oracle), WeightLaw.of(self.oracle)
         shares = np.zeros(self.k)
         if law.varies:
             means = (self.indicators.mean(axis=0) - float(channel.q)) / channel.gap
             shares = law.excess_shares(means)
         return weights(self.indicators, channel, shares)
+
+    def likelihoods(self) -> Array:
+        """Return the likelihood of each record given each category up to a factor, f64[n, k]."""
+        if self.oracle is None:
+            return self.indicators.astype(np.float64)
+        outside = float(1 / self.oracle.likelihood_ratio)
+        return np.where(self.indicators, 1.0, outside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupEvidence:
+    """The protected attribute of n rows as they report it, and the law of the reports.
+
+    Attributes
+    ----------
+    indicators : uint8[n, k]
+        Support of each row's record in the protected attribute, or its one-hot answer in clear.
+    oracle : FrequencyOracle or None
+        The protocol; None for answers in clear.
+    groups : tuple of tuples of int
+        Codes in [0, k) of each group, no code twice; at least one group. With further attributes,
+        codes of combinations; see :mod:`hushpoll_training.mitigation.grouping`.
+    label_p, label_q : float
+        Chance that a reported label is the truth, and a given other one, among the reports of
+        answers by people who answered; 1 and 0 in clear.
+    skippable : bool
+        Whether reports of labels were perturbed together with that of no answer.
+    further : tuple of Reports
+        Further attributes of the same rows, whose categories are crossed with those of the first.
+
+    Raises
+    ------
+    InvalidParameter
+        For indicators of another shape or with other values, or codes that are out of range or in
+        two groups.
+    """
+
+    indicators: npt.NDArray[np.uint8]
+    oracle: FrequencyOracle | None
+    groups: Groups
+    label_p: float = 1.0
+    label_q: float = 0.0
+    skippable: bool = False
+    further: tuple[Reports, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_groups(self.groups, self.k)
+        assert self.reports  # noqa: S101  (each of them is checked when it is made)
+
+    @property
+    def reports(self) -> tuple[Reports, ...]:
+        """The protected attribute and the further ones."""
+        return Reports(self.indicators, self.oracle), *self.further
+
+    @property
+    def k(self) -> int:
+        """Categories of the protected attribute, or combinations with those of further ones."""
+        return int(prod((self.indicators.shape[1], *(each.k for each in self.further))))
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether the groups are known through perturbed records alone."""
+        return any(each.oracle is not None for each in self.reports)
+
+    def take(self, rows: npt.NDArray[Any]) -> GroupEvidence:
+        """Return the evidence of some of the rows, by index or by mask."""
+        further = tuple(replace(each, indicators=each.indicators[rows]) for each in self.further)
+        return replace(self, indicators=self.indicators[rows], further=further)
+
+    def category_weights(self) -> Array:
+        """Return the weight of each row in each category, f64[n, k]; 0 and 1 in clear.
+
+        The mean over many rows estimates the share of a category without bias.
+        """
+        return row_products([each.weights() for each in self.reports])
 
     def group_weights(self) -> Array:
         """Return the weight of each row in each group, f64[n, groups]."""
@@ -162,10 +214,7 @@ class GroupEvidence:
 
     def likelihoods(self) -> Array:
         """Return the likelihood of each record given each category up to a factor, f64[n, k]."""
-        if self.oracle is None:
-            return self.indicators.astype(np.float64)
-        outside = float(1 / self.oracle.likelihood_ratio)
-        return np.where(self.indicators, 1.0, outside)
+        return row_products([each.likelihoods() for each in self.reports])
 
     def label_likelihoods(self, label: npt.NDArray[np.int64], classes: int) -> Array:
         """Return the likelihood of each reported label given each class, f64[n, classes].
@@ -183,8 +232,16 @@ class GroupEvidence:
         return chances
 
 
-Evidence: TypeAlias = Callable[[], GroupEvidence]
-"""Gives the evidence of a design's rows, for learners that ask for it."""
+Evidence: TypeAlias = Callable[[Grouping], GroupEvidence]
+"""Gives the evidence of a design's rows, for learners that ask for it and say which groups."""
+
+
+def row_products(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the products of a column of each part, [n, k1 k2 ...], the last part's fastest."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = (found[:, :, None] * part[:, None, :]).reshape(len(found), -1)
+    return found
 
 
 def check_groups(groups: Sequence[Sequence[int]], k: int) -> None:

@@ -6,6 +6,7 @@ the answer, knows no more of a person's group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.mitigation.evidence import Array, Groups, check_groups
+from hushpoll_training.mitigation.evidence import Array, check_groups
+from hushpoll_training.mitigation.grouping import Groups
 
 
 class ReportLaw:
@@ -85,6 +87,48 @@ class ReportLaw:
                 field="protected",
             )
         return np.asarray(self._class_of_code[indicators.argmax(axis=1)], np.int64)
+
+
+class CrossedLaw:
+    """The classes of records of several attributes, and their chances given groups of each.
+
+    Attributes are perturbed independently of each other, so the chance of a class of each is the
+    product of their chances.
+
+    Parameters
+    ----------
+    laws : sequence of ReportLaw
+        Of each attribute.
+
+    Attributes
+    ----------
+    chances : f64[groups, classes]
+        Of a combination of classes given one of groups; the last attribute's are the fastest.
+    """
+
+    def __init__(self, laws: Sequence[ReportLaw]) -> None:
+        self.laws = tuple(laws)
+        self.chances: Array = np.ones((1, 1))
+        for law in laws:
+            self.chances = np.asarray(np.kron(self.chances, law.chances), np.float64)
+
+    def classes(self, indicators: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.int64]:
+        """Return the class of each row, int64[n], from the indicators of each attribute.
+
+        A person whose answer in clear to one of the attributes is in no group has a class beyond
+        those of `chances`.
+
+        Raises
+        ------
+        InvalidParameter
+            As :meth:`ReportLaw.classes`.
+        """
+        found, outside = np.zeros(len(indicators[0]), np.int64), np.zeros(len(indicators[0]), bool)
+        for law, own in zip(self.laws, indicators, strict=True):
+            kind, count = law.classes(own), law.chances.shape[1]
+            outside |= kind >= count
+            found = found * count + np.minimum(kind, count - 1)
+        return np.where(outside, self.chances.shape[1], found)
 
 
 def _of_patterns(oracle: FrequencyOracle, groups: Groups) -> Array:

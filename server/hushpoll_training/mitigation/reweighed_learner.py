@@ -14,7 +14,14 @@ from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter
 from hushpoll_training.learners.wrapped import WrappedLearner
-from hushpoll_training.mitigation.design import all_labels, blanked, evidence_of, saved_place
+from hushpoll_training.mitigation.design import (
+    all_labels,
+    blanked,
+    evidence_of,
+    places_to_json,
+    saved_places,
+)
+from hushpoll_training.mitigation.grouping import PARAMETERS, Grouping
 from hushpoll_training.mitigation.reweighing import ASSIGNMENTS, Reweighing
 
 WEIGHTS = "reweighing.json"
@@ -28,7 +35,8 @@ class ReweighedLearner(WrappedLearner):
     Parameters are those of the learner behind it, and: `assignment`, how a row whose group is
     known through its record gets its weight; `protected_input`, whether the model gets the
     columns of the protected attribute. A row's weight is unbiased for models that do not get them,
-    since they are made from the same record.
+    since they are made from the same record. `groups` and `further_groups` say which groups are
+    compared; the model then gets none of the columns of the further attributes either.
     """
 
     suffix: ClassVar[str] = "reweighed"
@@ -37,6 +45,7 @@ class ReweighedLearner(WrappedLearner):
     own_bounds: ClassVar[Mapping[str, Parameter]] = {
         "assignment": Choice(ASSIGNMENTS, "inverse"),
         "protected_input": Choice(INPUTS, "dropped"),
+        **PARAMETERS,
     }
     own_file: ClassVar[str] = WEIGHTS
     compares_groups: ClassVar[bool] = True
@@ -51,18 +60,26 @@ class ReweighedLearner(WrappedLearner):
             estimate a group's share.
         """
         design.check_classes()
-        evidence = evidence_of(design, self.name)
+        grouping = Grouping.of(self.parameters)
+        evidence = evidence_of(design, self.name, grouping)
         label = all_labels(design, evidence)
         found = Reweighing.of(evidence, label)
         labelled = evidence.of_labelled(label)
         rows = found.row_weights(labelled, design.label, str(self.parameters["assignment"]))
         weight = rows.weight if design.weight is None else rows.weight * design.weight
-        place = design.columns if self.parameters["protected_input"] == "dropped" else None
-        table = design.table if place is None else blanked(design.table, place)
+        places: tuple[slice, ...] = ()
+        if self.parameters["protected_input"] == "dropped":
+            # without the protected attribute's columns, an audit leaves the further ones
+            further = [design.places[name] for name in grouping.further if name in design.places]
+            places = (*([] if design.columns is None else [design.columns]), *further)
+        table = design.table
+        for place in places:
+            table = blanked(table, place)
         fitted = self.behind.fit(
             replace(design, table=table, weight=weight, evidence=None), options
         )
-        return ReweighedModel(self, fitted, place, {**found.to_json(), "clipped": rows.clipped})
+        said = {**found.to_json(), "clipped": rows.clipped}
+        return ReweighedModel(self, fitted, places, said)
 
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
@@ -72,10 +89,11 @@ class ReweighedLearner(WrappedLearner):
         try:
             saved = dict(json.loads(files[WEIGHTS]))
             known = saved.pop("protected", None) is not None
-            place = saved_place(json.loads(files[WEIGHTS]), len(names)) if known else None
+            saved.pop("further", None)
+            places = saved_places(json.loads(files[WEIGHTS]), len(names)) if known else ()
         except (ValueError, KeyError, TypeError) as error:
             raise UnsoundModel(WEIGHTS, f"does not say what was reweighed ({error})") from None
-        return ReweighedModel(self, fitted, place, saved)
+        return ReweighedModel(self, fitted, places, saved)
 
 
 @dataclass(frozen=True)
@@ -88,7 +106,7 @@ class ReweighedModel(Fitted):
         What made it.
     fitted : Fitted
         Of the learner behind.
-    blank : slice or None
+    blank : tuple of slice
         Columns that the model does not get.
     weights : mapping
         The factors, the estimated shares that they follow from, and the share of rows whose weight
@@ -97,16 +115,17 @@ class ReweighedModel(Fitted):
 
     learner: ReweighedLearner
     fitted: Fitted
-    blank: slice | None
+    blank: tuple[slice, ...]
     weights: Mapping[str, Any]
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the scores of the model behind."""
-        rows = table if self.blank is None else blanked(table, self.blank)
-        return self.fitted.scores(rows, threads=threads)
+        for place in self.blank:
+            table = blanked(table, place)
+        return self.fitted.scores(table, threads=threads)
 
     def save(self) -> dict[str, bytes]:
         """Return the files of the model behind, and what the weights were as JSON."""
-        place = None if self.blank is None else [self.blank.start, self.blank.stop]
-        saved = {**self.weights, "protected": place}
+        places = places_to_json(self.blank) if self.blank else {"protected": None}
+        saved = {**self.weights, **places}
         return {**self.fitted.save(), WEIGHTS: json.dumps(saved).encode()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_training.mitigation.estimator import GroupAware
-from hushpoll_training.mitigation.evidence import SKIPPED, Groups
+from hushpoll_training.mitigation.evidence import SKIPPED
+from hushpoll_training.mitigation.grouping import Groups
 from hushpoll_training.mitigation.reweighing import Reweighing, RowWeights
 
 
@@ -34,8 +36,10 @@ class ReweighingClassifier(GroupAware):
     ----------
     estimator : classifier
         Takes `sample_weight`. Any number of classes that it takes is taken.
-    protected : sequence of int
+    protected : sequence of int, or of sequences of int
         Columns of `X` that hold the protected attribute, one per category; they are not passed on.
+        Several such sequences are several attributes, whose groups are crossed: `oracle` and
+        `groups` are then sequences of that length, too.
         Empty for rows that are all of one group, where nothing is mitigated.
     oracle : FrequencyOracle, optional
         The protocol of these columns' records; None for one-hot answers in clear.
@@ -71,8 +75,8 @@ class ReweighingClassifier(GroupAware):
         estimator: Any,
         protected: Any = (),
         *,
-        oracle: FrequencyOracle | None = None,
-        groups: Groups | None = None,
+        oracle: FrequencyOracle | Sequence[FrequencyOracle | None] | None = None,
+        groups: Groups | Sequence[Groups | None] | None = None,
         label_p: float = 1.0,
         label_q: float = 0.0,
         skipped: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.mitigation.estimator import GroupAware
-from hushpoll_training.mitigation.evidence import SKIPPED, Array, Groups
+from hushpoll_training.mitigation.evidence import SKIPPED, Array, GroupEvidence, row_products
+from hushpoll_training.mitigation.grouping import Groups
 from hushpoll_training.mitigation.rates import estimate_rates
-from hushpoll_training.mitigation.report_law import ReportLaw
+from hushpoll_training.mitigation.report_law import CrossedLaw, ReportLaw
 from hushpoll_training.mitigation.thresholds import check_criterion, disparities, threshold_rule
 from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 
@@ -35,8 +37,10 @@ class ThresholdClassifier(GroupAware):
     ----------
     estimator : classifier
         Has `predict_proba` or `decision_function`.
-    protected : sequence of int
+    protected : sequence of int, or of sequences of int
         Columns of `X` that hold the protected attribute, one per category; they are not passed on.
+        Several such sequences are several attributes, whose groups are crossed: `oracle` and
+        `groups` are then sequences of that length, too.
         Empty for rows that are all of one group, which get one threshold.
     oracle : FrequencyOracle, optional
         The protocol of these columns' records when fitting; None for one-hot answers in clear.
@@ -86,8 +90,8 @@ class ThresholdClassifier(GroupAware):
         estimator: Any,
         protected: Any = (),
         *,
-        oracle: FrequencyOracle | None = None,
-        groups: Groups | None = None,
+        oracle: FrequencyOracle | Sequence[FrequencyOracle | None] | None = None,
+        groups: Groups | Sequence[Groups | None] | None = None,
         label_p: float = 1.0,
         label_q: float = 0.0,
         skipped: Any = None,
@@ -148,7 +152,7 @@ class ThresholdClassifier(GroupAware):
                 "The number of classes is 1 class; thresholds need labels of two classes"
             )
         evidence = rows.evidence
-        self._law(evidence.k, evidence.groups)
+        self._law(evidence)
         chance = check_random_state(self.random_state)
         held = self._held(chance, label)
         fitted_to = ~held & known
@@ -185,7 +189,7 @@ class ThresholdClassifier(GroupAware):
         """
         check_is_fitted(self)
         indicators, others = self._split(self._checked(X, reset=False))
-        score, kind = self._scores(others), self._reports.classes(indicators)
+        score, kind = self._scores(others), self._kind(indicators)
         known = kind < len(self.rule_.chances)
         chance = self.rule_.chance(score, np.where(known, kind, 0))
         return np.where(known, chance, (score > self._own_threshold()).astype(np.float64))
@@ -208,9 +212,25 @@ class ThresholdClassifier(GroupAware):
                 field="thresholds",
             )
 
-    def _law(self, k: int, groups: Groups) -> None:
-        oracle = self.oracle if self.at_prediction == "perturbed" else None
-        self._reports = ReportLaw(oracle, groups, k)
+    def _law(self, evidence: GroupEvidence) -> None:
+        if self.at_prediction == "clear":
+            self._reports: ReportLaw | CrossedLaw = ReportLaw(None, evidence.groups, evidence.k)
+            return
+        laws = [
+            ReportLaw(each.oracle, groups, each.k)
+            for each, groups in zip(
+                evidence.reports,
+                self._each_groups(tuple(each.indicators for each in evidence.reports)),
+                strict=True,
+            )
+        ]
+        self._reports = laws[0] if len(laws) == 1 else CrossedLaw(laws)
+
+    def _kind(self, indicators: tuple[npt.NDArray[np.uint8], ...]) -> npt.NDArray[np.int64]:
+        """Return the class of each row: its group in clear, or its report."""
+        if isinstance(self._reports, CrossedLaw):
+            return self._reports.classes(indicators)
+        return self._reports.classes(row_products(indicators))
 
     def _held(self, chance: Any, label: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return which rows are held out, stratified on the label."""

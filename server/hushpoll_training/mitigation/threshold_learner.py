@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,13 +24,16 @@ from hushpoll_training.learners.parameters import Choice, Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
 from hushpoll_training.mitigation.design import (
     all_labels,
+    at_code,
+    compared_places,
     evidence_of,
     groups_of,
     part,
-    saved_place,
-    substituted,
+    places_to_json,
+    saved_places,
 )
-from hushpoll_training.mitigation.evidence import Groups, check_groups
+from hushpoll_training.mitigation.evidence import check_groups
+from hushpoll_training.mitigation.grouping import PARAMETERS, Grouping, Groups
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.thresholds import (
     CRITERIA,
@@ -52,7 +56,8 @@ class ThresholdLearner(WrappedLearner):
     Parameters are those of the learner behind it, and: `criterion`, what is made equal;
     `tolerance`, by how much the estimated rates may differ; `objective`, what is made as large as
     possible; `thresholds`, how many quantiles of the scores may be thresholds; `held_out`, the
-    share of the rows that rates are estimated on.
+    share of the rows that rates are estimated on; `groups` and `further_groups`, which groups are
+    compared. A person's group of each of these attributes is read in clear when predicting.
     """
 
     suffix: ClassVar[str] = "thresholds"
@@ -66,6 +71,7 @@ class ThresholdLearner(WrappedLearner):
         "objective": Choice(OBJECTIVES, "accuracy"),
         "thresholds": Range(int, 1, 1000, 20),
         "held_out": Range(float, 0.01, 0.9, 1 / 3),
+        **PARAMETERS,
     }
     own_file: ClassVar[str] = RULE
     compares_groups: ClassVar[bool] = True
@@ -81,7 +87,8 @@ class ThresholdLearner(WrappedLearner):
             attribute, or records that are too few to estimate a group's share.
         """
         design.check_classes()
-        evidence = evidence_of(design, self.name)
+        grouping = Grouping.of(self.parameters)
+        evidence = evidence_of(design, self.name, grouping)
         if design.columns is None:
             raise InvalidParameter(
                 f"the learner {self.name} has a threshold for each group, but the model does not "
@@ -89,6 +96,7 @@ class ThresholdLearner(WrappedLearner):
                 f"{self.base.name}-reweighed",
                 field="protected_input",
             )
+        places = compared_places(design, grouping, design.columns)
         label = all_labels(design, evidence)
         chance = np.random.default_rng([options.seed, 1])
         drawn = chance.random(label.size) < float(self.parameters["held_out"])
@@ -107,9 +115,7 @@ class ThresholdLearner(WrappedLearner):
             table = vstack([table, csr_matrix(silent)], format="csr", dtype=table.dtype)
         scores = [
             {
-                code: fitted.scores(
-                    substituted(table, design.columns, code), threads=options.threads
-                )
+                code: fitted.scores(at_code(table, places, code), threads=options.threads)
                 for code in codes
             }
             for codes in evidence.groups
@@ -126,7 +132,7 @@ class ThresholdLearner(WrappedLearner):
         )
         measured = disparities(known, reported, scores, rule)
         key = np.random.default_rng([options.seed, 2]).bytes(KEY_BYTES)
-        place = ThresholdPlace(design.columns, evidence.groups, cut, key)
+        place = ThresholdPlace(places, evidence.groups, cut, key)
         return ThresholdModel(self, fitted, rule, place, measured)
 
     def load(
@@ -154,10 +160,11 @@ class ThresholdPlace:
 
     Attributes
     ----------
-    columns : slice
-        Of the protected attribute.
+    columns : tuple of slice
+        Of the protected attribute, and of those that it is crossed with.
     groups : tuple of tuples of int
-        Codes of each group, in the order of the rule's rows.
+        Codes of each group, in the order of the rule's rows; see
+        :mod:`hushpoll_training.mitigation.grouping`.
     cut : float
         The model's own threshold, on which the rule's predictions are shown: one half, or what a
         score of one half is before it is corrected for a perturbed target.
@@ -165,7 +172,7 @@ class ThresholdPlace:
         Of the hash that gives each row its coin.
     """
 
-    columns: slice
+    columns: tuple[slice, ...]
     groups: Groups
     cut: float
     key: bytes
@@ -173,7 +180,7 @@ class ThresholdPlace:
     def to_json(self) -> dict[str, Any]:
         """Return it as saved models hold it."""
         return {
-            "protected": [self.columns.start, self.columns.stop],
+            **places_to_json(self.columns),
             "groups": [list(codes) for codes in self.groups],
             "cut": self.cut,
             "key": self.key.hex(),
@@ -188,13 +195,13 @@ class ThresholdPlace:
         ValueError
             If a model of this many columns has no such place.
         """
-        place = saved_place(saved, columns)
+        places = saved_places(saved, columns)
         groups = tuple(tuple(int(code) for code in codes) for codes in saved["groups"])
-        check_groups(groups, place.stop - place.start)
+        check_groups(groups, prod(place.stop - place.start for place in places))
         key, cut = bytes.fromhex(saved["key"]), float(saved["cut"])
         if len(key) != KEY_BYTES or not 0 < cut < 1:
             raise ValueError("has a key of another length, or a cut outside (0, 1)")
-        return cls(place, groups, cut, key)
+        return cls(places, groups, cut, key)
 
 
 @dataclass(frozen=True)

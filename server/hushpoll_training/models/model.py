@@ -18,7 +18,7 @@ from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner
-from hushpoll_training.mitigation.evidence import GroupEvidence
+from hushpoll_training.mitigation.records import evidence_of_records
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
@@ -104,6 +104,7 @@ def design(
         features.names,
         None if hidden else columns,
         attributes=clear,
+        places={name: features.columns_of(name) for name in features.attributes},
         columns=columns,
         evidence=evidence,
         skipped=None if skipped is None else partial(features.from_records, skipped),
@@ -135,30 +136,6 @@ def records_design(features: Features, records: Records, table: Table | None = N
         skipped = records.take(~answered) if Target.of(records.published).skippable else None
     rows = features.from_records(kept) if table is None else table[answered]
     return design(features, rows, label[answered], records=kept, skipped=skipped)
-
-
-def evidence_of_records(records: Records, skipped: Records | None = None) -> GroupEvidence:
-    """Return what the records of a survey with a protected attribute tell of their groups.
-
-    Parameters
-    ----------
-    records : Records
-        Those that report a label.
-    skipped : Records, optional
-        Those that report that the target was skipped; their rows come last.
-    """
-    published, target = records.published, Target.of(records.published)
-    groups = published.protected
-    assert groups is not None  # noqa: S101  (the caller has asked)
-    attribute = published.attribute(groups.attribute)
-    codes = tuple(
-        tuple(attribute.domain.index(category) for category in categories)
-        for categories in (groups.unprivileged, groups.privileged)
-    )
-    indicators = records.indicators(attribute.name)
-    if skipped is not None:
-        indicators = np.concatenate([indicators, skipped.indicators(attribute.name)])
-    return GroupEvidence(indicators, attribute.oracle, codes, target.p, target.q, target.skippable)
 
 
 def fit_records(

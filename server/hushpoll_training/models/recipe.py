@@ -109,6 +109,22 @@ class Recipe:
                 field="learner",
             )
 
+    def refuse_further_groups(self, purpose: str) -> None:
+        """Refuse a learner whose models read a further group in clear, where one is evaluated.
+
+        Raises
+        ------
+        InvalidParameter
+            If they do.
+        """
+        if self.learner.reads_group and self.learner.parameters.get("further_groups"):
+            raise InvalidParameter(
+                f"the learner {self.learner.name} with further_groups reads each person's category "
+                f"of these in clear when predicting, and {purpose} puts the protected attribute's "
+                "alone in place of records; use one attribute's groups, or measure on a panel",
+                field="further_groups",
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as records of runs hold it."""
         return {**self.learner.to_json(), "encoding": self.encoding.name}

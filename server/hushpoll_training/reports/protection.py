@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.learners.parameters import split_names
 
 EVERYBODY: Final = "everybody, the server included"
 READERS: Final = "those who see the model or its predictions"
@@ -96,7 +97,7 @@ def protections(record: Mapping[str, Any]) -> list[Protection]:
     if calibration is not None or str(record.get("learner", "")).endswith("-thresholds"):
         found.append(
             Protection(
-                f"the {protected} of each person who is predicted",
+                f"the {_read_in_clear(protected, record)} of each person who is predicted",
                 NOBODY,
                 "a prediction needs it in clear, and the person who runs the model sees it",
             )
@@ -120,3 +121,9 @@ def _central(claim: Mapping[str, Any]) -> str:
         f"epsilon {claim['epsilon']:g}{delta} of central differential privacy{said}, by "
         f"{claim['accountant']}; neighbouring data sets: {claim['neighbours']}"
     )
+
+
+def _read_in_clear(protected: str | None, record: Mapping[str, Any]) -> str:
+    """Return the attributes that a prediction reads in clear, in words."""
+    further = split_names(str(record.get("parameters", {}).get("further_groups", "")))
+    return " and ".join([str(protected), *further])

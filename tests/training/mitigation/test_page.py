@@ -43,7 +43,7 @@ def test_snippets_print_what_the_page_says(blocks, tmp_path):
 def test_commands_have_the_options_and_learners_that_are_shown(blocks):
     lines = [shlex.split(line[2:]) for block in blocks("console") for line in block.splitlines()]
     lines = [line for line in lines if line[0] != "scripts/coverage-study"]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for program, name, *arguments in lines:
         assert program == "hushpoll"
         row = COMMANDS[name]
