@@ -56,6 +56,10 @@ from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guar
 from hushpoll_analysis.survey_design.cell_values import CellValues
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
+from hushpoll_analysis.survey_design.several import (
+    SeveralWeightedShares,
+    weighted_shares_of_several,
+)
 from hushpoll_analysis.survey_design.shares import WeightedShares
 
 del find_spec, numpy
@@ -83,6 +87,7 @@ __all__ = [
     "OrderedSummary",
     "RecordStream",
     "Records",
+    "SeveralWeightedShares",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
     "SimultaneousMeans",
@@ -114,4 +119,5 @@ __all__ = [
     "simultaneous_means",
     "three_way_table",
     "weighted_shares",
+    "weighted_shares_of_several",
 ]

@@ -28,6 +28,7 @@ PUBLIC = {
     "OrderedSummary",
     "RecordStream",
     "Records",
+    "SeveralWeightedShares",
     "ShuffleGuarantee",
     "SimultaneousEstimates",
     "SimultaneousMeans",
@@ -59,6 +60,7 @@ PUBLIC = {
     "simultaneous_means",
     "three_way_table",
     "weighted_shares",
+    "weighted_shares_of_several",
 }
 
 

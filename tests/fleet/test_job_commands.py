@@ -98,6 +98,26 @@ def test_joint_table_is_made_by_a_worker(hushpoll, survey, worker):
     assert (code, len(json.loads(out)["cells"])) == (0, 6)
 
 
+def test_weighted_shares_of_several_are_made_by_a_worker(hushpoll, survey, draft, worker, tmp_path):
+    (categories,) = (one["categories"] for one in draft["attributes"] if one["name"] == "education")
+    table = tmp_path / "weights.csv"
+    table.write_text("education,weight\n" + "".join(f"{one},2\n" for one in categories))
+    asked = ("weight", survey, "gender", "--cell-weights", table)
+    code, out, err = hushpoll(*asked, "--job", "--json")
+    assert code == 0, err
+    (of_job,) = json.loads(out)["attributes"]
+    code, out, _ = hushpoll(*asked, "--json")
+    at_once = json.loads(out)
+    assert [row["value"] for row in of_job["shares"]] == pytest.approx(
+        [row["value"] for row in at_once["shares"]]
+    )
+    out_file = tmp_path / "both.csv"
+    code, out, err = hushpoll("weight", survey, "gender", "income", "--out", out_file)
+    assert code == 0, err
+    assert out.count("are worth 300 of one weight") == 2
+    assert out_file.read_text().startswith('"attribute","category","value"')
+
+
 def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):
     out = tmp_path / "records.csv"
     code, said, err = hushpoll(

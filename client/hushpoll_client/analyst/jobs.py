@@ -146,7 +146,8 @@ class JobCalls(Calls):
     ) -> int:
         """Fetch the file of a job's result, piece by piece; return its number of bytes.
 
-        `format`, ``csv`` or ``xlsx``, gives the table of a joint table, fairness or shape.
+        `format`, ``csv`` or ``xlsx``, gives the table of a joint table, weighted shares, fairness
+        or shape.
         """
         params = None if format is None else {"format": format}
         path = ("jobs", checked_job_id(job_id), "result")
@@ -311,6 +312,47 @@ class JobCalls(Calls):
             "likelihood": likelihood,
         }
         return self._document("table", name, version, body, "cells", timeout, on_look)
+
+    def weighted_shares_of_several(
+        self,
+        name: str,
+        version: int,
+        attributes: Sequence[str],
+        design: Mapping[str, Any] | None = None,
+        *,
+        confidence: float | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker estimate the weighted shares of several attributes; needs ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        attributes : sequence of str
+            One to 64 different ones.
+        design, confidence
+            See ``AnalystClient.weighted_shares``.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Returns
+        -------
+        dict
+            ``attributes``: a list with the weighted shares of each.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        body = {
+            "attributes": list(attributes),
+            "design": dict(design or {}),
+            "confidence": confidence,
+        }
+        return self._document("weight", name, version, body, "attributes", timeout, on_look)
 
     def _document(
         self,

@@ -8,20 +8,50 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import statistic_command
+from hushpoll_client.analyst.jobs import how_far
+from hushpoll_client.cli.options import statistic_command, timeout_option
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
+from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.cli.weighting import read_design
 
 
 @click.command()
+@click.option(
+    "--job",
+    "by_job",
+    is_flag=True,
+    help="Let a worker compute it, as for several ATTRIBUTES: for large surveys, and designs with "
+    "several attributes.",
+)
+@timeout_option("Seconds to wait for that worker.")
 @statistic_command(WEIGHTED_SHARES)
 def weight(
-    client: AnalystClient, name: str, version: int, design: Path | None, **asked: Any
+    client: AnalystClient,
+    name: str,
+    version: int,
+    attributes: tuple[str, ...],
+    design: Path | None,
+    cell_weights: Path | None,
+    by_job: bool,
+    timeout: float,
+    **asked: Any,
 ) -> dict[str, Any]:
-    """Show the shares of ATTRIBUTE in the population of the survey NAME.
+    """Show the shares of ATTRIBUTES in the population of the survey NAME.
 
     The design says what is known of the population: shares of other attributes, which may be
     perturbed, sizes of strata, weights of clear categories, the number of people. The unweighted
-    shares are shown beside.
+    shares are shown beside. A running hushpoll worker of the server computes several attributes.
     """
-    return client.weighted_shares(name, version, design=read_design(design), **asked)
+    known = read_design(design, cell_weights)
+    if len(attributes) == 1 and not by_job:
+        return client.weighted_shares(name, version, attributes[0], design=known, **asked)
+    with waiting(f"weighted shares of {name}") as say:
+        return client.weighted_shares_of_several(
+            name,
+            version,
+            attributes,
+            known,
+            timeout=timeout,
+            on_look=lambda job: say(how_far(job)),
+            **asked,
+        )

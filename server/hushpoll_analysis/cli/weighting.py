@@ -15,6 +15,7 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
+from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.weighting import read_design
@@ -38,19 +39,22 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @records_command(WEIGHTED_SHARES)
 def weight(
     records: Records,
-    attribute: str,
+    attributes: tuple[str, ...],
     design: Path | None,
+    cell_weights: Path | None,
     weights_file: Path | None,
     weight_column: str,
     **asked: Any,
 ) -> Tabular:
-    """Show the shares of ATTRIBUTE in the population, from records of FILE that export saved.
+    """Show the shares of ATTRIBUTES in the population, from records of FILE that export saved.
 
     The same as hushpoll weight shows of a survey on a server, and with a weight of each record.
     """
     weights = None if weights_file is None else read_weights(weights_file, weight_column)
-    known = SurveyDesign.from_dict(read_design(design))
-    return weighted_shares(records, attribute, known, weights=weights, **asked)
+    known = SurveyDesign.from_dict(read_design(design, cell_weights))
+    if len(attributes) == 1:
+        return weighted_shares(records, attributes[0], known, weights=weights, **asked)
+    return weighted_shares_of_several(records, attributes, known, weights=weights, **asked)
 
 
 def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:

@@ -24,7 +24,10 @@ SMALLEST = 1e-6
 """Smallest number above 0, so that no square or quotient of them leaves what a float can hold."""
 
 LARGEST_MARGIN = 1024
-"""Most cells of a margin, of strata or of weights, and of all margins together."""
+"""Most cells of a margin or of strata, and of all margins together."""
+
+LARGEST_WEIGHTS = 1 << 16
+"""Most cells of weights, which are looked up and not fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +49,20 @@ class CellValues:
     def of(cls, source: object, *, field: str, inside: str) -> CellValues:
         """Read ``{"attributes": [...], inside: {...}}``, as a design's JSON has it.
 
+        In place of `inside`, ``rows`` may have a list for each cell: its categories in the order of
+        the attributes, and its number.
+
         Raises
         ------
         InvalidParameter
             If it is of another form.
         """
-        if not isinstance(source, Mapping) or set(source) != {"attributes", inside}:
+        if not isinstance(source, Mapping) or set(source) not in (
+            {"attributes", inside},
+            {"attributes", "rows"},
+        ):
             raise InvalidParameter(
-                f'{field} must be an object with "attributes" and "{inside}", such as '
+                f'{field} must be an object with "attributes" and "{inside}" or "rows", such as '
                 f'{{"attributes": ["region"], "{inside}": {{"North": ..., "South": ...}}}}',
                 field=field,
             )
@@ -63,6 +72,8 @@ class CellValues:
             raise InvalidParameter(
                 f"{field}.attributes is {show(names)}; give the names of attributes", field=field
             )
+        if "rows" in source:
+            return cls(tuple(names), _nested(source["rows"], len(names), field))
         return cls(tuple(names), source[inside])
 
     def chosen(self, published: Published, field: str) -> list[PublishedAttribute]:
@@ -81,8 +92,12 @@ class CellValues:
             )
         return [published.attribute(name) for name in self.attributes]
 
-    def array(self, published: Published, field: str, what: str) -> Array:
+    def array(
+        self, published: Published, field: str, what: str, most: int = LARGEST_MARGIN
+    ) -> Array:
         """Return the numbers f64[k1, ...]; 0 for a missing category that is left out.
+
+        There may be at most `most` cells.
 
         Raises
         ------
@@ -92,10 +107,10 @@ class CellValues:
         """
         attributes = self.chosen(published, field)
         cells = math.prod(attribute.k for attribute in attributes)
-        if cells > LARGEST_MARGIN:
+        if cells > most:
             raise InvalidParameter(
                 f"{field}: {' and '.join(self.attributes)} have {cells} cells, and at most "
-                f"{LARGEST_MARGIN} are taken: name fewer attributes, or ones with fewer categories",
+                f"{most} are taken: name fewer attributes, or ones with fewer categories",
                 field=field,
             )
         numbers = np.zeros(tuple(attribute.k for attribute in attributes))
@@ -106,6 +121,43 @@ class CellValues:
     def to_dict(self, inside: str) -> dict[str, Any]:
         """Return what :meth:`of` reads."""
         return {"attributes": list(self.attributes), inside: self.values}
+
+
+def _nested(rows: object, attributes: int, field: str) -> dict[str, Any]:
+    """Return rows of categories and a number as nested objects.
+
+    Raises
+    ------
+    InvalidParameter
+        For rows of another form, too many of them, or a cell that is there twice.
+    """
+    if not isinstance(rows, list | tuple) or len(rows) > LARGEST_WEIGHTS:
+        raise InvalidParameter(
+            f"{field}.rows must be a list of at most {LARGEST_WEIGHTS} lists", field=field
+        )
+    nested: dict[str, Any] = {}
+    for place, row in enumerate(rows):
+        if (
+            not isinstance(row, list | tuple)
+            or len(row) != attributes + 1
+            or not all(isinstance(category, str) for category in row[:-1])
+        ):
+            raise InvalidParameter(
+                f"{field}.rows[{place}] is {show(row)}; give a category of each attribute, in "
+                'their order, and a number, such as ["North", 12.5]',
+                field=field,
+            )
+        inner = nested
+        for category in row[:-2]:
+            inner = inner.setdefault(category, {})
+        if row[-2] in inner:
+            raise InvalidParameter(
+                f"{field}.rows[{place}] names the cell {', '.join(map(show, row[:-1]))} again; "
+                "give each cell one number",
+                field=field,
+            )
+        inner[row[-2]] = row[-1]
+    return nested
 
 
 def _numbers(

@@ -15,7 +15,12 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.survey_design.cell_values import LARGEST, LARGEST_MARGIN, CellValues
+from hushpoll_analysis.survey_design.cell_values import (
+    LARGEST,
+    LARGEST_MARGIN,
+    LARGEST_WEIGHTS,
+    CellValues,
+)
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
@@ -64,7 +69,8 @@ class SurveyDesign:
         Sizes, in people, of the parts from which the respondents were drawn without replacement;
         of attributes in clear.
     weights : CellValues or None
-        Weight of a respondent by attributes in clear: people for whom the respondent stands.
+        Weight of a respondent by attributes in clear: people for whom the respondent stands. A
+        sealed record has no id, so a server cannot know a weight in any other way.
     population : int or None
         People in the population, from which respondents were drawn without replacement.
     bounds : (float, float) or None
@@ -191,7 +197,7 @@ def checked(design: SurveyDesign, published: Published, outcome: str) -> Checked
         targets.insert(0, Target(strata.attributes, sizes / total))
     if design.weights is not None:
         cells = _in_clear(design.weights, published, "weights").array(
-            published, "weights", "weight"
+            published, "weights", "weight", LARGEST_WEIGHTS
         )
         weights = Target(design.weights.attributes, cells)
     for target in targets:

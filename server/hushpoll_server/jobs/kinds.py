@@ -13,7 +13,10 @@ from typing import Any, Final
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
 from hushpoll_server.jobs import training
+from hushpoll_server.jobs.design_parameters import WeightParameters
 from hushpoll_server.jobs.parameters import (
     ExportParameters,
     FairnessParameters,
@@ -88,6 +91,26 @@ def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     return json_result("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
+def weight(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+    """Ask a worker for the shares of several attributes by weights, strata and known margins.
+
+    The design is that of `weighted-shares`, which answers at once where a survey is small or the
+    design has one attribute. To fetch the result, a token needs the scope `read`.
+    """
+    design = SurveyDesign.from_dict(parameters["design"])
+    release = parts.analysis.release(row)
+    with parts.analysis.scanning(row, release) as stream:
+        records = counted(stream, release.reports, say).joined()
+    found = weighted_shares_of_several(
+        records,
+        parameters["attributes"],
+        design,
+        confidence=parameters["confidence"],
+        on_attribute=lambda done, total: say(Step("weights", done, total, "attributes")),
+    )
+    return json_result("weight", row, {**parts.analysis.heading(row, release), **found.to_dict()})
+
+
 def _require_records(parts: Services, row: VersionRow, _parameters: Parameters) -> None:
     parts.analysis.require_records(row)
 
@@ -102,6 +125,12 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 
 def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:
     chosen_attributes(parts.surveys.published(row), parameters.attributes)
+    parts.analysis.require_records(row)
+
+
+def _check_weight(parts: Services, row: VersionRow, parameters: WeightParameters) -> None:
+    design = SurveyDesign.from_dict(parameters.design.model_dump(exclude_none=True))
+    check_outcomes(parts.surveys.published(row), parameters.attributes, design)
     parts.analysis.require_records(row)
 
 
@@ -174,6 +203,13 @@ KINDS: Final = {
             parameters=TableParameters,
             check=_check_table,
             work=table,
+            own_process=True,
+        ),
+        JobKind(
+            name="weight",
+            parameters=WeightParameters,
+            check=_check_weight,
+            work=weight,
             own_process=True,
         ),
     )

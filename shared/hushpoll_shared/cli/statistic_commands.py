@@ -298,11 +298,17 @@ WEIGHTED_SHARES: Final = Statistic(
     "weighted-shares",
     weighted_shares_text,
     (
-        click.argument("attribute"),
+        click.argument("attributes", nargs=-1, required=True),
         click.option(
             "--design",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="JSON or YAML with margins, strata, weights, population or bounds.",
+        ),
+        click.option(
+            "--cell-weights",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="CSV with the weights of a design: a column for each attribute in clear, named "
+            "after it, and last a column of weights; a row for each cell.",
         ),
         _CONFIDENCE,
     ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
@@ -13,20 +15,95 @@ from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.text import show
+
+MOST_BYTES: Final = 1 << 22
+"""Of a file of cell weights; 65,536 cells take less."""
 
 
-def read_design(path: Path | None) -> dict[str, Any]:
+def read_design(path: Path | None, cell_weights: Path | None = None) -> dict[str, Any]:
     """Return the design that a file has; without a file an empty one.
+
+    Parameters
+    ----------
+    path : Path or None
+        Of the design.
+    cell_weights : Path, optional
+        A table of its weights; see :func:`read_cell_weights`.
 
     Raises
     ------
     InvalidParameter
-        If the file has another ending, is not JSON or YAML, or is no object.
+        If a file has another ending, is not JSON or YAML, or CSV, or is no object; or if the design
+        has weights already.
+    OSError
+        If one cannot be read.
+    """
+    design = {} if path is None else _read(path)
+    if cell_weights is not None:
+        if design.get("weights") is not None:
+            raise InvalidParameter(
+                f"the design {path} has weights, and {cell_weights} has some, too; leave one of "
+                "the two out",
+                field="weights",
+            )
+        design = {**design, "weights": read_cell_weights(cell_weights)}
+    return design
+
+
+def read_cell_weights(path: Path) -> dict[str, Any]:
+    """Read weights of the cells of attributes in clear, as a design has them.
+
+    The first row of the CSV names the attributes, and last the column of weights, whatever its
+    name. Each other row is a cell.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file is larger than 4 MiB, no CSV in UTF-8, has a single column, or a row of another
+        length or without a number.
     OSError
         If it cannot be read.
     """
-    if path is None:
-        return {}
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise InvalidParameter(
+            f"{path} has {size} bytes, and a table of weights may have {MOST_BYTES}; weights are "
+            "given by attributes in clear, a row for each cell, and not for each respondent",
+            field="weights",
+        )
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            header, *lines = list(csv.reader(stream)) or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidParameter(
+            f"{path} is no CSV in UTF-8 ({error}); save the weights as one", field="weights"
+        ) from None
+    if len(header) < 2:
+        raise InvalidParameter(
+            f"{path} begins with {show(header)}; its first row must name one attribute or several, "
+            "and last the column of weights, such as region,weight",
+            field="weights",
+        )
+    rows: list[list[Any]] = []
+    for line, cells in enumerate(lines, start=2):
+        if not cells:
+            continue
+        try:
+            number = float(cells[-1])
+        except ValueError:
+            number = math.nan
+        if len(cells) != len(header) or not math.isfinite(number):
+            raise InvalidParameter(
+                f"{path}, line {line}: {show(cells)} must be {len(header) - 1} categories and a "
+                "number",
+                field="weights",
+            )
+        rows.append([*cells[:-1], number])
+    return {"attributes": header[:-1], "rows": rows}
+
+
+def _read(path: Path) -> dict[str, Any]:
     match path.suffix.lower():
         case ".json":
             document = parse_json(path.read_bytes())
@@ -48,18 +125,30 @@ def read_design(path: Path | None) -> dict[str, Any]:
 
 
 def weighted_shares_text(answer: Mapping[str, Any]) -> str:
-    """Return weighted shares beside the unweighted ones as a table.
+    """Return weighted shares beside the unweighted ones as a table for each attribute.
 
     Parameters
     ----------
     answer : mapping
-        As a server gives it.
+        As a server gives it, of one attribute or, from a job, of several.
 
     Raises
     ------
     KeyError, TypeError, ValueError
         If it is no such answer.
     """
+    several = answer.get("attributes")
+    results = [answer] if several is None else several
+    parts: list[Table | str] = [heading(answer)]
+    for result in results:
+        parts += _of_attribute(result)
+    shown = sum(row["value"] is not None for result in results for row in result["shares"])
+    if shown:
+        parts.append(how_to_read(shown, float(answer["confidence"])))
+    return rendered(*parts, str(answer["assumption"]))
+
+
+def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
     level = f"{100 * float(answer['confidence']):g} % interval"
     rows = answer["shares"]
     with_totals = any(row["total"] is not None for row in rows)
@@ -86,7 +175,7 @@ def weighted_shares_text(answer: Mapping[str, Any]) -> str:
             f"{row['unweighted']['value']:.4f}",
             *([total] if with_totals else []),
         )
-    parts: list[Table | str] = [heading(answer), table]
+    parts: list[Table | str] = [table]
     if answer["cannot_conclude"] is not None:
         parts.append(str(answer["cannot_conclude"]))
     else:
@@ -95,7 +184,4 @@ def weighted_shares_text(answer: Mapping[str, Any]) -> str:
             f"The margins change a weight by a factor from {float(answer['smallest_factor']):.3g} "
             f"to {float(answer['largest_factor']):.3g}."
         )
-    shown = sum(row["value"] is not None for row in rows)
-    if shown:
-        parts.append(how_to_read(shown, float(answer["confidence"])))
-    return rendered(*parts, str(answer["assumption"]))
+    return parts

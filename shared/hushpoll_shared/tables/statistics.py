@@ -278,26 +278,40 @@ def _of_groups(answer: Answer) -> Iterator[Answer]:
         yield {**absent, **number, "group": None, "statistic": "largest disparity", "name": name}
 
 
+_OF_A_DESIGN: Final = (
+    "effective_n", "population", "smallest_factor", "largest_factor", "cannot_conclude",
+)  # fmt: skip
+
+
 def _weighted(answer: Answer) -> ResultTable:
-    totals = any(row["total"] is not None for row in answer["shares"])
+    several = answer.get("attributes")
+    results: Sequence[Answer] = [answer] if several is None else several
+    totals = any(row["total"] is not None for result in results for row in result["shares"])
     sides = ("unweighted", *(("total",) if totals else ()))
-    shape: list[Column] = [*columns(category="text"), *_BOUNDED]
+    named = ("category",) if several is None else ("attribute", "category")
+    shape: list[Column] = [*columns(**dict.fromkeys(named, "text")), *_BOUNDED]
     for side in sides:
         shape += [
             Column(side, "number"),
             *(Column(f"{side}_{c.name}", "number") for c in _INTERVAL),
         ]
     entries = (
-        {**row, **{side: row[side]["value"] for side in sides}}
-        | {f"{side}_{c.name}": row[side][c.name] for side in sides for c in _INTERVAL}
-        for row in answer["shares"]
+        {**row, "attribute": result["attribute"]}
+        | {side: _part(row, side, "value") for side in sides}
+        | {f"{side}_{c.name}": _part(row, side, c.name) for side in sides for c in _INTERVAL}
+        for result in results
+        for row in result["shares"]
     )
-    told = (
-        "attribute", "effective_n", "population", "smallest_factor", "largest_factor", "assumption",
-        "cannot_conclude",
-    )  # fmt: skip
-    about = {name: answer[name] for name in told}
+    about: dict[str, object] = {"assumption": answer["assumption"]}
+    if several is None:
+        about |= {name: answer[name] for name in ("attribute", *_OF_A_DESIGN)}
+    for result in several or ():
+        about |= {f"{result['attribute']}: {name}": result[name] for name in _OF_A_DESIGN}
     return ResultTable.of("weighted shares", tuple(shape), entries, _methods(answer, about))
+
+
+def _part(row: Answer, side: str, name: str) -> object:
+    return None if row[side] is None else row[side][name]
 
 
 def _shape(answer: Answer) -> ResultTable:

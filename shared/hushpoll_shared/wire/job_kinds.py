@@ -15,8 +15,9 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "fairness": "train",
         "shape": "read",
         "table": "read",
+        "weight": "read",
     }
 )
 
-KINDS_WITH_TABLE: Final = ("table", "fairness", "shape")
+KINDS_WITH_TABLE: Final = ("table", "weight", "fairness", "shape")
 """Their result, JSON, is given as a table too."""

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_analysis import weighted_shares
+from hushpoll_analysis import SurveyDesign, weighted_shares
 from hushpoll_analysis.cli.weighting import weight
 from hushpoll_shared.wire.records_file import pack_records_header
 from relations_survey import draw, survey
@@ -31,6 +31,56 @@ def run(records, tmp_path):
         return CliRunner().invoke(weight, [str(file), "a", *map(str, arguments)])
 
     return call
+
+
+def test_weights_of_cells_are_read_from_a_table(run, records, tmp_path):
+    categories = records.published.attribute("a").categories
+    table = tmp_path / "cells.csv"
+    table.write_text(
+        "a,people\n" + "".join(f"{one},{place + 1}\n" for place, one in enumerate(categories))
+    )
+    design = SurveyDesign.from_dict(
+        {
+            "weights": {
+                "attributes": ["a"],
+                "weights": {one: place + 1 for place, one in enumerate(categories)},
+            }
+        }
+    )
+    expected = weighted_shares(records, "a", design).to_dict()
+    result = run("--cell-weights", table, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["shares"] == json.loads(json.dumps(expected))["shares"]
+    result = run("b", "--cell-weights", table, "--json")
+    several = json.loads(result.output)["attributes"]
+    assert [one["attribute"] for one in several] == ["a", "b"]
+    assert several[0]["shares"] == json.loads(json.dumps(expected))["shares"]
+    given = tmp_path / "design.json"
+    given.write_text(json.dumps({"weights": {"attributes": ["a"], "rows": []}}))
+    result = run("--cell-weights", table, "--design", given)
+    assert "leave one of the two out" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "its first row must name"),
+        ("weight\n1\n", "its first row must name"),
+        ("a,weight\n1,x\n", "line 2"),
+        ("a,weight\n1\n", "line 2"),
+        ("a,weight\n1,nan\n", "line 2"),
+        ("a,weight\n1,2\n1,3\n", "again"),
+        ("a,weight\n1,2\n", "has no weight of"),
+        ("b,weight\n1,2\n", "which is perturbed"),
+        ("a,weight\n" + "1,2\n" * (1 << 20), "may have 4194304"),
+    ],
+)
+def test_tables_of_cell_weights_that_cannot_be_are_refused(run, tmp_path, text, message):
+    table = tmp_path / "cells.csv"
+    table.write_text(text)
+    result = run("--cell-weights", table)
+    assert result.exit_code == 1
+    assert message in " ".join(result.output.split())
 
 
 def test_a_column_of_weights_is_read_from_csv_and_parquet(run, records, tmp_path):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hushpoll_analysis import Records
+from hushpoll_analysis import Records, SurveyDesign, weighted_shares_of_several
 from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
@@ -128,9 +128,41 @@ def test_table_job_without_likelihood_has_none(site, published):
     assert "likelihood" not in found["cells"][0]
 
 
+WEIGHTED = {
+    "margins": [{"attributes": ["income"], "shares": {"poor": 0.4, "rich": 0.6}}],
+    "weights": {"attributes": ["income"], "rows": [["poor", 2], ["rich", 1]]},
+}
+
+
+def test_weight_job_finds_what_the_function_finds(site, published):
+    records = records_of(published, 300, 6)
+    send(site, published, records, 6)
+    body = {"attributes": ["gender", "country"], "design": WEIGHTED, "confidence": 0.9}
+    found = site.run_job("weight", body)
+    design = SurveyDesign.from_dict(WEIGHTED)
+    expected = weighted_shares_of_several(
+        Records(published, records), ["gender", "country"], design, confidence=0.9
+    ).to_dict()
+    for one, other in zip(found.pop("attributes"), expected.pop("attributes"), strict=True):
+        for row, wanted in zip(one.pop("shares"), other.pop("shares"), strict=True):
+            assert (row["category"], row["bound"]) == (wanted["category"], wanted["bound"])
+            assert [row["value"], row["lower"], row["unweighted"]["upper"]] == pytest.approx(
+                [wanted["value"], wanted["lower"], wanted["unweighted"]["upper"]]
+            )
+        assert one["effective_n"] == pytest.approx(other["effective_n"])
+        assert (one["attribute"], one["n"]) == (other["attribute"], 300)
+    assert {name: found[name] for name in expected} == expected
+    assert found["survey"] == "work"
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "field"),
     [
+        ("weight", {"attributes": []}, "attributes"),
+        ("weight", {"attributes": ["gender", "gender"]}, "attributes"),
+        ("weight", {"attributes": ["gender", "income"], "design": WEIGHTED}, "attribute"),
+        ("weight", {"attributes": ["gender"], "design": {"weight": {}}}, "design.weight"),
+        ("weight", {"attributes": ["gender"], "confidence": 1}, "confidence"),
         ("table", {"attributes": ["gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "x"]}, "attribute"),
@@ -188,6 +220,7 @@ def test_results_of_jobs_are_given_as_tables(site):
     site.send_batch(published, reports)
     asked = {
         "table": ("joint-table", {"attributes": ["gender", "income"], "likelihood": False}),
+        "weight": ("weighted-shares", {"attributes": ["gender", "age"], "design": WEIGHTED}),
         "shape": ("shape", {}),
         "fairness": ("fairness", {"folds": 2, "parameters": {"n_estimators": 3}}),
     }

@@ -2,61 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Strict
 from hushpoll_server.http.models.relations import BoundedEstimate, HowToRead
 from hushpoll_server.http.models.results import Pending, VersionResult
-
-_NESTED = "By category; of several attributes nested in their order. "
-_NAMES = "Names of attributes"
-
-
-class MarginModel(Strict):
-    """A distribution of the population that is known."""
-
-    attributes: list[str] = Field(description=f"{_NAMES}, perturbed or in clear.")
-    shares: dict[str, Any] = Field(
-        description=_NESTED + "They add up to 1; the missing category may be left out.",
-        examples=[{"North": 0.4, "South": 0.6}],
-    )
-
-
-class StrataModel(Strict):
-    """Parts of the population from which respondents were drawn without replacement."""
-
-    attributes: list[str] = Field(description=f"{_NAMES} in clear.")
-    sizes: dict[str, Any] = Field(
-        description=_NESTED + "Numbers of people.", examples=[{"North": 4000, "South": 6000}]
-    )
-
-
-class WeightsModel(Strict):
-    """Weights of respondents by what they answered in clear."""
-
-    attributes: list[str] = Field(description=f"{_NAMES} in clear.")
-    weights: dict[str, Any] = Field(
-        description=_NESTED + "People for whom a respondent stands.",
-        examples=[{"North": 12.5, "South": 40}],
-    )
-
-
-class DesignModel(Strict):
-    """What is known of the sample and of its population."""
-
-    margins: list[MarginModel] = Field(
-        [], max_length=16, description="One is post-stratified to, several are raked to."
-    )
-    strata: StrataModel | None = None
-    weights: WeightsModel | None = None
-    population: float | None = Field(
-        None, description="People from whom respondents were drawn without replacement."
-    )
-    bounds: list[float] | None = Field(
-        None, description="Smallest and largest factor by which margins may change a weight."
-    )
+from hushpoll_server.jobs.design_parameters import DesignModel
 
 
 class WeightedSharesBody(Strict):

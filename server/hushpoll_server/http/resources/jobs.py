@@ -26,7 +26,12 @@ from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
-TABLES_OF_JOBS: Final = {"table": "joint-table", "fairness": "fairness", "shape": "shape"}
+TABLES_OF_JOBS: Final = {
+    "table": "joint-table",
+    "weight": "weighted-shares",
+    "fairness": "fairness",
+    "shape": "shape",
+}
 
 api = APIBlueprint(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
@@ -115,8 +120,8 @@ def cancel(path: JobPath) -> Response:
 def result(path: JobPath, query: TableQuery) -> Response:
     """Fetch what a job made; refused until it is done.
 
-    Of a joint table, of fairness and of the reports' shape, which are JSON, `format` gives the
-    table as `csv` or `xlsx`.
+    Of a joint table, weighted shares, fairness and the reports' shape, which are JSON, `format`
+    gives the table as `csv` or `xlsx`.
     """
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)

@@ -143,8 +143,9 @@ class Relations:
                 raise InvalidParameter(
                     f"the design names {', '.join(names)}, of which no joint counts are kept, and "
                     f"{release.reports} records of {size} bytes with {scores} categories and cells "
-                    "each are too many to read while you wait: export them and use hushpoll "
-                    "records weight, or give a design with one attribute",
+                    "each are too many to read while you wait: ask for the job weight (hushpoll "
+                    "weight --job), export them and use hushpoll records weight, or give a design "
+                    "with one attribute",
                     field="design",
                 )
             with self._analysis.scanning(row, release) as records:

@@ -38,6 +38,10 @@ def published(site):
         ("gender", {"margins": [INCOME]}),
         ("gender", {"strata": {"attributes": ["income"], "sizes": {"poor": 300, "rich": 200}}}),
         ("gender", {"weights": {"attributes": ["income"], "weights": {"poor": 3, "rich": 1}}}),
+        (
+            "gender",
+            {"weights": {"attributes": ["income"], "rows": [["poor", 3], ["rich", 1]]}},
+        ),
         ("age", {"margins": [INCOME, GENDER], "bounds": [0.01, 100]}),
     ],
 )
@@ -63,6 +67,29 @@ def test_weighted_shares_are_those_of_the_function(site, published, attribute, d
         ({"attribute": "gender", "design": {"margin": []}}, "design.margin"),
         ({"attribute": "gender", "design": {"margins": [GENDER]}}, "attribute"),
         ({"attribute": "age", "design": {"bounds": [1]}}, "bounds"),
+        *(
+            (
+                {
+                    "attribute": "age",
+                    "design": {"weights": {"attributes": ["income"], "rows": rows}},
+                },
+                "weights",
+            )
+            for rows in (
+                [["poor", 1]],
+                [["poor", 1], ["poor", 2], ["rich", 1]],
+                [["poor", "rich", 1]],
+                [[1, 2]],
+                [[]],
+            )
+        ),
+        (
+            {
+                "attribute": "age",
+                "design": {"weights": {"attributes": ["gender"], "rows": [["Male", 1]]}},
+            },
+            "weights",
+        ),
         ({"attribute": "age", "design": {"population": 199}}, "population"),
         ({"attribute": "age", "design": {"population": -1}}, "population"),
         *(
