@@ -67,6 +67,7 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1", "survey"),
             ("POST", "/surveys/work/versions/1/close", "close"),
             ("GET", "/surveys/work/versions/1/qr-code.svg", "code"),
+            ("GET", "/surveys/work/versions/1/days.csv", "days_file"),
             ("GET", "/surveys/work/versions/1/estimates", "estimates"),
             ("GET", "/surveys/work/versions/1/estimates/age.csv", "estimates_file"),
             ("GET", "/surveys/work/versions/1/cross-tables", "cross_tables"),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flask import Response, request, url_for
 
+from hushpoll_server.charts.days import days_chart
+from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.tables.result_table import ResultTable, columns
+
+_DAYS: Final = columns(day="text", added="whole", reports="whole")
 
 
 @dashboard.get("")
@@ -50,6 +55,7 @@ def survey(name: str, version: int) -> Response:
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
         link=_link(row),
         code=qr_code(_address(row), inline=True),
+        days=_days(overview["released_by_day"]),
     )
 
 
@@ -61,6 +67,22 @@ def code(name: str, version: int) -> Response:
     answer = Response(qr_code(_address(row), inline=False), mimetype="image/svg+xml")
     answer.headers["Content-Disposition"] = f'attachment; filename="{row.name}-qr-code.svg"'
     return answer
+
+
+@dashboard.get("/surveys/<name>/versions/<int:version>/days.<form>")
+@private
+def days_file(name: str, version: int, form: str) -> Response:
+    """Return the chart of released reports by day, or the data behind it, as a file."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    days = parts.releases.by_day(row)
+    if not days:
+        raise Refused("not-found", "no report of this survey is released yet")
+    parts.actions.looked(member().actor, "overview", row.name, row.version)
+    methods = {"survey": row.name, "version": row.version, "digest": row.digest}
+    table = ResultTable.of("reports by day", _DAYS, days, methods)
+    published = parts.surveys.published(row)
+    return download(form, f"{row.name}-{row.version}-days", days_chart(days), table, published)
 
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/close")
@@ -79,6 +101,14 @@ def close(name: str, version: int) -> Response:
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
     return see(url_for("dashboard.survey", name=name, version=version))
+
+
+def _days(days: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the figure of released reports by day; None before the first release."""
+    if not days:
+        return None
+    chart = days_chart(days)
+    return {"chart": chart, "svg": inline(chart, "shows-days"), "rows": days[::-1]}
 
 
 def _link(row: VersionRow) -> str:

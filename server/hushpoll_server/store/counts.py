@@ -24,6 +24,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from hushpoll_server.errors import Refused
 from hushpoll_server.store import segments
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.release_days import note_total, read_totals
 from hushpoll_server.store.schema import aggregates, counters, releases, versions
 from hushpoll_server.store.segments import Rows
 
@@ -299,6 +300,11 @@ class ReleaseStore:
         with self._database.reading() as connection:
             return {row[0]: (int(row[1]), int(row[2])) for row in connection.execute(statement)}
 
+    def days(self, version_id: int) -> list[tuple[str, int]]:
+        """Return the days of releases (YYYY-MM-DD, UTC) and the totals by then, oldest first."""
+        with self._database.reading() as connection:
+            return read_totals(connection, version_id)
+
     def read(self, version_id: int) -> Released | None:
         """Return the last release of a version; None before the first."""
         with self._database.reading() as connection:
@@ -351,3 +357,4 @@ def write_release(
     )
     if changed.rowcount == 0:
         connection.execute(insert(releases).values(version_id=version_id, **columns))
+    note_total(connection, version_id, at=at, reports=aggregate.reports)

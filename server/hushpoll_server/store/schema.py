@@ -155,6 +155,16 @@ releases = Table(
     Column("refused", String, nullable=False),
 )
 
+# How many reports were released by the end of a day (YYYY-MM-DD, UTC).
+release_days = Table(
+    "release_days",
+    metadata,
+    Column("version_id", ForeignKey("survey_versions.id"), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("reports", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # A token that is spent is deleted.
 respondent_tokens = Table(
     "respondent_tokens",

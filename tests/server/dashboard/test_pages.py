@@ -52,6 +52,23 @@ def test_qr_code_holds_the_address_that_the_page_shows(filled, visit):
     assert visitor.get("/surveys/home/versions/1/qr-code.svg").status_code == 404
 
 
+def test_reports_by_day_are_drawn_listed_and_downloaded(filled, visit):
+    visitor = visit("ada", work="reader")
+    text = visitor.get(WORK).text
+    day = filled.clock.now().strftime("%Y-%m-%d")
+    assert f"60 reports were released by {day}, 60 of them on that day." in text
+    assert f'<th scope="row">{day}</th><td>60</td><td>60</td>' in text
+    assert 'aria-labelledby="shows-days"' in text
+    rows = visitor.get(f"{WORK}/days.csv").text.splitlines()
+    assert rows[0:2] == ['"day","added","reports"', f'"{day}",60,60']
+    assert visitor.get(f"{WORK}/days.svg").mimetype == "image/svg+xml"
+    assert visitor.get(f"{WORK}/days.exe").status_code == 404
+    filled.publish(name="new")
+    other = visit("eve", new="reader")
+    assert "Reports by day" not in other.get("/surveys/new/versions/1").text
+    assert other.get("/surveys/new/versions/1/days.csv").status_code == 404
+
+
 @pytest.mark.parametrize(
     "target",
     [

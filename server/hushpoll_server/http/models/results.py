@@ -189,6 +189,14 @@ class AttributeOverview(Answer):
     protection: Protection | None
 
 
+class ReleasedDay(Answer):
+    """The reports that were released on one day."""
+
+    day: str = Field(description="UTC, YYYY-MM-DD.")
+    reports: int = Field(description="Released by the end of the day, in all.")
+    added: int = Field(description="Released on this day.")
+
+
 class OverviewAnswer(CountsAnswer):
     """A survey version at a glance."""
 
@@ -209,5 +217,9 @@ class OverviewAnswer(CountsAnswer):
     attributes: list[AttributeOverview]
     shuffled: ShuffledAnswer | None = Field(
         description="What a trusted shuffler would add, if there were one; the local epsilon stays."
+    )
+    released_by_day: list[ReleasedDay] = Field(
+        description="Days on which reports were released, the oldest first; of a version that "
+        "releases immediately, days on which they were sealed."
     )
     warnings: list[PublishWarning]

@@ -52,6 +52,7 @@ class Overviews:
             **promise_of(published),
             "warnings": [vars(warning) for warning in self._warnings(row.id)],
             "shuffled": _shuffled(published, account["accepted"]),
+            "released_by_day": self._releases.by_day(row),
             **account,
         }
 

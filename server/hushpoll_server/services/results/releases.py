@@ -134,6 +134,17 @@ class Releases:
             "next_release": None if following is None else timestamp(following),
         }
 
+    def by_day(self, row: VersionRow) -> list[dict[str, Any]]:
+        """Return how many reports were released on each day, as the API gives it.
+
+        Of a version that releases immediately these are the days on which reports were sealed.
+        """
+        before, days = 0, []
+        for day, reports in self._store.days(row.id):
+            days.append({"day": day, "reports": reports, "added": reports - before})
+            before = reports
+        return days
+
     def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
         """Return the number of released reports of many versions, and what `describe` returns.
 

@@ -325,3 +325,45 @@ def test_records_of_releases_are_deleted_and_their_counts_stay(site):
     assert segments(site) == {}
     assert site.get(f"{VERSION}/estimates").json["n"] == 30
     assert site.problem(site.get(f"{VERSION}/records"))[1] == "records-deleted"
+
+
+def by_day(site):
+    answer = site.get(f"{VERSION}/overview")
+    assert answer.status_code == 200, answer.json
+    return [tuple(entry.values()) for entry in answer.json["released_by_day"]]
+
+
+def test_released_reports_are_counted_by_day_of_release(site):
+    published = site.publish(release="daily")
+    assert by_day(site) == []
+    site.fill(published, 20)
+    midnight(site)
+    site.fill(published, 30)
+    # What came in since the release is told by nobody.
+    assert by_day(site) == [("2026-03-02", 20, 20)]
+    midnight(site)
+    midnight(site)  # without a report there is no release, and no day
+    assert by_day(site) == [("2026-03-02", 20, 20), ("2026-03-03", 50, 30)]
+
+
+def test_immediate_reports_are_counted_by_day_of_sealing(site):
+    published = site.publish(release="immediate")
+    site.fill(published, 20)
+    site.get(f"{VERSION}/estimates")
+    site.fill(published, 15)
+    site.get(f"{VERSION}/estimates")
+    assert by_day(site) == [("2026-03-01", 35, 35)]
+    site.clock.advance(2 * HALF_A_DAY)
+    site.fill(published, 20)
+    site.get(f"{VERSION}/estimates")
+    assert by_day(site) == [("2026-03-01", 35, 35), ("2026-03-02", 55, 20)]
+
+
+def test_reports_of_the_end_are_counted_on_its_day(site):
+    site.fill(site.publish(release="end"), 20)
+    midnight(site)
+    assert by_day(site) == []
+    site.services.surveys.close(site.row())
+    site.clock.advance(30 * 2 * HALF_A_DAY)
+    sweep(site)
+    assert by_day(site) == [(site.clock.now().strftime("%Y-%m-%d"), 20, 20)]

@@ -1,0 +1,47 @@
+"""The Vega-Lite specification of the reports that were released on each day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hushpoll_server.charts.specifications import Chart, base
+
+MOST_DAYS: Final = 90
+
+
+def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+    """Return the chart of the newest days.
+
+    Parameters
+    ----------
+    days : sequence of mapping
+        ``day`` (YYYY-MM-DD), ``added`` and ``reports`` (the total), the oldest first; at least one.
+    """
+    drawn = days[-MOST_DAYS:]
+    values = [{"day": entry["day"], "added": entry["added"]} for entry in drawn]
+    x = {
+        "field": "day",
+        "type": "ordinal",
+        "title": None,
+        "axis": {"labelOverlap": True, "labelAngle": 0, "labelSeparation": 12, "ticks": False},
+    }
+    y = {
+        "field": "added",
+        "type": "quantitative",
+        "title": None,
+        "axis": {"format": "~s", "tickCount": 4, "tickMinStep": 1},
+    }
+    specification = base(values) | {
+        "width": 640,
+        "height": 180,
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
+        "mark": {"type": "bar", "color": "var(--accent)", "width": {"band": 0.8}},
+        "encoding": {"x": x, "y": y},
+    }
+    last = days[-1]
+    sentence = (
+        f"{last['reports']:,} reports were released by {last['day']}, "
+        f"{last['added']:,} of them on that day."
+    )
+    return Chart(specification, sentence, len(drawn), len(days))
