@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_server.dashboard import curves, jobs, models, people, results, signing, surveys
-from hushpoll_server.dashboard.auditing import fairness
+from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.frame import dashboard
 
-VIEWS: Final = (signing, surveys, results, models, fairness, curves, jobs, people)
+VIEWS: Final = (signing, surveys, results, models, fairness, quality, curves, jobs, people)
 
 __all__ = ["VIEWS", "dashboard"]

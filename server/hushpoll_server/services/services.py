@@ -18,6 +18,7 @@ from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.models import Models
 from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
+from hushpoll_server.services.results.quality import Quality
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.results.survey_reports import SurveyReports
@@ -86,6 +87,12 @@ class Services(DeviceServices):
         model_store = ModelStore(self.database)
         self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
         self.audits = Audits(model_store, self.jobs)
+        self.quality = Quality(
+            surveys=self.surveys,
+            releases=self.releases,
+            counters=self.counters,
+            jobs=self.jobs,
+        )
         self.survey_reports = SurveyReports(
             surveys=self.surveys,
             releases=self.releases,

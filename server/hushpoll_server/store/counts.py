@@ -101,6 +101,20 @@ class CounterStore:
         with self._database.reading() as connection:
             return _totals(connection, version_id)
 
+    def by_day(self, version_id: int) -> list[tuple[str, str, int]]:
+        """Return day, outcome and number of one version, the oldest day first."""
+        self.flush()
+        statement = (
+            select(counters.c.day, counters.c.outcome, counters.c.count)
+            .where(counters.c.version_id == version_id)
+            .order_by(counters.c.day, counters.c.outcome)
+        )
+        with self._database.reading() as connection:
+            return [
+                (str(day), str(outcome), int(count))
+                for day, outcome, count in connection.execute(statement)
+            ]
+
     def _write(self, pending: Counter[tuple[int, str, str]]) -> None:
         with self._database.writing(catalogue=True) as connection:
             for (version_id, day, outcome), count in sorted(pending.items()):

@@ -34,6 +34,8 @@ PAGES = [
     f"{WORK}/fairness",
     f"{LOAN}/fairness",
     f"{LOAN}/fairness?groups=education",
+    f"{LOAN}/quality",
+    "/surveys/daily/versions/1/quality",
     "/curve",
     f"{LARGE}/estimates?sort=share",
     f"{LARGE}/cross-tables?a=kind&b=place",

@@ -158,8 +158,16 @@ class CrossTableAnswer(VersionResult):
     poisoning: PoisoningModel = Field(description="Of the worst cell.")
 
 
-class CountsAnswer(VersionResult):
-    """What became of the reports that were sent."""
+class RefusedDay(Answer):
+    """Reports of one day that were not stored."""
+
+    day: str = Field(description="YYYY-MM-DD, UTC.")
+    duplicate: int
+    rejected: dict[str, int] = Field(description="By reason.")
+
+
+class OutcomesAnswer(VersionResult):
+    """The reports that were sent, by outcome."""
 
     state: Literal["scheduled", "open", "closing", "closed"]
     accepted: int = Field(description="Stored: inbox + sealed, or those of the last release.")
@@ -167,6 +175,22 @@ class CountsAnswer(VersionResult):
     sealed: int
     duplicate: int
     rejected: dict[str, int] = Field(description="By reason.")
+
+
+class CountsAnswer(OutcomesAnswer):
+    """What became of the reports that were sent, and whether the numbers agree."""
+
+    received: int = Field(description="accepted + duplicate + all of rejected.")
+    counted: int | None = Field(
+        description="Reports whose counts are kept for estimates; null while there are too few."
+    )
+    reconciles: bool | None = Field(
+        description="Whether the counted reports are the sealed ones; null likewise."
+    )
+    refused_by_day: list[RefusedDay] | None = Field(
+        description="The oldest first; null where a day would say more than the releases do, or "
+        "when the holder of a token was there."
+    )
 
 
 Protection = Literal["strong", "limited", "weak", "hardly"]
@@ -197,7 +221,7 @@ class ReleasedDay(Answer):
     added: int = Field(description="Released on this day.")
 
 
-class OverviewAnswer(CountsAnswer):
+class OverviewAnswer(OutcomesAnswer):
     """A survey version at a glance."""
 
     title: str

@@ -142,7 +142,9 @@ def counts(path: VersionPath) -> Response:
     """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
     Of a survey that releases on a schedule all are as they were at the last release, until it is
-    over. What is stored is counted exactly. Duplicates and refusals are counted apart from any
+    over. Numbers of single days are given of the days before a daily release, and of a survey that
+    releases immediately, but never where respondents need tokens. What is stored is counted
+    exactly. Duplicates and refusals are counted apart from any
     upload; a crash may lose the counts of its last second.
     """
     parts = services()
@@ -153,7 +155,7 @@ def counts(path: VersionPath) -> Response:
         version=row.version,
         digest=row.digest,
         state=parts.surveys.state(row).value,
-        **parts.releases.account(row),
+        **parts.quality.account(row),
     )
     return json_answer(answer, nulls=True)
 

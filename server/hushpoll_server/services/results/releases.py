@@ -99,6 +99,21 @@ class Releases:
         released = self._store.read(row.id)
         return 0 if released is None else released.aggregate.reports
 
+    def counted(self, row: VersionRow) -> int | None:
+        """Return the number of reports whose counts are kept; None below the minimum batch.
+
+        Nothing is sealed for it, and of a scheduled version it is about the last release.
+        """
+        if row.release == IMMEDIATE:
+            held = self._segments.sealed(row.id)
+            aggregate = None if held is None else held.aggregate
+        else:
+            released = self._store.read(row.id)
+            aggregate = None if released is None else released.aggregate
+        if aggregate is None or aggregate.reports < row.minimum_batch:
+            return None
+        return aggregate.reports
+
     def account(self, row: VersionRow) -> dict[str, Any]:
         """Return the counts of a version's reports, as the API gives them.
 

@@ -1,0 +1,162 @@
+"""Data quality: counts that add up, refusals by day, shape of the reports, what fakes could do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from flask import Response, url_for
+
+from hushpoll_server.charts.specifications import Chart, days_chart
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.http.tables import table_file
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.parameters import ShapeParameters
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.quality import NOTHING
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING
+from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.tables.result_table import ResultTable, columns
+from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>"
+COLUMNS: Final = columns(day="text", outcome="text", reports="whole")
+
+
+@dashboard.get(f"{SURVEY}/quality")
+@private
+def quality(name: str, version: int) -> Response:
+    """Show whether a version's counts add up and its reports look like those of devices."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    # First the estimates, for which what waits is sealed where results are immediate.
+    fakes, refusal = _fakes(row)
+    account = parts.quality.account(row)
+    parts.actions.looked(member().actor, "counts", row.name, row.version)
+    tests = parts.quality.shapes(row)
+    done = next((job for job in tests if job.state == DONE), None)
+    chart = _chart(account["refused_by_day"] or ())
+    return page(
+        "quality.html",
+        **of_survey(row, "quality"),
+        account=account,
+        chart=chart,
+        svg=None if chart is None else inline(chart, "shows-refusals"),
+        withheld=_why_no_days(row),
+        tests=[parts.jobs.describe(job) for job in tests if job.state != DONE][:5],
+        goes_on=sum(job.state in (QUEUED, RUNNING) for job in tests),
+        tested=None if done is None else parts.jobs.describe(done),
+        shape=None if done is None else parts.quality.shape(done),
+        fakes=fakes,
+        refusal=refusal,
+        immediate=row.release == IMMEDIATE,
+    )
+
+
+@dashboard.post(f"{SURVEY}/quality")
+@private
+def ask_for_shape(name: str, version: int) -> Response:
+    """Ask for a test of the reports' shape, which a worker does."""
+    row = reached(name, version, Role.ANALYST)
+    parts, kind, parameters = services(), KINDS["shape"], ShapeParameters.model_validate({})
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(row, kind.name, parameters.model_dump(), token_id=member().id)
+    parts.actions.record(
+        member().actor,
+        f"asked-for-{kind.name}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    return see(url_for("dashboard.quality", name=name, version=version))
+
+
+@dashboard.get(f"{SURVEY}/quality/refusals.<form>")
+@private
+def refusals_file(name: str, version: int, form: str) -> Response:
+    """Return the chart of refusals by day, or the numbers behind it, as a file."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    days = parts.quality.refused_by_day(row)
+    parts.actions.looked(member().actor, "counts", row.name, row.version)
+    chart = _chart(days or ())
+    if days is None or chart is None:
+        raise Refused("not-found", "there are no refusals by day to download")
+    entries = [
+        {"day": day["day"], "outcome": outcome, "reports": number}
+        for day in days
+        for outcome, number in {"duplicate": day["duplicate"], **day["rejected"]}.items()
+    ]
+    table = ResultTable.of("refusals by day", COLUMNS, entries, {"days": "UTC"})
+    file_name = f"{row.name}-{row.version}-refusals"
+    return download(form, file_name, chart, table, parts.surveys.published(row))
+
+
+@dashboard.get(f"{SURVEY}/quality/shape/<job_id>.<form>")
+@private
+def shape_file(name: str, version: int, job_id: str, form: str) -> Response:
+    """Return what a test of shape found as a table."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    job = parts.jobs.find(job_id)
+    if job.version_id != row.id or form not in TABLE_FORMATS:
+        raise Refused("not-found", "nothing is at this address")
+    table = table_of("shape", parts.quality.shape(job))
+    parts.actions.record(
+        member().actor, "fetched-shape", survey=row.name, version=row.version, subject=job.id
+    )
+    file_name = f"{row.name}-{row.version}-shape"
+    return finished(table_file(form, file_name, table, parts.surveys.published(row)))
+
+
+def _chart(days: Sequence[Mapping[str, Any]]) -> Chart | None:
+    """Return the chart of all that was refused or repeated on each day; None without any."""
+    totals = [
+        {"day": day["day"], "reports": day["duplicate"] + sum(day["rejected"].values())}
+        for day in days
+    ]
+    if not totals:
+        return None
+    chart = days_chart(totals)
+    return replace(chart, sentence=f"Repeated and refused reports: {chart.sentence}")
+
+
+def _why_no_days(row: VersionRow) -> str:
+    """Say why nothing is shown by the day, for a version of which nothing is."""
+    if services().surveys.published(row).submission == "token":
+        return (
+            "Each respondent has a token, and a day could tell when its holder tried to spend it, "
+            "so refusals are not shown by the day."
+        )
+    if row.release == IMMEDIATE:
+        return ""
+    return (
+        "Refusals are shown by the day of the days before a daily release. Anything finer than the "
+        "releases would say when respondents were there."
+    )
+
+
+def _fakes(row: VersionRow) -> tuple[list[dict[str, Any]], str | None]:
+    """Return what fake reports can do to each attribute's estimates, or why that is not said."""
+    try:
+        answer = services().analysis.estimates(row)
+    except Refused as refusal:
+        if refusal.code not in NOTHING:
+            raise
+        return [], refusal.detail
+    return [
+        {
+            "name": attribute["name"],
+            "protocol": attribute["protocol"],
+            "widest": max((line["upper"] - line["lower"]) / 2 for line in attribute["categories"]),
+            **attribute["poisoning"],
+        }
+        for attribute in answer["attributes"]
+    ], None
