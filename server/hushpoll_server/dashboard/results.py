@@ -21,7 +21,7 @@ from hushpoll_server.dashboard.frame import choice, dashboard, member, page, pri
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.summaries import UNKNOWN, summary_lines
+from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
@@ -89,6 +89,7 @@ def estimates(name: str, version: int) -> Response:
             summary, answered = more[figure["attribute"]["name"]]
             figure["summary"] = None if summary is None else summary_lines(summary)
             figure["answered"] = answered
+            figure["why_none"] = why_none(summary, answered)
     return page(
         "estimates.html",
         **frame,

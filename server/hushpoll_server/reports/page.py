@@ -19,7 +19,7 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
-from hushpoll_server.reports.summaries import UNKNOWN, summary_lines
+from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.budget import Split
@@ -125,13 +125,15 @@ def _question(
 ) -> dict[str, Any]:
     name = attribute["name"]
     summary, answered = results["ordered"].get(name), results["answered"].get(name)
+    shares = None if answered is None else answered["attributes"][0]
     return {
         "attribute": attribute,
         "question": basis.published.attribute(name).question or name,
         "chart": figure.chart,
         "svg": svg,
         "summary": None if summary is None else summary_lines(summary),
-        "answered": None if answered is None else answered["attributes"][0],
+        "answered": shares,
+        "why_none": why_none(summary, shares),
         "assumption": None if answered is None else answered["assumption"],
     }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
+
 Line = tuple[str, str, str]
 """Words, estimate and interval."""
 
@@ -21,6 +23,23 @@ def summary_lines(summary: Mapping[str, Any]) -> list[Line]:
     """Return the lines of a summary of everybody, as the API gives it."""
     (group,) = summary["groups"]
     return list(_lines(group))
+
+
+def why_none(summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None) -> str | None:
+    """Return why an estimate beside a question has no interval; None where each has one.
+
+    Parameters
+    ----------
+    summary, answered : mapping or None
+        Of the question, as the API gives them.
+    """
+    rows: list[Mapping[str, Any] | None] = []
+    if summary is not None:
+        (group,) = summary["groups"]
+        rows += [*(group[name] for name in _MEANS), *group["quantiles"]]
+    if answered is not None:
+        rows += [answered["answered"], *answered["categories"]]
+    return CANNOT_CONCLUDE if cannot_conclude(rows) else None
 
 
 def _lines(group: Mapping[str, Any]) -> Iterator[Line]:

@@ -13,17 +13,23 @@ from rich.table import Table
 
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.intervals import (
+    CANNOT_CONCLUDE,
+    cannot_conclude,
+    how_to_read,
+)
 
 UNKNOWN: Final = "cannot conclude"
 
 
+_STATISTICS: Final = ("mean", "least", "greatest", "at_least", "nps")
 _WORDS: Final = {
     "mean": "mean",
     "least": "mean, if all lie at the lower ends",
     "greatest": "mean, if all lie at the upper ends",
     "nps": "net promoter score",
 }
+_SIDES: Final = ("before", "after", "difference")
 _DIFFERENCES: Final = {
     **_WORDS,
     "least": "mean, least (its lower ends, the other's upper ends)",
@@ -47,7 +53,12 @@ def ordered_text(answer: Mapping[str, Any]) -> str:
     for group in answer["differences"] or ():
         title = f"{answer['attribute']}: {group['group']} minus {answer['reference']}"
         parts.append(_statistics(title, "difference", answer, group, _DIFFERENCES))
-    parts.append(str(answer["intervals"]))
+    numbers = [
+        row
+        for group in (*answer["groups"], *(answer["differences"] or ()))
+        for row in (*(group[name] for name in _STATISTICS), *group.get("quantiles", ()))
+    ]
+    parts += [*_unknown(numbers), str(answer["intervals"])]
     if answer["differences"] is not None and any(one["quantiles"] for one in answer["groups"]):
         parts.append("Quantiles have no difference with an interval.")
     if intervals:
@@ -70,7 +81,7 @@ def _statistics(
     level = f"{100 * float(answer['confidence']):g} % interval"
     for column in ("estimate", "std. error", level):
         table.add_column(column, justify="right", overflow="fold")
-    for name in ("mean", "least", "greatest", "at_least", "nps"):
+    for name in _STATISTICS:
         if group[name] is not None:
             table.add_row(_name(name, answer, words), *_numbers(group[name]))
     return table
@@ -105,6 +116,7 @@ def ordered_change_text(answer: Mapping[str, Any]) -> str:
     return rendered(
         heading(answer["after"]) + ", since " + heading(answer["before"]),
         shown,
+        *_unknown([row[side] for row in answer["changes"] for side in _SIDES]),
         str(answer["intervals"])
         if answer["simultaneous"]
         else how_to_read(len(answer["changes"]), float(answer["confidence"])),
@@ -126,7 +138,8 @@ def means_text(answer: Mapping[str, Any]) -> str:
     for row in answer["means"]:
         group = [str(row["group"])] if grouped else []
         shown.add_row(str(row["attribute"]), *group, *_numbers(row))
-    parts: list[str | Table] = [heading(answer), shown, str(answer["intervals"])]
+    parts: list[str | Table] = [heading(answer), shown, *_unknown(answer["means"])]
+    parts.append(str(answer["intervals"]))
     if any(_has_intervals(one["scale"]) for one in answer["scales"]):
         parts.append("Answers that are intervals of numbers count with their middle.")
     return rendered(*parts)
@@ -145,7 +158,14 @@ def answered_text(answer: Mapping[str, Any]) -> str:
             table.add_row(str(row["category"]), *_numbers(row))
         value, error, limits = _numbers(attribute["answered"])
         parts += [table, f"Share who answered: {value} (std. error {error}, {level} {limits}).\n"]
+    rows = [row for attribute in answer["attributes"] for row in attribute["categories"]]
+    rows += [attribute["answered"] for attribute in answer["attributes"]]
+    parts += _unknown(rows)
     return rendered(*parts, str(answer["intervals"]), str(answer["assumption"]))
+
+
+def _unknown(rows: Sequence[Mapping[str, Any] | None]) -> list[str]:
+    return [CANNOT_CONCLUDE] if cannot_conclude(rows) else []
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -13,7 +13,11 @@ from rich.table import Table
 
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.intervals import (
+    CANNOT_CONCLUDE,
+    cannot_conclude,
+    how_to_read,
+)
 from hushpoll_shared.spelling.text import printable
 
 
@@ -80,6 +84,8 @@ def shares_text(answer: Mapping[str, Any]) -> str:
     if answer["differences"] is not None:
         title = f"{of}: share in each group minus share in {printable(answer['reference'])}"
         parts.append(_table(title, answer["differences"], level))
+    if cannot_conclude([*answer["shares"], *(answer["differences"] or ())]):
+        parts.append(CANNOT_CONCLUDE)
     parts.append(str(answer["intervals"]))
     return rendered(*parts)
 

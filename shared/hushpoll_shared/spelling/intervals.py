@@ -5,12 +5,28 @@ Results say it of all their intervals. A command that shows only some of them sa
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 HOLD_TOGETHER: Final = (
     "All of these intervals hold together with this confidence. They hold for one look at the "
     "results, decided on beforehand."
 )
+
+CANNOT_CONCLUDE: Final = (
+    "“Cannot conclude” means that there are too few reports for their noise. Either nobody may "
+    "have answered, or be in the group, as far as they tell, so that there is no estimate; or the "
+    "interval holds every value that there can be. More respondents, larger groups or a larger "
+    "epsilon help."
+)
+
+
+def cannot_conclude(rows: Iterable[Mapping[str, Any] | None]) -> bool:
+    """Return whether one of the estimates, each as JSON, is none or says nothing."""
+    return any(
+        row is not None and (row["value"] is None or row.get("says_nothing", False)) for row in rows
+    )
+
 
 _SHAPE: Final = " The test of the reports' shape then goes wrong more often in the same way."
 

@@ -190,6 +190,34 @@ def test_shares_of_those_who_answered_in_a_file(call, tmp_path):
     assert (code, "a, of those who answered" in said) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ordered", "a"),
+        ("ordered-change", "a", "--since"),
+        ("means", "a"),
+        ("answered",),
+        ("shares", "--of", "a", "--given", "b", "--reference", "1"),
+    ],
+)
+def test_estimate_without_an_interval_says_why(call, files, tmp_path, command):
+    records = draw(ordered("GRR", 2, "0.1", missing=True), np.array([0.1, 0.1, 0.8]), 30, 1)[1]
+    if command[0] == "shares":
+        records = draw(survey((None, 2, ""), ("GRR", 3, "0.1")), np.full((2, 3), 1 / 6), 30, 1)[1]
+    path = tmp_path / "few.records"
+    path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    more = (path,) if command[-1] == "--since" else ()
+    code, said, err = call("records", command[0], path, *command[1:], *more)
+    assert code == 0, err
+    assert "there are too few reports for their noise" in " ".join(said.split())
+    if command[0] in ("shares", "ordered"):
+        many = ("ordered", files[0], "a") if command[0] == "ordered" else (
+            "shares", files[0], *command[1:]
+        )  # fmt: skip
+        code, said, _ = call("records", *many)
+        assert (code, "too few reports" in said) == (0, False)
+
+
 def test_mistakes_name_option_and_remedy(call, files):
     code, _, err = call("records", "change", files[0], "a", "--since", files[1], "--map", "3")
     assert (code, "--map is '3'; give CATEGORY=LABEL" in err) == (2, True)

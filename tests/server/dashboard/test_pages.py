@@ -281,6 +281,15 @@ def test_means_and_shares_of_those_who_answered_stand_under_the_table(filled, vi
     assert "Mean and quantiles" not in shrunk
 
 
+def test_question_that_few_reports_cannot_tell_says_why(site, visit):
+    site.fill(site.publish(epsilon="0.3", minimum_batch=5), 20)
+    site.seal()
+    visitor = visit("ada", work="reader")
+    why = "there are too few reports for their noise"
+    assert why in visitor.get(f"{WORK}/estimates?attribute=age").text
+    assert why not in visitor.get(f"{WORK}/estimates?attribute=gender").text
+
+
 def test_state_of_a_view_is_in_its_address(filled, visit):
     visitor = visit("ada", work="reader")
     page = visitor.get(f"{WORK}/estimates?attribute=age&sort=share&confidence=0.99").text
