@@ -20,14 +20,13 @@ from hushpoll_analysis import (
     Interval,
     answered_shares,
     count,
-    ordered_change,
     ordered_summary,
     simultaneous_means,
 )
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import Distribution
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.ordered.statistics import Statistics
+from hushpoll_analysis.ordered.statistics import Statistics, difference_of
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from ordered_survey import falling, ordered
@@ -252,25 +251,24 @@ def study_changes(surveys: int, seed: int) -> Iterator[Row]:
         published, k = ordered(*question, missing=silent > 0), question[1]
         truths = [falling(k, rate) for rate in (0.3, 0.1)]
         title = words([question], n) + (f", {100 * silent:g} % skip it" if silent else "")
-        found = []
-        for each in range(surveys):
-            waves = [
-                draw(
-                    published,
-                    np.append(shares * (1 - silent), silent) if silent else shares,
-                    n,
-                    [seed, 130 + number, each, wave],
-                )[1]
-                for wave, shares in enumerate(truths)
-            ]
-            found.append(ordered_change(*waves, "a", threshold=2).statistics)
+        attribute, drawn = published.attribute("a"), []
+        for wave, shares in enumerate(truths):
+            among = np.append(shares * (1 - silent), silent) if silent else shares
+            each_survey = []
+            for each in range(surveys):
+                records = draw(published, among, n, [seed, 130 + number, each, wave])[1]
+                support = count(records, only=["a"]).support["a"]
+                each_survey.append(Answers.alone(attribute, support, n))
+            answers = columns_of(each_survey)
+            drawn.append(Statistics.of(answers, scale_of(attribute), 2).estimates(QUANTILE)[0])
         scores = np.arange(k)
         of_scores = {"mean": scores * 1.0, "at_least": scores >= 2}
         if k == 11:
             of_scores["nps"] = 100.0 * (scores >= 9) - 100.0 * (scores <= 6)
         for name, values in of_scores.items():
             truth = float(values @ (truths[1] - truths[0]))
-            limits = _limits([[each[name][2]] for each in found])
+            before, after = (wave[name] for wave in drawn)
+            limits = _limits([[difference_of(*pair)] for pair in zip(after, before, strict=True)])
             what = {"at_least": "share at or above 2", "nps": "NPS"}.get(name, name)
             yield covering(f"change of two waves: {what}", title, limits, np.array([truth]))
 
