@@ -203,6 +203,25 @@ def draw_supports(
     return support
 
 
+def draw_all_supports(
+    oracle: FrequencyOracle, n: int, shares: Array, surveys: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Draw support counts int64[surveys, k] of all categories together; k is at most about 10.
+
+    Parameters
+    ----------
+    oracle, n, surveys, rng
+        See :func:`draw_supports`.
+    shares : f64[k]
+        Of the population, summing to 1.
+    """
+    patterns = _patterns(oracle)
+    chance = shares @ _law(oracle, patterns)
+    drawn = rng.multinomial(n, chance / chance.sum(), size=surveys)
+    support: npt.NDArray[np.int64] = drawn @ patterns.astype(np.int64)
+    return support
+
+
 def _tables(
     oracle: FrequencyOracle,
     n: int,

@@ -13,17 +13,27 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.ordered.answers import Answers
+from hushpoll_analysis.ordered.ratios import Ratios
+from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.planning.expected_estimates import smallest_difference
 from hushpoll_analysis.planning.goals import PRECISE, Goal, outcome, sizes
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions
+from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle
-from hushpoll_protocols.estimation.frequencies import Estimate, estimate_proportion, weighted
+from hushpoll_protocols.estimation.frequencies import (
+    Estimate,
+    estimate_proportion,
+    normal_quantile,
+    weighted,
+)
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared import Manifest
 from hushpoll_shared.survey.published import Published
 from studies.command import study_command
-from studies.estimates import draw_supports
+from studies.estimates import draw_all_supports, draw_supports
 from studies.fairness_coverage import Law
 
 SEED = 2024
@@ -45,6 +55,13 @@ DIFFERENCES = (
     ("change between versions, rare: share of 1 %", "change", 5, 2_000, 0.5, 0.01),
 )
 """Title, kind, k, respondents, the smaller group's part and the category's share."""
+
+LEADS = (
+    ("lead, share of 10 %", 10, 4_000, 0.1),
+    ("lead, rare: share of 1 %", 5, 4_000, 0.01),
+    ("lead, rare, few respondents", 5, 200, 0.01),
+)
+"""Title, k, respondents and the share of the category that is behind."""
 
 AUDITS = (
     ("audit, halves", 5_000, AuditAssumptions(0.1, 0.3, 0.5)),
@@ -141,6 +158,52 @@ def compare_differences(protocol: str, epsilon: str, surveys: int, seed: int) ->
             yield Row(title, protocol, epsilon, told, power, is_width=False)
 
 
+def compare_leads(protocol: str, epsilon: str, surveys: int, seed: int) -> Iterator[Row]:
+    """Yield mean widths of leads, and the power of the smallest one and of two thirds of it.
+
+    Surveys are drawn here record by record: from the law of all supports that a record can be.
+    """
+    for number, (title, k, n, share) in enumerate(LEADS):
+        published, rng = survey(protocol, k, epsilon), np.random.default_rng([seed, 3, number])
+        goal = Goal("lead-width", "group", share=share)
+        told = outcome(goal, published, n, AuditAssumptions(), surveys=PRECISE).value
+        sets = _leads(published, n, share, 0.0, surveys, rng)
+        width = float((sets.upper - sets.lower).mean())
+        assert told is not None
+        yield Row(f"{title}, width", protocol, epsilon, told, width, is_width=True)
+        asked = Goal("lead", "group", share=share)
+        smallest = outcome(asked, published, n, AuditAssumptions()).value or 0.999 - 2 * share
+        for part in (1.0, 2 / 3):
+            goal = Goal("lead", "group", part * smallest, share=share)
+            told = outcome(goal, published, n, AuditAssumptions(), surveys=PRECISE).value
+            sets = _leads(published, n, share, part * smallest, surveys, rng)
+            power = float(((sets.lower > 0) | (sets.upper < 0)).mean())
+            assert told is not None
+            yield Row(title, protocol, epsilon, told, power, is_width=False)
+
+
+def _leads(
+    published: Published, n: int, share: float, lead: float, surveys: int, rng: np.random.Generator
+) -> Sets:
+    """Return the lead of the first category over the second one, f64[1, surveys]."""
+    oracle, attribute = _oracle(published), published.attribute("group")
+    people = np.full(oracle.k, (1 - 2 * share - lead) / (oracle.k - 2))
+    people[:2] = share + lead, share
+    counts = draw_all_supports(oracle, n, people, surveys, rng)
+    side = Side.of(oracle)
+    debiased = debiased_means(counts, n, side)
+    shares = side.law.frequencies(debiased).T
+    scale = 1.0 + side.law.slope * side.law.mean_excess(debiased)[:, 0]
+    one, none = np.ones(1), np.zeros(1)
+    law = RecordLaw.of(oracle, oracle.k)
+    answers = Answers(
+        attribute, n, law, scale, shares, shares[:, 0], one, one, none, one, none, None, none
+    )
+    scores = np.zeros((1, oracle.k))
+    scores[0, :2] = 1.0, -1.0
+    return Ratios.of_scores(answers, scores).sets(normal_quantile(0.95))
+
+
 def compare_audits(protocol: str, epsilon: str, surveys: int, seed: int) -> Iterator[Row]:
     """Yield the powers of audits, whose surveys another program draws."""
     published = survey(protocol, 2, epsilon)
@@ -182,7 +245,7 @@ def run_study(*, surveys: int, seed: int, protocols: Sequence[str] = tuple(PROTO
         row
         for protocol in protocols
         for epsilon in EPSILONS
-        for compare in (compare_widths, compare_differences, compare_audits)
+        for compare in (compare_widths, compare_differences, compare_leads, compare_audits)
         for row in compare(protocol, epsilon, surveys, seed)
     ]
 

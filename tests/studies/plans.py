@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.planning.planner import POWER, detectable_difference, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Channel
@@ -234,6 +235,10 @@ def _power(
         for share in (1 / oracle.k, 1 / oracle.k + difference)
     ]
     low, high = (half.frequency[:, 0] for half in halves)
+    if not raw:
+        limits = [(half.lower[:, 0], half.upper[:, 0]) for half in halves]
+        lower, upper = difference_limits(high, limits[1], low, limits[0])
+        return float(((lower > 0) | (upper < 0)).mean())
     error = np.hypot(*(half.standard_error[:, 0] for half in halves))
     return float((np.abs(high - low) > normal_quantile(0.95) * error).mean())
 

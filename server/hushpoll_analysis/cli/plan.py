@@ -34,11 +34,15 @@ ATTRIBUTES: Final = 3
     "wants",
     multiple=True,
     metavar="KIND:SUBJECT=VALUE",
-    help="What the survey has to answer: width:age=0.02, difference:age=0.05, change:age=0.05 or "
-    "audit:SPD=0.1; ? as VALUE asks which can be had. May be repeated.",
+    help="What the survey has to answer: width:age=0.02, difference:age=0.05, change:age=0.05, "
+    "lead:age=0.05 (of one category over another), lead-width:age=0.05 or audit:SPD=0.1; ? as "
+    "VALUE asks which can be had. May be repeated.",
 )
 @click.option(
-    "--share", type=float, help="With --want: the category's share.  [default: 1/categories]"
+    "--share",
+    type=float,
+    help="With --want: the category's share; of a lead that of the category behind.  [default: all "
+    "alike]",
 )
 @click.option(
     "--group",

@@ -33,7 +33,7 @@ class Answers:
         Records, at least 1.
     law : RecordLaw
         Of the attribute's weights.
-    scale : float
+    scale : float, or f64[groups]
         Factor by which the error of a mean is smaller than that of the law; 1 within groups.
     shares : f64[k, groups]
         Of all people, in each category and group; unbiased.
@@ -52,7 +52,7 @@ class Answers:
     attribute: PublishedAttribute
     n: int
     law: RecordLaw
-    scale: float
+    scale: float | Array
     shares: Array
     overall: Array
     mass: Array

@@ -13,6 +13,8 @@ is hardly perturbed, because the width is a concave function of the count: by 18
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -42,6 +44,9 @@ QUANTILES = 400
 
 _GOLDEN = (5**0.5 - 1) / 2
 _PRECISION = 2e-3
+_NEAR = 5e-3
+"""Of the normal quantile of a power: then the power is within 0.0014 of 0.8."""
+_STEPS = 4
 """Relative, of a difference."""
 
 Array = npt.NDArray[np.float64]
@@ -165,6 +170,7 @@ def _chances(oracle: FrequencyOracle | None) -> tuple[float, float]:
     return (1.0, 0.0) if oracle is None else (float(oracle.p), float(oracle.q))
 
 
+@lru_cache(maxsize=1024)
 def smallest_difference(
     oracle: FrequencyOracle | None,
     frequency: float,
@@ -194,13 +200,69 @@ def smallest_difference(
     """
     second = Side(oracle, sizes[1], frequency)
 
-    def surplus(difference: float) -> float:
+    def found(difference: float) -> float:
         first = Side(oracle, sizes[0], min(frequency + difference, 1.0))
-        found = difference_power(first, second, confidence)
-        return _probit(found) - _probit(power)
+        return difference_power(first, second, confidence)
 
-    low, high = 0.0, 1.0 - frequency
-    below, above = surplus(low), surplus(high)
+    # what a normal law with the mean width of both intervals would have
+    z = normal_quantile(confidence)
+    widths = (expected_interval_width(Side(oracle, n, frequency), confidence) for n in sizes)
+    steps = z + NormalDist().inv_cdf(power)
+    guess = steps * math.hypot(*widths) / (2 * z)
+    return smallest_found(found, 1.0 - frequency, power, guess=guess, slope=steps)
+
+
+def smallest_found(
+    found: Callable[[float], float],
+    most: float,
+    power: float,
+    *,
+    guess: float | None = None,
+    slope: float = 1.0,
+) -> float | None:
+    """Return the smallest difference that is found so often.
+
+    Parameters
+    ----------
+    found : callable
+        From a difference in [0, most] to its power, which rises with it.
+    most : float
+        Largest difference there can be.
+    power : float
+        In (0, 1).
+    guess : float, optional
+        Where it is looked for first, above 0.
+    slope : float
+        How many standard errors the guess is, above 0.
+
+    Returns
+    -------
+    float or None
+        To three digits; None if not even the largest is found so often.
+    """
+
+    def surplus(difference: float) -> float:
+        return _probit(found(difference)) - _probit(power)
+
+    low, high = 0.0, most
+    below: float | None = None
+    above: float | None = None
+    if guess is not None and guess < most:
+        near = guess
+        for _ in range(_STEPS):
+            at = surplus(near)
+            if abs(at) < _NEAR:
+                return near
+            if at < 0:
+                low, below = near, at
+            else:
+                high, above = near, at
+            # under a normal law the quantile of the power is straight: z + z_power at the guess
+            near = min(max(near - at * guess / slope, low), high)
+            if near in (low, high):
+                break
+    below = surplus(low) if below is None else below
+    above = surplus(high) if above is None else above
     if above < 0:
         return None
     while high - low > _PRECISION * high:

@@ -1,8 +1,9 @@
 """What an analyst may want to learn from a survey, and whether a survey of some size would do.
 
-A goal is one of four: an interval no wider than wanted, a difference of a share between two groups
-of respondents, a change of it between two versions, or an audit that finds a disparity. The first
-is met by the mean width, the others by the chance to find what is wanted, which has to be `POWER`.
+A goal is one of six: an interval of a share no wider than wanted, a difference of a share between
+two groups of respondents, a change of it between two versions, a lead of one category over another,
+an interval of a lead no wider than wanted, or an audit that finds a disparity. Intervals are met by
+their mean width, the others by the chance to find what is wanted, which has to be `POWER`.
 """
 
 from __future__ import annotations
@@ -18,16 +19,23 @@ from hushpoll_analysis.planning.expected_estimates import (
     difference_power,
     expected_interval_width,
     smallest_difference,
+    smallest_found,
 )
+from hushpoll_analysis.planning.expected_leads import Pair, expected_lead_width, lead_power
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions, smallest_gap
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
-Kind = Literal["width", "difference", "change", "audit"]
+Kind = Literal["width", "difference", "change", "lead", "lead-width", "audit"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+WIDTHS: Final = ("width", "lead-width")
+LEADS: Final = ("lead", "lead-width")
+DRAWN: Final = ("audit", *LEADS)
+"""Goals whose outcome is counted over drawn surveys."""
 PRECISE: Final = 6_000
 """Audits drawn for a power that is shown, whose standard error is then at most .0065."""
 
@@ -38,16 +46,21 @@ class Goal:
 
     Attributes
     ----------
-    kind : {"width", "difference", "change", "audit"}
+    kind : {"width", "difference", "change", "lead", "lead-width", "audit"}
         Mean width of the interval of a category's share; difference of the share between two groups
         of respondents that are told apart in clear; difference between two versions with as many
-        respondents each; difference of the rates of a group metric in an audit from the records.
+        respondents each; share of one category minus that of another one of the same attribute;
+        mean width of its interval; difference of the rates of a group metric in an audit from the
+        records.
     subject : str
         The attribute, or the group metric of an audit.
     value : float or None
-        Width, difference or disparity that is wanted, in (0, 1]; None to ask which can be had.
+        Width, difference, lead or disparity that is wanted, in (0, 1]; None to ask which can be
+        had.
     share : float or None
-        The category's share, in the larger group or the first version, in (0, 1); None for 1/k.
+        The category's share, in the larger group or the first version; the share of the category
+        that is behind, or of both where the width of their interval is wanted; in (0, 1). None for
+        1/k, and for shares that are alike but for the lead.
     group : float
         Share of the respondents in the smaller group, in (0, 0.5]; for a difference alone.
     confidence : float
@@ -98,11 +111,16 @@ class Goal:
             raise InvalidParameter(
                 f"{self} is of no group metric; name one of {', '.join(METRICS)}", field="want"
             )
-        over = self.kind in ("difference", "change") and (self.share or 0.0) + (self.value or 0.0)
-        if over > 1:
+        times = {"difference": 1, "change": 1, "lead": 2}.get(self.kind, 0)
+        if times and times * (self.share or 0.0) + (self.value or 0.0) > 1:
             raise InvalidParameter(
                 f"{self} wants a difference of {self.value} from a share of {self.share}: together "
-                "they are above 1; give less of either",
+                "the shares are above 1; give less of either",
+                field="want",
+            )
+        if self.kind == "lead" and self.value == 1:
+            raise InvalidParameter(
+                f"{self} wants a lead of 1, which leaves nothing to any other category; give less",
                 field="want",
             )
 
@@ -135,7 +153,8 @@ class Goal:
         if not equals or not subject:
             raise InvalidParameter(
                 f"want is {text!r}; give KIND:SUBJECT=VALUE, such as width:age=0.02, "
-                "difference:age=0.05, change:age=0.05 or audit:SPD=0.1, or ? as VALUE",
+                "difference:age=0.05, change:age=0.05, lead:age=0.05, lead-width:age=0.05 or "
+                "audit:SPD=0.1, or ? as VALUE",
                 field="want",
             )
         # a kind that does not exist is refused with the names of those that do
@@ -181,8 +200,7 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
         if goal.kind == "audit":
             _check_audit(goal, published)
         else:
-            attribute = published.attribute(goal.subject)
-            resolved(goal, attribute.k)
+            _check_share(goal, published.attribute(goal.subject))
 
 
 def _check_audit(goal: Goal, published: Published) -> None:
@@ -202,9 +220,36 @@ def _check_audit(goal: Goal, published: Published) -> None:
         )
 
 
-def resolved(goal: Goal, k: int) -> Goal:
-    """Return the goal with its share, 1/k where none is given."""
-    return goal if goal.share is not None else replace(goal, share=1 / k)
+def _check_share(goal: Goal, attribute: PublishedAttribute) -> None:
+    if goal.kind not in LEADS or goal.share is None:
+        return
+    if len(attribute.categories) == 2:
+        raise InvalidParameter(
+            f"{goal}: share is {goal.share}, and {goal.subject} has two categories, whose shares "
+            "follow from the lead; leave share out",
+            field="share",
+        )
+    if 2 * goal.share > 1:
+        raise InvalidParameter(
+            f"{goal}: share is {goal.share}; two categories cannot have so much each: give at most "
+            "0.5",
+            field="share",
+        )
+
+
+def resolved(goal: Goal, attribute: PublishedAttribute) -> Goal:
+    """Return the goal with its share; without one where that follows from a lead asked for."""
+    if goal.share is not None or (goal.kind == "lead" and goal.value is None):
+        return goal
+    if goal.kind in LEADS:
+        lead = (goal.value or 0.0) if goal.kind == "lead" else 0.0
+        return replace(goal, share=_behind(goal, attribute, lead))
+    return replace(goal, share=1 / attribute.k)
+
+
+def _behind(goal: Goal, attribute: PublishedAttribute, lead: float) -> float:
+    """Return the share of the category that is behind: all but the leading one are alike."""
+    return goal.share if goal.share is not None else (1 - lead) / len(attribute.categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +262,8 @@ class Outcome:
         Whether it is enough; True where no value is wanted.
     value : float or None
         Mean width, or the chance to find what is wanted; where no value is wanted, the width, or
-        the smallest difference or disparity that is found with `POWER`, None if there is none.
+        the smallest difference or disparity that is found with `POWER`, None if there is none. None
+        for a width, too, where some surveys' intervals have no bound.
     """
 
     met: bool
@@ -248,12 +294,14 @@ def outcome(
     in_clear : bool
         Whether answers are taken as unperturbed, so that sampling alone is left; not for audits.
     surveys : int
-        Audits drawn for the power to find a disparity.
+        Drawn for an audit or a lead.
     """
     if goal.kind == "audit":
         return _audit(goal, published, n, given, surveys)
     attribute = published.attribute(goal.subject)
-    goal = resolved(goal, attribute.k)
+    goal = resolved(goal, attribute)
+    if goal.kind in LEADS:
+        return _lead(goal, attribute, n, in_clear, surveys)
     oracle, share = None if in_clear else attribute.oracle, goal.share
     assert share is not None  # noqa: S101  (resolved)
     if goal.kind == "width":
@@ -281,6 +329,30 @@ def _difference(
         goal.confidence,
     )
     return Outcome(power >= POWER, power)
+
+
+def _lead(
+    goal: Goal, attribute: PublishedAttribute, n: int, in_clear: bool, surveys: int
+) -> Outcome:
+    def pair(lead: float) -> Pair:
+        share = _behind(goal, attribute, lead)
+        return Pair(attribute, n, share + lead, share, in_clear)
+
+    level = goal.confidence
+    if goal.kind == "lead-width":
+        width = expected_lead_width(pair(0.0), level, surveys)
+        if math.isinf(width):
+            return Outcome(False, None)
+        return Outcome(goal.value is None or width <= goal.value, width)
+    if goal.value is not None:
+        power = lead_power(pair(goal.value), level, surveys)
+        return Outcome(power >= POWER, power)
+    most = 1.0 if goal.share is None else 1 - 2 * goal.share
+
+    def found(lead: float) -> float:
+        return lead_power(pair(lead), level, PRECISE)
+
+    return Outcome(True, smallest_found(found, most, POWER))
 
 
 def _audit(

@@ -1,27 +1,27 @@
 """A plan compares protocols and splits by what a survey's estimates and audits will be able to say.
 
 Per attribute, categories being equally frequent: the mean width of a category's 95 % interval, and
-the smallest difference of a category's share between two halves of the respondents that a two-sided
-test at 5 % finds with power 0.8, at the variances that the estimates of both halves then have. For
-the protected attribute: the power of a fairness audit to find a gap in each group metric
+the smallest difference of a category's share between two halves of the respondents whose interval
+leaves out 0 with power 0.8 (:mod:`hushpoll_analysis.planning.expected_estimates`). For the
+protected attribute: the power of a fairness audit to find a gap in each group metric
 (:mod:`hushpoll_analysis.planning.power`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, Final
 
-from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
+from hushpoll_analysis.planning.expected_estimates import (
+    Side,
+    expected_interval_width,
+    smallest_difference,
+)
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.planning.precision import variance_coefficients
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.survey.manifest import Manifest
@@ -46,10 +46,11 @@ def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
 
 
 def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> float | None:
-    """Return the smallest difference between halves of n people found with power 0.8, at 5 %.
+    """Return the smallest difference between halves of n people found with power 0.8, at 95 %.
 
-    A category has the frequency 1/k in one half and more in the other, by as much. The variance is
-    that of both frequencies. None if even a frequency of 1 is not told from 1/k so often.
+    A category has the frequency 1/k in one half and more in the other, by as much. It is found
+    where the interval of the difference leaves out 0, as for the goal ``difference``. None if even
+    a frequency of 1 is not told from 1/k so often.
 
     Raises
     ------
@@ -57,22 +58,8 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
         If n is below 1.
     """
     _check_n(n)
-    c0, c1, c2 = variance_coefficients(oracle)
-    z, normal = normal_quantile(LEVEL), NormalDist()
-
-    def power(difference: float) -> float:
-        both = sum(c0 + c1 * f + c2 * f**2 for f in (1 / k, 1 / k + difference))
-        distance = difference / math.sqrt(2 * both / n) if both > 0 else math.inf
-        return normal.cdf(distance - z) + normal.cdf(-distance - z)
-
-    low, high = 0.0, 1 - 1 / k
-    if power(high) < POWER:
-        return None
-    # The variance is concave in f, so that the power rises with the difference.
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
-    return high
+    halves = max(n // 2, 1), max(n - n // 2, 1)
+    return smallest_difference(oracle, 1 / k, halves, LEVEL, POWER)
 
 
 def plan(

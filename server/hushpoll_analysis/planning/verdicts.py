@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from hushpoll_analysis.planning.expected_audits import SURVEYS
 from hushpoll_analysis.planning.goals import (
+    DRAWN,
     PRECISE,
+    WIDTHS,
     Goal,
     Outcome,
     check_goals,
@@ -45,7 +47,7 @@ _PROTECTS: Final[Mapping[Level | None, str]] = MappingProxyType(
 """What is said of a recommended epsilon; nothing where protection is limited or strong."""
 
 _CLOSE: Final = 0.002
-_CLOSE_AUDIT: Final = 0.01
+_CLOSE_DRAWN: Final = 0.01
 """Relative, of a number that is looked for."""
 
 
@@ -107,8 +109,11 @@ class Verdict:
                 f"{self._what} takes {self.n_needed:,} respondents{self._each} at epsilon {epsilon}"
             )
         size = f"with {self.n:,} respondents{self._each} and epsilon {epsilon}"
-        if goal.kind == "width":
-            tells = f"{size}, {self._where} is {predicted.value:.3g} wide on average"
+        if goal.kind in WIDTHS:
+            wide = "has no bound in some surveys"
+            if predicted.value is not None:
+                wide = f"is {predicted.value:.3g} wide on average"
+            tells = f"{size}, {self._where} {wide}"
             if goal.value is None:
                 return _sentence(tells)
             tells += f", and {goal.value:g} is wanted"
@@ -134,7 +139,11 @@ class Verdict:
 
     @property
     def _where(self) -> str:
-        return f"the {_percent(self.goal.confidence)} interval of {self._share}"
+        of = self._share
+        if self.goal.kind == "lead-width":
+            each = f"{_percent(self.goal.share)} each"
+            of = f"the difference between two categories of {self.goal.subject} with {each}"
+        return f"the {_percent(self.goal.confidence)} interval of {of}"
 
     @property
     def _share(self) -> str:
@@ -145,13 +154,16 @@ class Verdict:
         goal = self.goal
         value = "" if goal.value is None else f" of {goal.value:g}"
         match goal.kind:
-            case "width":
+            case "width" | "lead-width":
                 return f"{self._where}, {goal.value:g} wide,"
             case "difference":
                 groups = f"{_percent(goal.group)} and {_percent(1 - goal.group)}"
                 return f"a difference{value} from {self._share} between groups of {groups}"
             case "change":
                 return f"a change{value} from {self._share}"
+            case "lead":
+                behind = "" if goal.share is None else f" with {_percent(goal.share)}"
+                return f"a lead{value} of a category of {goal.subject} over another{behind}"
             case _:
                 ratio = METRICS[goal.subject].combination == "ratio"
                 of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
@@ -288,7 +300,7 @@ def _verdict(
     given: AuditAssumptions,
 ) -> Verdict:
     if goal.kind != "audit":
-        goal = resolved(goal, published.attribute(goal.subject).k)
+        goal = resolved(goal, published.attribute(goal.subject))
     if goal.value is None:
         if n is None:
             raise InvalidParameter(
@@ -326,7 +338,7 @@ def _fewest(goal: Goal, enough: Callable[[int, int], bool]) -> int | None:
         if high >= N_MAX:
             return None
         low, high = high, min(8 * high, N_MAX)
-    close = _CLOSE_AUDIT if goal.kind == "audit" else _CLOSE
+    close = _CLOSE_DRAWN if goal.kind in DRAWN else _CLOSE
     while high - low > max(1, close * high):
         middle = math.isqrt(low * high) if low else high // 2
         middle = min(max(middle, low + 1), high - 1)
@@ -347,7 +359,7 @@ def _smallest_epsilon(
     if now >= EPSILON_MAX or not enough(EPSILON_MAX, SURVEYS):
         return None
     low, high = float(now), float(EPSILON_MAX)
-    close = _CLOSE_AUDIT if goal.kind == "audit" else _CLOSE
+    close = _CLOSE_DRAWN if goal.kind in DRAWN else _CLOSE
     while high - low > close * high:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(_spelled(middle), SURVEYS) else (middle, high)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_analysis.cli.plan import plan_command
+from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.planning.planner import category_width, detectable_difference, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_protocols import PROTOCOLS, create
@@ -75,10 +76,12 @@ def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
             records = perturb(oracle, rng.choice(k, halves, p=population), rng)
             counts = indicators(oracle, records).sum(axis=0, dtype=np.int64)
             part = estimate(oracle, counts, halves)
-            parts.append((part.frequency[0], part.standard_error[0]))
-        (one, error), (other, its_error) = parts
-        found += abs(one - other) > 1.96 * np.hypot(error, its_error)
-    # four standard deviations of a binomial at 0.8, and what the normal approximation leaves
+            parts.append(
+                (part.frequency[:1], (part.lower[:1], part.upper[:1])),
+            )
+        lower, upper = difference_limits(*parts[1], *parts[0])
+        found += bool(lower[0] > 0 or upper[0] < 0)
+    # four standard deviations of a binomial at 0.8
     assert found / surveys == pytest.approx(0.8, abs=4 * (0.8 * 0.2 / surveys) ** 0.5 + 0.01)
 
 

@@ -53,6 +53,8 @@ def told(want, manifest=None, n=None, **more):
         ("width:region=0.05", {"share": 0.01}, 0.99),
         ("difference:group=0.1", {"group": 0.05}, 0.98),
         ("change:region=0.04", {"share": 0.01}, 0.98),
+        ("lead:region=0.1", {}, 0.95),
+        ("lead-width:region=0.1", {"share": 0.01}, 0.98),
     ],
 )
 def test_needed_respondents_are_enough_and_fewer_are_not(want, more, slack):
@@ -64,7 +66,9 @@ def test_needed_respondents_are_enough_and_fewer_are_not(want, more, slack):
     assert f"takes {needed:,} respondents" in one["sentence"]
 
 
-@pytest.mark.parametrize("want", ["width:region=0.1", "difference:group=0.1", "audit:SPD=0.15"])
+@pytest.mark.parametrize(
+    "want", ["width:region=0.1", "difference:group=0.1", "lead:group=0.1", "audit:SPD=0.15"]
+)
 def test_needed_epsilon_is_enough_and_less_is_not(want):
     goal, n = Goal.parse(want), 1500
     one = told(want, n=n)
@@ -121,6 +125,35 @@ def test_disparity_of_a_ratio_is_said_to_be_a_difference(metric, ratio):
     assert (words in told(f"audit:{metric}=?", n=5000)["sentence"]) == ratio
 
 
+def test_lead_says_how_many_have_the_category_that_is_behind():
+    one = told("lead:region=0.05", n=2000)
+    assert one["goal"]["share"] == pytest.approx(0.095)
+    assert one["sentence"].startswith(
+        "No: this survey cannot answer that; with 2,000 respondents and epsilon 2, a lead of 0.05 "
+        "of a category of region over another with 9.5 % is found with a power of "
+    )
+    wide = told("lead-width:region=?", n=2000)
+    assert wide["sentence"] == (
+        "With 2,000 respondents and epsilon 2, the 95 % interval of the difference between two "
+        f"categories of region with 10 % each is {wide['predicted']:.3g} wide on average."
+    )
+
+
+def test_lead_of_a_question_that_most_may_have_skipped_has_no_width():
+    document = {
+        "name": "s",
+        "version": 1,
+        "title": "S",
+        "epsilon": "0.5",
+        "protocol": "OUE",
+        "attributes": [{"name": "region", "role": "sensitive", "range": [1, 3], "missing": "none"}],
+    }
+    manifest = Manifest.from_dict(document)
+    one = told("lead-width:region=0.5", manifest, n=5)
+    assert (one["answer"], one["predicted"]) == ("no", None)
+    assert "no bound in some surveys, and 0.5 is wanted" in one["sentence"]
+
+
 def test_no_epsilon_is_enough_where_sampling_alone_is_too_wide():
     one = told("width:region=0.01", n=1000)
     alone = expected_interval_width(Side(None, 1000, 0.1), 0.95)
@@ -143,7 +176,9 @@ def test_difference_that_no_number_of_respondents_shows_is_a_plain_no():
     )
 
 
-@pytest.mark.parametrize("want", ["difference:group=?", "change:group=?", "audit:SPD=?"])
+@pytest.mark.parametrize(
+    "want", ["difference:group=?", "change:group=?", "lead:region=?", "audit:SPD=?"]
+)
 def test_smallest_difference_that_can_be_had_has_the_power(want):
     one = told(want, n=5000)
     kind = Goal.parse(want.replace("?", f"{one['predicted']:.4f}"))
@@ -201,6 +236,10 @@ def test_numbers_are_rounded_up_to_three_digits(number, up):
         (lambda: told("audit:EOD=0.1", draft(label=False)), "want"),
         (lambda: told("audit:SPD=0.1", draft(protected=False)), "want"),
         (lambda: told("difference:group=0.6", share=0.5), "want"),
+        (lambda: told("lead:region=0.4", share=0.4), "want"),
+        (lambda: told("lead:region=1"), "want"),
+        (lambda: told("lead:group=0.1", share=0.4), "share"),
+        (lambda: told("lead-width:region=0.1", share=0.6), "share"),
         (lambda: told("difference:group=0.1", group=0.6), "group"),
         (lambda: told("width:group=0.1", share=1.0), "share"),
         (lambda: told("width:group=0.1", confidence=1.0), "confidence"),

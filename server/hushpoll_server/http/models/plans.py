@@ -11,7 +11,7 @@ from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_shared.estimators import CONFIDENCES
 
-Kind = Literal["width", "difference", "change", "audit"]
+Kind = Literal["width", "difference", "change", "lead", "lead-width", "audit"]
 
 
 class GoalBody(Strict):
@@ -19,18 +19,24 @@ class GoalBody(Strict):
 
     kind: Kind = Field(
         description="Mean width of the interval of a category's share; difference of a share "
-        "between two groups that are told apart in clear; change of it between two versions; audit "
-        "that finds a disparity from the records alone."
+        "between two groups that are told apart in clear; change of it between two versions; lead "
+        "of one category over another of the same attribute; mean width of the interval of a lead; "
+        "audit that finds a disparity from the records alone."
     )
     subject: str = Field(description="The attribute; the group metric of an audit.")
     value: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="Width, difference or disparity that is wanted; null asks which can be had.",
+        description="Width, difference, lead or disparity that is wanted; null asks which can be "
+        "had.",
     )
     share: float | None = Field(
-        None, gt=0, lt=1, description="The category's share; by default 1/categories."
+        None,
+        gt=0,
+        lt=1,
+        description="The category's share, by default 1/categories; of a lead that of the category "
+        "that is behind, by default as much as the others'.",
     )
     group: float = Field(
         0.5, gt=0, le=0.5, description="The smaller group's share, of a difference."
@@ -96,7 +102,8 @@ class VerdictAnswer(Answer):
     epsilon: str
     predicted: float | None = Field(
         description="Mean width, or the chance to find what is wanted; where no value is wanted, "
-        "the width, or the smallest difference that is found with a power of 0.8."
+        "the width, or the smallest difference that is found with a power of 0.8; null for a "
+        "width where some surveys' intervals have no bound."
     )
     n_needed: int | None = Field(description="Fewest respondents that would do, to three digits.")
     epsilon_needed: str | None = Field(
