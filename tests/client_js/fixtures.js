@@ -66,6 +66,7 @@ export function respondent(server, options = {}) {
   const client = new SurveyClient(ORIGIN, server.manifest.name, {
     fetch: server.fetch,
     storage,
+    requireConsent: false, // asked for in consent.test.js
     pacing: { sleep: async (seconds) => void waits.push(seconds), random: () => 0.5 },
     ...options,
   });

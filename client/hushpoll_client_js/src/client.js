@@ -2,10 +2,11 @@
 
 import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
+import { agreement, agrees, checkConsent, isAnswer } from "./consent.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
-import { entriesOf, flush, send } from "./outbox.js";
+import { entriesOf, flush, send, waiting } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
 import { readPublished } from "./published.js";
 import { must, NAME, obey } from "./rules.js";
@@ -22,6 +23,10 @@ import { encodeReport } from "./wire.js";
  *   which does not protect against a server that lies at once.
  * @property {number} [version] Version to fetch; without it the newest that is open.
  * @property {string} [token] The respondent's single-use token, for surveys that want one.
+ * @property {boolean} [requireConsent] Whether answers are read only after `giveConsent`, which is the default. A page that asks
+ *   for consent by its own means, and for each answer anew, says false.
+ * @property {(reason: string) => void} [onLoss] Called with the reason of each report that will not arrive, since the server has
+ *   refused it for good, also by `flush`: a code such as `survey-closed`, or `status-404`.
  * @property {typeof globalThis.fetch} [fetch]
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
@@ -32,6 +37,8 @@ export class SurveyClient {
   #given;
   /** @type {Published | undefined} */
   #published;
+  /** @type {Map<string, number>} */
+  #losses = new Map();
 
   /**
    * @param {string} url Address of the server; https, or http for this machine alone.
@@ -46,7 +53,9 @@ export class SurveyClient {
       fetch: (/** @type {Parameters<typeof fetch>} */ ...request) => globalThis.fetch(...request),
       storage: indexedDbStorage(),
       pacing: PACING,
+      requireConsent: true,
       ...options,
+      lost: (/** @type {string} */ reason) => this.#lose(reason),
       survey,
       api: apiOf(url),
     };
@@ -78,9 +87,12 @@ export class SurveyClient {
    * @param {import("./codec.js").Answers} answers
    * @returns {Promise<Entry & {known: boolean}>}
    * @throws {InvalidParameter} If the answers do not fit the survey, or a token is wanted.
+   * @throws {ConsentMissing} If the respondent has not agreed; the answers were not read then.
    * @throws {BudgetExhausted} If the limits leave too little, or the answer was withdrawn.
    */
   async randomize(answers) {
+    const { requireConsent } = this.#given;
+    if (requireConsent) await this.#checkConsent();
     const published = await this.published();
     const { digest, version, epsilon, attributes, submission } = published;
     const { api, survey, token, storage } = this.#given;
@@ -88,7 +100,10 @@ export class SurveyClient {
     const codes = codeAnswers(attributes, answers);
     /** @type {Entry | undefined} */
     let known;
-    const kept = await storage.update((entries) => {
+    const kept = await storage.update((rows) => {
+      // Consent may have been withdrawn in another tab since.
+      if (requireConsent) checkConsent(rows, api, survey);
+      const entries = rows.filter(isAnswer);
       known = entries.find((entry) => entry.digest === digest);
       if (known?.state === "withdrawn") throw new BudgetExhausted("a withdrawn answer is not given again");
       if (known) return known.state === "accepted" ? known : { ...known, api, token, state: "waiting" };
@@ -128,19 +143,62 @@ export class SurveyClient {
     return flush(this.#given);
   }
 
-  /** What this device has answered and spent, without the reports. */
-  async ledger() {
-    return (await entriesOf(this.#given.storage)).map(({ report, token, ...entry }) => entry);
+  /** How many reports of this device, of any survey, wait to be sent; `flush` sends them. */
+  pending() {
+    return waiting(this.#given.storage);
   }
 
-  /** Forget the answers to all versions of this survey, sent or not, but for what was spent: none is given again. */
+  /** How many reports this client has seen refused for good, by reason. @returns {Record<string, number>} */
+  get losses() {
+    return Object.fromEntries(this.#losses);
+  }
+
+  /** Whether the respondent agrees to this survey, as `giveConsent` has kept it. */
+  async consented() {
+    const { api, survey, storage } = this.#given;
+    return agrees(await entriesOf(storage), api, survey);
+  }
+
+  /**
+   * Keep that the respondent agrees to this survey; to be called only once they do. `withdraw` ends it.
+   *
+   * @param {string} [statement] The text that they were shown; the device keeps it, with the date.
+   * @throws {StorageError} If it cannot be kept.
+   */
+  async giveConsent(statement) {
+    const { api, survey, storage } = this.#given;
+    await storage.update((entries) => agreement(entries, api, survey, statement));
+  }
+
+  /** What this device has answered and spent, without the reports. */
+  async ledger() {
+    return (await entriesOf(this.#given.storage)).filter(isAnswer).map(({ report, token, ...entry }) => entry);
+  }
+
+  /** End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. */
   async withdraw() {
     const { survey, storage } = this.#given;
     for (const { digest } of await entriesOf(storage)) {
       await storage.update((entries) => {
         const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
-        return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined };
+        return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined };
       });
+    }
+  }
+
+  async #checkConsent() {
+    const { api, survey, storage } = this.#given;
+    checkConsent(await entriesOf(storage), api, survey);
+  }
+
+  /** @param {string} reason */
+  #lose(reason) {
+    this.#losses.set(reason, (this.#losses.get(reason) ?? 0) + 1);
+    try {
+      this.#given.onLoss?.(reason);
+    } catch (error) {
+      // The app's own code; its message may hold anything.
+      console.warn(`hushpoll: onLoss raised ${error instanceof Error ? error.name : typeof error}`);
     }
   }
 }

@@ -41,6 +41,9 @@ export class MalformedRecord extends HushpollError {}
 /** Answering would spend more epsilon than the device's owner allows. */
 export class BudgetExhausted extends HushpollError {}
 
+/** The respondent has not agreed, or no longer agrees; nothing was read and nothing was sent. */
+export class ConsentMissing extends HushpollError {}
+
 /** The device cannot keep or read what it must; an answer that is not kept was not randomised. */
 export class StorageError extends HushpollError {}
 

@@ -3,6 +3,7 @@
 export { SurveyClient } from "./client.js";
 export {
   BudgetExhausted,
+  ConsentMissing,
   HushpollError,
   InvalidParameter,
   ManifestRefused,

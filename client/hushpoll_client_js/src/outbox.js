@@ -10,6 +10,7 @@ import { exchange, retrying } from "./transport.js";
  * @property {import("./storage.js").Storage} storage
  * @property {typeof globalThis.fetch} fetch
  * @property {import("./transport.js").Pacing} pacing
+ * @property {(reason: string) => void} lost Called with the reason of a report that the server refuses for good.
  */
 
 /**
@@ -27,7 +28,7 @@ import { exchange, retrying } from "./transport.js";
  * @returns {Promise<Receipt>}
  * @throws {TransportError} If the server refuses the report for good.
  */
-export async function send({ storage, fetch, pacing }, { digest, epsilon, known = false }) {
+export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, known = false }) {
   const settle = (/** @type {Partial<Entry>} */ change) =>
     storage.update((entries) => {
       const entry = entries.find((entry) => entry.digest === digest);
@@ -54,9 +55,12 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon, known 
   try {
     status = await retrying(() => exclusively(digest, attempt), pacing);
   } catch (error) {
-    const { retryable } = /** @type {HushpollError} */ (error);
+    const { retryable, status, problem } = /** @type {HushpollError} */ (error);
     // Only the server's refusal settles it; a fault of the storage does not.
-    if (retryable === false) await settle({ state: "refused" });
+    if (retryable === false) {
+      const reason = /^[a-z-]{1,40}$/.exec(String(problem?.["code"] ?? ""))?.[0] ?? `status-${status}`;
+      if (await settle({ state: "refused" })) lost(reason);
+    }
     if (!retryable) throw error;
   }
   return /** @type {Receipt} */ ({ status, digest, epsilon, known });
@@ -69,18 +73,25 @@ export async function send({ storage, fetch, pacing }, { digest, epsilon, known 
  * @returns {Promise<number>} How many still wait.
  */
 export async function flush(means) {
-  let waiting = 0;
+  let left = 0;
   for (const entry of await entriesOf(means.storage)) {
     if (entry.state !== "waiting") continue;
     try {
-      if ((await send(means, entry)).status === "waiting") waiting++;
+      if ((await send(means, entry)).status === "waiting") left++;
     } catch (error) {
       // Refused for good: the ledger says so.
       if (!(error instanceof HushpollError)) throw error;
     }
   }
-  return waiting;
+  return left;
 }
+
+/**
+ * How many reports wait.
+ *
+ * @param {import("./storage.js").Storage} storage
+ */
+export const waiting = async (storage) => (await entriesOf(storage)).filter(({ state }) => state === "waiting").length;
 
 /**
  * @param {import("./storage.js").Storage} storage

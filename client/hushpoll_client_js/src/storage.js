@@ -12,9 +12,11 @@ import { StorageError } from "./errors.js";
  * @property {number} version
  * @property {string} epsilon What answering was charged.
  * @property {string} api Where the report goes.
- * @property {"waiting" | "accepted" | "refused" | "withdrawn"} state
+ * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed"} state `agreed` is a consent, whose digest is none.
  * @property {string | undefined} [id] The report's number, by which a server knows a repeat; until withdrawn.
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
+ * @property {string | undefined} [given] Date of a consent, in UTC, such as 2026-01-31.
+ * @property {string | undefined} [statement] What the respondent was shown before they agreed.
  * @property {string | undefined} [token] The respondent's single-use token, until the report is accepted.
  */
 

@@ -42,6 +42,32 @@ export function declareMarks(serializer) {
   }
 }
 
+const RANDOMISED = "Randomised on this device before anything is sent.";
+const CLEAR = "Sent in clear: the survey's operator can read it.";
+const STAYS = "Not sent: it stays on this page.";
+
+/**
+ * Say in each question's description what becomes of its answer, before anything is answered. A description that the survey
+ * has stands behind it.
+ *
+ * @param {any} survey A model of survey-core.
+ * @param {import("./published.js").Published} published
+ * @param {readonly string[]} [unsent] As for `attach`.
+ */
+export function sayTreatment(survey, published, unsent = []) {
+  const clear = new Set(published.attributes.filter(({ oracle }) => !oracle).map(({ name }) => name));
+  for (const question of survey.getAllQuestions()) {
+    const { name, hushpoll, description } = question;
+    if (!hushpoll && !unsent.includes(name)) continue;
+    const parts = typeof hushpoll === "string" ? { "": hushpoll } : hushpoll;
+    const open = Object.keys(parts ?? {}).filter((part) => clear.has(parts[part]));
+    let words = open.length ? CLEAR : RANDOMISED;
+    if (!hushpoll) words = STAYS;
+    else if (open.length && open.length < Object.keys(parts).length) words = `${RANDOMISED} But ${open.join(", ")}: ${CLEAR}`;
+    question.description = description ? `${words} ${description}` : words;
+  }
+}
+
 /**
  * Take over a survey's completion: the answers are randomised, kept and sent, then wiped from the model, and only then
  * does the survey complete. Where any of it fails, or this device has answered before, the survey does not complete and says

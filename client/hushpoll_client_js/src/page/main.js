@@ -40,6 +40,8 @@ function clientOf(storage) {
     version: Number(version),
     digest,
     storage,
+    // This page asks before each answer: its review says what is sent, and its button sends it.
+    requireConsent: false,
     ...link,
     pacing: { sleep: waitForNetwork, random: Math.random },
   });

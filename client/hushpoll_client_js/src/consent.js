@@ -1,0 +1,60 @@
+/** The respondent's consent to a survey of a server: a row of its own among the answers, in which there is no answer. */
+
+import { ConsentMissing } from "./errors.js";
+
+/** @typedef {import("./storage.js").Entry} Entry */
+
+/**
+ * Whether a row is an answer, and not a consent.
+ *
+ * @param {Entry} entry
+ */
+export const isAnswer = ({ digest }) => !digest.startsWith("consent ");
+
+/**
+ * The key of a consent, which is no digest.
+ *
+ * @param {string} api
+ * @param {string} survey
+ */
+const keyOf = (api, survey) => `consent ${api} ${survey}`;
+
+/**
+ * Whether the respondent agrees.
+ *
+ * @param {readonly Entry[]} entries
+ * @param {string} api
+ * @param {string} survey
+ */
+export const agrees = (entries, api, survey) =>
+  entries.some(({ digest, state }) => digest === keyOf(api, survey) && state === "agreed");
+
+/**
+ * Refuse to go on without consent.
+ *
+ * @param {readonly Entry[]} entries
+ * @param {string} api
+ * @param {string} survey
+ * @throws {ConsentMissing}
+ */
+export function checkConsent(entries, api, survey) {
+  if (agrees(entries, api, survey)) return;
+  throw new ConsentMissing(
+    `the respondent has not agreed to ${survey}, or has withdrawn; nothing was read. Ask, and call giveConsent() if they agree`,
+  );
+}
+
+/**
+ * The row of a consent that is given now; a second consent keeps the first date.
+ *
+ * @param {readonly Entry[]} entries
+ * @param {string} api
+ * @param {string} survey
+ * @param {string} [statement] What the respondent was shown.
+ * @returns {Entry | undefined}
+ */
+export function agreement(entries, api, survey, statement) {
+  if (agrees(entries, api, survey)) return undefined;
+  const given = new Date().toISOString().slice(0, 10);
+  return { digest: keyOf(api, survey), survey, version: 0, epsilon: "0", api, state: "agreed", given, statement };
+}
