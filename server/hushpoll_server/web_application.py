@@ -32,6 +32,7 @@ from hushpoll_server.http.resources import (
     surveys,
     tokens,
 )
+from hushpoll_server.http.resources.administration import users
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import survey
 from hushpoll_server.services.services import Services
@@ -42,6 +43,7 @@ BLUEPRINTS: Final = (
     surveys.api,
     origins.api,
     tokens.api,
+    users.api,
     analysis.api,
     plans.api,
     drafts.api,

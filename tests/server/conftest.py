@@ -83,6 +83,14 @@ class Site:
         options.setdefault("headers", self.admin)
         return self.client().post(path, **options)
 
+    def put(self, path: str, **options: Any) -> TestResponse:
+        options.setdefault("headers", self.admin)
+        return self.client().put(path, **options)
+
+    def delete(self, path: str, **options: Any) -> TestResponse:
+        options.setdefault("headers", self.admin)
+        return self.client().delete(path, **options)
+
     def publish(self, *, allow_weak: bool = False, **changes: Any) -> Published:
         query = "?allow_weak=true" if allow_weak else ""
         answer = self.post(f"/api/v1/surveys{query}", json=make_draft(**changes))

@@ -21,6 +21,7 @@ from sample_survey import REPORTS, VERSION, bearer
 
 METRICS_TOKEN = "m" * 24
 NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
+NO_USER = "/api/v1/users/nobody"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
 NO_MODEL = "/api/v1/models/" + "0" * 32
 NO_AUDIT = "/api/v1/audits/" + "0" * 32
@@ -63,6 +64,7 @@ ROUTES = [
             ("GET", "/", "surveys"),
             ("GET", "/account", "account"),
             ("POST", "/account/sessions/0/end", "end_session"),
+            ("POST", "/account/password", "change_password"),
             ("POST", "/sign-out", "sign_out"),
             ("GET", "/surveys/work/versions/1", "survey"),
             ("POST", "/surveys/work/versions/1/close", "close"),
@@ -188,6 +190,13 @@ ROUTES = [
     Route("tokens.list_tokens", "GET", "/api/v1/tokens", "admin", 200),
     Route("tokens.revoke_token", "DELETE", NO_TOKEN, "admin", 404),
     Route("tokens.rotate_token", "POST", f"{NO_TOKEN}/rotate", "admin", 404),
+    Route("users.list_users", "GET", "/api/v1/users", "admin", 200),
+    Route("users.add_user", "POST", "/api/v1/users", "admin", 422, {"json": {}}),
+    Route("users.remove_user", "DELETE", NO_USER, "admin", 404),
+    Route("users.set_password", "PUT", f"{NO_USER}/password", "admin", 422, {"json": {}}),
+    Route("users.give_role", "PUT", f"{NO_USER}/roles/work", "admin", 422, {"json": {}}),
+    Route("users.take_role", "DELETE", f"{NO_USER}/roles/work", "admin", 404),
+    Route("users.list_actions", "GET", "/api/v1/actions", "admin", 200),
     # what reads metrics has a token of its own, in the settings
     Route("metrics.read", "GET", "/metrics", "metrics", 200),
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Response, request, url_for
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import CLIENT_HEADER
 from hushpoll_server.dashboard.frame import (
     COOKIE,
@@ -64,6 +65,40 @@ def sign_out() -> Response:
 @private
 def account() -> Response:
     """Show the user's roles and sessions."""
+    return _account()
+
+
+@dashboard.post("/account/password")
+@private
+def change_password() -> Response:
+    """Replace the user's own password; every other session of theirs ends."""
+    form = request.form
+    try:
+        if form.get("new", "") != form.get("again", ""):
+            raise InvalidParameter(
+                "the two new passwords differ; type the same one twice", field="again"
+            )
+        secret = services().sign_in.change_password(
+            member(),
+            form.get("current", ""),
+            form.get("new", ""),
+            address=request.headers.get(CLIENT_HEADER),
+        )
+    except InvalidParameter as error:
+        return _account(422, fault=str(error))
+    except Refused as refusal:
+        if refusal.code not in ("unauthorized", "rate-limited", "unavailable"):
+            raise
+        fault = refusal.detail
+        if refusal.code == "unauthorized":
+            fault = "the current password is wrong; try again"
+        return _account(PROBLEMS[refusal.code].status, fault=fault)
+    answer = see(url_for("dashboard.account"))
+    set_cookie(answer, COOKIE, secret)
+    return answer
+
+
+def _account(status: int = 200, *, fault: str | None = None) -> Response:
     sessions = [
         {
             "id": row.id,
@@ -74,7 +109,7 @@ def account() -> Response:
         }
         for row in services().sign_in.sessions(member())
     ]
-    return page("account.html", sessions=sessions)
+    return page("account.html", status, sessions=sessions, fault=fault)
 
 
 @dashboard.post("/account/sessions/<session_id>/end")

@@ -14,6 +14,7 @@ from waiting import wait_until
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
+PASSWORD = "correct horse battery"
 PAGES = ["", "/estimates", "/cross-tables", "/jobs"]
 
 
@@ -225,6 +226,29 @@ def test_other_session_is_listed_and_ended(filled, visit):
     assert first.send(f"/account/sessions/{other}/end", "/account").status_code == 303
     assert second.get(WORK).status_code == 303
     assert first.get(WORK).status_code == 200
+
+
+def test_user_changes_the_own_password_and_every_other_session_ends(filled, visit):
+    visitor, other = visit("ada", work="reader"), visit()
+    assert other.sign_in("ada").status_code == 303
+
+    def change(current, new, again=None):
+        fields = {"current": current, "new": new, "again": new if again is None else again}
+        return visitor.send("/account/password", on="/account", **fields)
+
+    for answer, status, words in (
+        (change("wrong", "another long one"), 401, "The current password is wrong"),
+        (change(PASSWORD, "another long one", "another"), 422, "The two new passwords differ"),
+        (change(PASSWORD, "short"), 422, "at least 12 characters"),
+    ):
+        assert answer.status_code == status
+        assert words in answer.text
+    assert other.get("/account").status_code == 200
+    assert change(PASSWORD, "another long one").status_code == 303
+    assert visitor.get("/account").status_code == 200
+    assert other.get("/account").status_code == 303
+    assert filled.services.users.verified("ada", PASSWORD) is None
+    assert filled.services.users.verified("ada", "another long one") is not None
 
 
 def test_pages_have_a_strict_policy_and_are_not_kept(filled, visit):

@@ -129,6 +129,43 @@ class SignIn:
             ``rate-limited``: too many failures with this name or from this address;
             ``unavailable``: too many passwords are being checked.
         """
+        member = self._verified(name, password, address)
+        secret = self._begin(member)
+        self._actions.record(member.actor, "signed-in")
+        return member, secret
+
+    def change_password(
+        self, member: Member, current: str, new: str, *, address: str | None
+    ) -> str:
+        """Replace a user's own password, and end every session of theirs.
+
+        Parameters
+        ----------
+        member : Member
+            The user, who is signed in.
+        current, new : str
+            As they were typed.
+        address : str or None
+            As of `begin`.
+
+        Returns
+        -------
+        str
+            The secret of a new session.
+
+        Raises
+        ------
+        Refused
+            As `begin`; a wrong password counts like one at signing in.
+        InvalidParameter
+            The new password is too short or too long.
+        """
+        self._verified(member.name, current, address)
+        self._users.set_password(member.name, new)
+        self._actions.record(member.actor, "set-password", subject=member.name)
+        return self._begin(member)
+
+    def _verified(self, name: str, password: str, address: str | None) -> Member:
         at_address = ("account", f"{address or ''}\0{name}")
         counted = [(*at_address, ACCOUNT_FAILURES), ("everywhere", name, EVERYWHERE_FAILURES)]
         if address is not None:
@@ -155,6 +192,10 @@ class SignIn:
         for kind, value, _ in counted:
             self._failures.take_back(kind, value)
         self._failures.clear(*at_address)
+        return member
+
+    def _begin(self, member: Member) -> str:
+        now = self._now()
         secret = secrets.token_urlsafe(32)
         session = SessionRow(
             id=secrets.token_hex(8),
@@ -164,8 +205,7 @@ class SignIn:
             expires_at=now + SESSION_SECONDS,
         )
         self._store.begin_session(session, secret_hash=hash_token(secret))
-        self._actions.record(member.actor, "signed-in")
-        return member, secret
+        return secret
 
     @contextmanager
     def _place(self) -> Iterator[None]:

@@ -1,0 +1,1 @@
+"""What administrators of every survey manage: users, and the server itself."""
