@@ -18,6 +18,7 @@ def study_command(
     help: str,
     seed: int,
     surveys: int = 500,
+    parts: Sequence[str] = (),
 ) -> click.Command:
     """Return the command of a study.
 
@@ -31,6 +32,8 @@ def study_command(
         What the study measures, in a sentence.
     seed, surveys : int
         Defaults of the options.
+    parts : sequence of str
+        Of which ``--part`` runs one; `run_study` then takes `part`, None for all.
     """
 
     @click.command(help=help)
@@ -38,9 +41,11 @@ def study_command(
     @click.option("--seed", type=click.IntRange(min=0), default=seed, show_default=True)
     @json_option
     @reports_errors
-    def main(surveys: int, seed: int, as_json: bool) -> None:
-        rows = run_study(surveys=surveys, seed=seed)
+    def main(surveys: int, seed: int, as_json: bool, **chosen: str | None) -> None:
+        rows = run_study(surveys=surveys, seed=seed, **chosen)
         document = {"surveys": surveys, "seed": seed, "rows": [asdict(row) for row in rows]}
         emit(document, lambda: markdown(rows), as_json=as_json)
 
+    if parts:
+        return click.option("--part", type=click.Choice(list(parts)), help="Only this one.")(main)
     return main

@@ -5,7 +5,7 @@ Each setting draws surveys anew, respondents and noise together, and asks the fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from hushpoll_analysis import (
     change,
     conditional_shares,
     cross_table,
+    dependencies,
     independence,
     likelihood_table,
     simultaneous_estimates,
@@ -355,17 +356,42 @@ def study_audits(surveys: int, seed: int) -> Iterator[Row]:
     yield Row.of_chance(answer, title, share, surveys, "as often as can be")
 
 
-STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
-    study_shares,
-    study_independence,
-    study_tables,
-    study_changes,
-    study_together,
-    study_audits,
-)
+PAIRS: tuple[Question, ...] = (("GRR", 3, "2"), ("OUE", 2, "2"), (None, 3, ""), (None, 2, ""))
+"""Attributes of which the first and the third depend on each other, and no others."""
 
 
-def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
+def study_dependencies(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield how many of the pairs that are called dependent are not."""
+    published, n = survey(*PAIRS), 1000
+    together = conditioned((0.3, 0.3, 0.4), 2.0, 3)
+    rest = np.full((2, 2), 0.25)
+    joint = np.einsum("ac,bd->abcd", together, rest)
+    false = discovered = 0.0
+    for each in range(surveys):
+        records = draw(published, joint, n, [seed, 7, each])[1]
+        found = dependencies(records).to_dict()["pairs"]
+        called = {(one["a"], one["b"]) for one in found if one["conclusion"] == "dependent"}
+        discovered += ("a", "c") in called
+        false += len(called - {("a", "c")}) / max(len(called), 1)
+    title = words(PAIRS, n) + "; of six pairs one depends"
+    answer = "false part of the dependent pairs"
+    yield Row.of_chance(answer, title, false / surveys, surveys, "at most 5 %")
+    answer = "the dependent pair is found"
+    yield Row.of_chance(answer, title, discovered / surveys, surveys, "as often as can be")
+
+
+STUDIES: Mapping[str, Callable[[int, int], Iterator[Row]]] = {
+    "shares": study_shares,
+    "independence": study_independence,
+    "tables": study_tables,
+    "changes": study_changes,
+    "together": study_together,
+    "audits": study_audits,
+    "dependencies": study_dependencies,
+}
+
+
+def run_study(*, surveys: int, seed: int = SEED, part: str | None = None) -> list[Row]:
     """Return the rows of all settings.
 
     Parameters
@@ -374,8 +400,11 @@ def run_study(*, surveys: int, seed: int = SEED) -> list[Row]:
         Of each setting, at least 2.
     seed : int
         Of respondents and noise.
+    part : str, optional
+        One of `STUDIES`; by default all.
     """
-    return [row for study in STUDIES for row in study(surveys, seed)]
+    studies = STUDIES.values() if part is None else [STUDIES[part]]
+    return [row for study in studies for row in study(surveys, seed)]
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -399,6 +428,7 @@ main = study_command(
     markdown,
     help="Measure coverage, level and power of answers about several questions.",
     seed=SEED,
+    parts=tuple(STUDIES),
 )
 
 
