@@ -127,7 +127,7 @@ def test_training_that_cannot_be_done_is_refused_in_words(filled, visit):
     for changes, words in (
         ({"parameter-n_estimators": "many"}, "_estimators is &#39;many&#39;; give a whole number"),
         ({"parameter-n_estimators": "0"}, "_estimators is 0; it must be a whole number in"),
-        ({"folds": "1"}, "olds: Input should be greater than or equal to 2"),
+        ({"folds": "1"}, "olds is 1; give at least 2"),
         ({"learner": "lightgbm-parity"}, "rows in clear"),
         ({"learner": "forest"}, "it must be one of lightgbm"),
     ):

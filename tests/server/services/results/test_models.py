@@ -122,8 +122,8 @@ def test_parameters_are_searched_on_records_within_the_server_s_limits(make_site
 @pytest.mark.parametrize(
     ("kind", "body", "field", "said"),
     [
-        ("tune", {"trials": 0}, "trials", "greater than or equal to 1"),
-        ("tune", {"folds": 81}, "folds", "less than or equal to 20"),
+        ("tune", {"trials": 0}, "trials", "trials is 0; give at least 1"),
+        ("tune", {"folds": 81}, "folds", "folds is 81; give at most 20"),
         ("tune", {"learner": "functional-mechanism"}, "learner", "is private itself"),
         ("tune", {"learner": "lightgbm-parity"}, "learner", "rows in clear"),
         ("train", {"folds": 81}, "folds", "there are 80 records"),
