@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from dashboard_server import PASSWORD, dashboard_server
+from dashboard_server import PASSWORD, WORK, dashboard_server
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SURVEY = "/dashboard/surveys/work-and-health/versions/1"
@@ -20,6 +20,7 @@ PICTURES = {
     "survey": (SURVEY, "dark"),
     "estimates": (f"{SURVEY}/estimates", "light"),
     "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
+    "draft": ("/dashboard/drafts/{2}?n=20000", "light"),
     "models": (f"{LOAN}/models", "light"),
     "comparison": (f"{LOAN}/models/compare?model={{0}}&model={{1}}", "dark"),
 }
@@ -38,11 +39,12 @@ def main() -> None:
             server.train("loan", folds=5, parameters={"n_estimators": trees}) for trees in (5, 60)
         ]
         server.work()
+        draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
         for name, (address, theme) in PICTURES.items():
-            path = address.format(*models)
+            path = address.format(*models, draft)
             context = browser.new_context(
                 color_scheme=theme, viewport={"width": 1280, "height": 860}
             )

@@ -113,6 +113,14 @@ class DashboardServer:
         assert answer.status_code == 201, answer.text
         return Published.from_json(answer.json()["manifest"])
 
+    def begin_draft(self, manifest: dict[str, Any]) -> str:
+        """Keep a manifest as a draft; return its id."""
+        answer = self._session.post(
+            f"{self.url}/api/v1/drafts", json={"manifest": {"version": 1, **manifest}}, timeout=60
+        )
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
     def fill(self, published: Published, count: int) -> None:
         rng = np.random.default_rng(1)
         reports = []

@@ -32,6 +32,9 @@ STRICT_TRANSPORT: Final = "max-age=31536000"
 # counts wrong passwords. It goes with requests that sign in, and with no other.
 CLIENT_HEADER: Final = "X-Hushpoll-Client"
 SIGN_IN_PATH: Final = "/dashboard/sign-in"
+# Of a form whose body was refused: the web process answers it with a page. No client can send it.
+REFUSED_BODY_HEADER: Final = "X-Hushpoll-Refused-Body"
+DASHBOARD_PATH: Final = "/dashboard/"
 
 
 class Answer(NamedTuple):

@@ -10,8 +10,9 @@ from typing import Any, Final
 import structlog
 from flask import Flask, Response, g, request
 from flask_openapi3.openapi import OpenAPI
+from werkzeug.exceptions import MethodNotAllowed
 
-from hushpoll_server.answering import SECURITY, STRICT_TRANSPORT
+from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.dashboard import views
 from hushpoll_server.http import device_operations, endpoint
@@ -91,10 +92,18 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
         app.register_api(blueprint)
     app.register_blueprint(survey.pages)
     app.register_blueprint(views.dashboard)
+    app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
     if services.metrics is not None and settings.metrics_token is not None:
         app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))
     return app
+
+
+def _not_allowed(error: MethodNotAllowed) -> Response:
+    """Answer a method that is not allowed: on the dashboard by a page."""
+    if request.path.startswith(DASHBOARD_PATH):
+        return views.refused(error)
+    return endpoint.problem_answer(error)
 
 
 def documented(app: OpenAPI) -> dict[str, Any]:

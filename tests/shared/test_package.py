@@ -27,6 +27,7 @@ OPTIONAL = {
     "terminal": {"click", "rich"},
     "weighting": {"rich"},
     "yaml_reader": {"yaml"},
+    "yaml_writer": {"yaml"},
 }
 FOLDER = Path(hushpoll_shared.__file__).parent
 MODULES = sorted(FOLDER.rglob("*.py"))

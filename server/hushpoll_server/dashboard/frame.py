@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.answering import DASHBOARD_PATH, REFUSED_BODY_HEADER
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
@@ -51,6 +53,9 @@ TITLES: Final = {
     500: "The server failed",
     503: "The server is busy",
 }
+
+LONGEST_NAME: Final = 64
+_WORD: Final = re.compile(r"[\w-]+")
 
 View = Callable[..., Any]
 
@@ -193,9 +198,53 @@ def number_in(
         ) from None
 
 
+@dashboard.before_request
+def _refuse_body() -> None:
+    """Answer with a page where the body of a form was refused before it came here."""
+    if REFUSED_BODY_HEADER in request.headers:
+        session = services().sign_in.recognise(request.cookies.get(COOKIE))
+        if session is not None:
+            g.signed_in = session
+        raise RequestEntityTooLarge
+
+
 @dashboard.app_context_processor
 def _words() -> dict[str, Any]:
-    return {"FORM_FIELD": FORM_FIELD}
+    return {"FORM_FIELD": FORM_FIELD, "sentence": sentence}
+
+
+def sentence(words: str, *names: str | None) -> str:
+    """Return words as a sentence; a name at their beginning stays as it is spelt.
+
+    Parameters
+    ----------
+    words : str
+        Such as an error's message.
+    *names : str or None
+        What must not get a capital, such as the name of an attribute.
+    """
+    first = _WORD.match(words)
+    if first is None or first[0] not in names:
+        words = words[:1].upper() + words[1:]
+    return words if words.endswith((".", "?", "!")) else f"{words}."
+
+
+def _names(error: Exception) -> set[str]:
+    """Return the names that the message of a refusal may begin with."""
+    given = [*(request.view_args or {}).values(), *request.values.values()]
+    texts = [str(text) for text in given if len(str(text)) <= LONGEST_NAME]
+    return {*_WORD.findall(getattr(error, "field", None) or ""), *texts}
+
+
+def _page_before() -> str | None:
+    """Return the dashboard's page that a form was on; None if none was sent from one."""
+    if request.method != "POST" or request.referrer is None:
+        return None
+    before = urlsplit(request.referrer)
+    own = f"{before.scheme}://{before.netloc}/" == request.host_url
+    if not own or not before.path.startswith(request.script_root + DASHBOARD_PATH):
+        return None
+    return before.path + (f"?{before.query}" if before.query else "")
 
 
 @dashboard.errorhandler(Exception)
@@ -211,6 +260,8 @@ def refused(error: Exception) -> Response:
                 f"a request has at most {request.max_content_length} bytes in all: go back and "
                 "send a smaller file, or less text"
             )
+        case HTTPException(code=405):
+            status, words = 405, "this address is no page; go back and follow the link again"
         case HTTPException():
             status, words = error.code or 500, "nothing is at this address"
         case HushpollError():
@@ -222,7 +273,8 @@ def refused(error: Exception) -> Response:
         "notice.html",
         status,
         heading=TITLES.get(status, "This cannot be done"),
-        words=words[:1].upper() + words[1:] + ("" if words.endswith(".") else "."),
+        words=sentence(words, *_names(error)),
+        back=_page_before(),
     )
     if isinstance(error, Refused) and error.retry_after is not None:
         answer.headers["Retry-After"] = str(error.retry_after)

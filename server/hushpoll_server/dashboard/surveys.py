@@ -37,7 +37,20 @@ def surveys() -> Response:
         if text.casefold() in row.name.casefold() or text.casefold() in row.title.casefold()
     ]
     listed = parts.overviews.summaries(shown)
-    return page("surveys.html", surveys=listed, search=text, total=len(rows))
+    drafts = [
+        parts.drafts.describe(draft)
+        for draft in parts.drafts.all()
+        if member().may(draft.survey, Role.EDITOR)
+    ]
+    writes = any(Role(role).includes(Role.EDITOR) for role in member().roles.values())
+    return page(
+        "surveys.html",
+        surveys=listed,
+        search=text,
+        total=len(rows),
+        drafts=drafts,
+        writes=writes,
+    )
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>")

@@ -6,8 +6,9 @@ from typing import Final
 
 from hushpoll_server.dashboard import curves, jobs, models, people, results, signing, surveys
 from hushpoll_server.dashboard.auditing import fairness, quality
-from hushpoll_server.dashboard.frame import dashboard
+from hushpoll_server.dashboard.drafts import views as drafts
+from hushpoll_server.dashboard.frame import dashboard, refused
 
-VIEWS: Final = (signing, surveys, results, models, fairness, quality, curves, jobs, people)
+VIEWS: Final = (signing, surveys, results, models, fairness, quality, curves, jobs, people, drafts)
 
-__all__ = ["VIEWS", "dashboard"]
+__all__ = ["VIEWS", "dashboard", "refused"]

@@ -11,12 +11,14 @@ import httpx
 import structlog
 
 from hushpoll_server.answering import (
+    DASHBOARD_PATH,
     SECURITY,
     SIGN_IN_PATH,
     STRICT_TRANSPORT,
     Answer,
     problem_answer,
 )
+from hushpoll_server.errors import Refused
 from hushpoll_server.ingest import routes
 from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, returned_headers, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
@@ -147,6 +149,8 @@ class IngestApplication:
         except Exception as error:
             with structlog.contextvars.bound_contextvars(request_id=request.id):
                 answer = problem_answer(error)
+            if answer.status == 413 and request.path.startswith(DASHBOARD_PATH):
+                answer = await self._as_page(request, answer)
         else:
             if matched is None:
                 await self._pass(request, forwarded, send)
@@ -172,6 +176,17 @@ class IngestApplication:
                 await answer.aclose()
                 raise
         return answer
+
+    async def _as_page(self, request: Request, answer: Answer) -> Answer:
+        """Return the refusal of a form's body as the dashboard shows it, if it can be had."""
+        try:
+            page = await self._forwarding.page_for_refused_body(request)
+        except (Refused, httpx.HTTPError):
+            return answer
+        if page.status_code != answer.status:
+            return answer
+        headers = {name: page.headers[name] for name in _OF_A_PAGE if name in page.headers}
+        return Answer(page.status_code, page.content, headers)
 
     async def _pass(self, request: Request, answer: httpx.Response, send: Send) -> None:
         await send(
@@ -286,6 +301,14 @@ class IngestApplication:
                 await self.stop()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+_OF_A_PAGE: Final = (
+    "Content-Type",
+    "Content-Security-Policy",
+    "Referrer-Policy",
+    "Cache-Control",
+)
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 import httpx
 
-from hushpoll_server.answering import CLIENT_HEADER
+from hushpoll_server.answering import CLIENT_HEADER, REFUSED_BODY_HEADER
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
@@ -107,6 +107,24 @@ class Forwarding:
             raise unavailable("the part of the server that answers this is away") from error
         finally:
             self._under_way -= 1
+
+    async def page_for_refused_body(self, request: Request) -> httpx.Response:
+        """Return the page with which the web process answers a form that is too large, whole.
+
+        Raises
+        ------
+        httpx.HTTPError
+            The web process does not answer.
+        """
+        asked = httpx.Request(
+            request.method, _url(request), headers=_forwarded_headers(request),
+            extensions=_EXTENSIONS,
+        )  # fmt: skip
+        asked.headers[REFUSED_BODY_HEADER] = "too large"
+        asked.headers["Content-Length"] = "0"
+        answer = await self._transport.handle_async_request(asked)
+        await answer.aread()
+        return answer
 
     async def send_body(self, request: Request, answer: httpx.Response, send: Send) -> None:
         """Send the body of an answer whose head was sent, as long as its client is there.

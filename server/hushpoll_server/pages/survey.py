@@ -239,7 +239,7 @@ def _form(row: VersionRow) -> Response:
     published = surveys.published(row)
     language = _language(published)
     page = PAGES.get(
-        (row.digest, _root(), language), lambda: _rendered(published, published.wording(language))
+        (row.digest, _root(), language), lambda: rendered(published, published.wording(language))
     )
     answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
     answer.set_etag(page.etag)
@@ -266,7 +266,8 @@ def _language(published: Published) -> str | None:
     return published.language
 
 
-def _rendered(published: Published, wording: Wording) -> str:
+def rendered(published: Published, wording: Wording, *, preview: bool = False) -> str:
+    """Return the page of a survey; a `preview` has no script, so that it sends nothing."""
     root = _root()
     return render_template(
         "survey.html",
@@ -274,6 +275,7 @@ def _rendered(published: Published, wording: Wording) -> str:
         words=wording,
         style=style_sheet(),
         questions=questions(published, wording),
+        preview=preview,
         root=root,
         modules=assets().modules,
         entry=ENTRY,

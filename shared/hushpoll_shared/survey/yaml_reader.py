@@ -8,7 +8,8 @@ or a JSON number.
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
 
@@ -45,6 +46,9 @@ _Reader.add_implicit_resolver(
     re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"),
     list("-0123456789"),
 )
+
+RESOLVERS: Final[Mapping[str, Any]] = _Reader.yaml_implicit_resolvers
+"""How plain words are told from texts, by their first character."""
 
 
 def parse_yaml(data: bytes) -> Any:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
+from playwright.sync_api import Browser
 from werkzeug.test import TestResponse
+
+from dashboard_browser import chromium
 
 PASSWORD = "correct horse battery"
 TOKEN = re.compile(r'name="form_token" value="([^"]*)"')
@@ -36,6 +40,12 @@ class Visitor:
 
     def sign_in(self, name: str, password: str = PASSWORD, **fields: Any) -> TestResponse:
         return self.send("/sign-in", on="/sign-in", name=name, password=password, **fields)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture

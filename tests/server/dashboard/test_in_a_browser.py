@@ -5,18 +5,14 @@ A click returns before the next page has come, so all that follows one is awaite
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
+from dashboard_browser import COLOURS, WIDER, sign_in, violations, windows
 from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, dashboard_server
 
-AXE = Path(__file__).parents[3] / "client/hushpoll_client_js/node_modules/axe-core/axe.min.js"
 WORK = "/surveys/work-and-health/versions/1"
 LOAN = "/surveys/loan/versions/1"
 LARGE, ODD = "/surveys/large/versions/1", "/surveys/odd/versions/1"
@@ -50,10 +46,6 @@ PAGES = [
     "/account",
     "/nowhere",
 ]
-# The rules of WCAG 2.2 A and AA, and the library's best practices, which are its default.
-RUN_AXE = """async (rules) => (await axe.run(rules ?? {})).violations.map(
-  (one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 400)}`)"""
-COLOURS = {"runOnly": ["color-contrast"]}
 RESULTS = b"""protocol,split,epsilon,seed,accuracy,SPD
 GRR,uniform,1,0,0.70,-0.20
 GRR,uniform,1,1,0.72,-0.10
@@ -63,8 +55,6 @@ OUE,uniform,1,0,0.75,-0.15
 OUE,uniform,4,0,0.85,-0.05
 NonDP,none,inf,0,0.90,-0.05
 """
-expect.set_options(timeout=60_000)
-WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")
@@ -73,63 +63,11 @@ def server(tmp_path_factory) -> Iterator[DashboardServer]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert program, "Chromium is missing; apt-get install chromium, or set CHROMIUM to its path"
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def open_page(server, browser):
     """Open a page in a window of its own; at the end, nothing was wrong in any of them."""
-    contexts, wrong = [], []
-    own = urlsplit(server.url).netloc
-
-    def note(request) -> None:
-        if urlsplit(request.url).netloc != own:
-            wrong.append(f"asked {request.url}")
-
-    def said(message) -> None:
-        # Chromium itself says so of each page whose status is 401, 404 or the like.
-        if not message.text.startswith("Failed to load resource: the server responded"):
-            wrong.append(f"said {message.text}")
-
-    def open_page(path: str = "/", **options) -> Page:
-        context = browser.new_context(**options)
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", note)
-        page.on("console", said)
-        page.on("pageerror", lambda error: wrong.append(f"raised {error}"))
-        page.goto(f"{server.url}/dashboard{path}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def sign_in(page: Page, name: str = "root") -> Page:
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.locator("main").get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="Sign out").wait_for()
-    page.wait_for_load_state()
-    return page
-
-
-def violations(page: Page, rules: dict[str, list[str]] | None = None) -> list[str]:
-    assert AXE.is_file(), f"{AXE} is missing; scripts/test-js installs it"
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    return page.evaluate(RUN_AXE, rules)
+    with windows(server, browser) as open_page:
+        yield open_page
 
 
 def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, open_page):

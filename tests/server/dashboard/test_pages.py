@@ -518,14 +518,14 @@ def test_cross_table_says_of_which_shares_the_reports_cannot_tell(filled, visit)
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("estimates?attribute=nothing", "Attribute is &#39;nothing&#39; in this address"),
+        ("estimates?attribute=nothing", "attribute is &#39;nothing&#39; in this address"),
         ("estimates?confidence=abc", "choose one of 0.8, 0.9, 0.95, 0.99"),
         ("estimates?sort=-1", "choose one of order, share, name"),
         ("estimates?estimator=best", "choose one of unbiased, projected, shrunk"),
         ("estimates/age.csv?confidence=2", "choose one of 0.8, 0.9, 0.95, 0.99"),
-        ("cross-tables?a=nothing", "A is &#39;nothing&#39; in this address"),
-        ("cross-tables?share=<b>", "Share is &#39;&lt;b&gt;&#39; in this address"),
-        ("cross-table.csv?a=age&b=nothing", "B is &#39;nothing&#39; in this address"),
+        ("cross-tables?a=nothing", "a is &#39;nothing&#39; in this address"),
+        ("cross-tables?share=<b>", "share is &#39;&lt;b&gt;&#39; in this address"),
+        ("cross-table.csv?a=age&b=nothing", "b is &#39;nothing&#39; in this address"),
     ],
 )
 def test_wrong_word_in_an_address_is_named_with_those_to_choose_from(filled, visit, path, words):

@@ -1,0 +1,1 @@
+"""The page *New survey*: drafts as forms and as YAML, with what stands beside them."""

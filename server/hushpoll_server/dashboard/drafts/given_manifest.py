@@ -1,0 +1,83 @@
+"""A manifest that was pasted or uploaded as YAML or JSON, within bounds of time and memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from flask import request
+
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_server.http.endpoint import services
+from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.survey.yaml_reader import parse_yaml
+
+MOST_YAML_BYTES: Final = 2**18
+"""Largest YAML that is read: reading takes seconds beyond, and JSON is read at once."""
+
+MOST_VALUES: Final = 2**18
+"""Most values of a document; in YAML, a short text can stand for very many."""
+
+
+def given_manifest() -> dict[str, Any]:
+    """Return the manifest of the form's file, or of its text where no file was chosen.
+
+    Raises
+    ------
+    InvalidParameter
+        It is no mapping in YAML or JSON, or larger than what is read.
+    """
+    file = request.files.get("file")
+    if file is not None and file.filename:
+        with file.stream as stream:
+            data = stream.read(services().settings.max_manifest_bytes + 1)
+    else:
+        data = request.form.get("yaml", "").encode("utf-8", "surrogatepass")
+    if not data.strip():
+        raise InvalidParameter(
+            "there is no manifest; paste its YAML, or choose a file", field="manifest"
+        )
+    is_json = data.lstrip().startswith(b"{")
+    most = services().settings.max_manifest_bytes if is_json else MOST_YAML_BYTES
+    if len(data) > most:
+        raise InvalidParameter(
+            f"the manifest has {len(data):,} bytes, and at most {most:,} are read; send it as "
+            "JSON, or declare fewer categories",
+            field="manifest",
+        )
+    with services().surveys.turn_to_publish():
+        document = _json_of(data) if is_json else parse_yaml(data)
+    if not isinstance(document, dict):
+        raise InvalidParameter(
+            "the manifest is no mapping; begin with a line such as name: work-and-health",
+            field="manifest",
+        )
+    _require_few_values(document)
+    manifest: dict[str, Any] = json.loads(json.dumps(document))
+    return manifest
+
+
+def _json_of(data: bytes) -> Any:
+    """Return JSON; what only begins like it is YAML."""
+    try:
+        return parse_json(data)
+    except HushpollError:
+        if len(data) > MOST_YAML_BYTES:
+            raise
+        return parse_yaml(data)
+
+
+def _require_few_values(document: object) -> None:
+    left, count = [document], 0
+    while left:
+        value = left.pop()
+        count += 1
+        if count + len(left) > MOST_VALUES:
+            raise InvalidParameter(
+                f"the manifest has more than {MOST_VALUES:,} values; declare fewer categories",
+                field="manifest",
+            )
+        if isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)

@@ -1,0 +1,142 @@
+"""What stands beside a draft's form: its problems, warnings, launch plan, respondent page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from flask import request
+
+from hushpoll_analysis.planning.verdicts import N_MAX
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.dashboard.drafts.form import Form
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.pages.survey import rendered
+from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
+from hushpoll_server.services.surveys.validation import ManifestProblem, Validation, validate
+from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
+
+EXPECTED: Final = 1_000
+"""Respondents for whom a plan is made where none are named."""
+
+# Parts of a manifest whose problems are told beside a field of another name.
+_FIELDS: Final = {"range": "low", "protected": "protected-attribute"}
+
+
+@dataclass
+class Outlook:
+    """All that is told of a draft; `busy` in place of it where the server checks another one."""
+
+    n: str
+    width: str
+    validation: Validation | None = None
+    warnings: tuple[PublishingWarning, ...] = ()
+    plan: dict[str, Any] | None = None
+    plan_fault: str | None = None
+    plan_field: str | None = None
+    page: str | None = None
+    busy: str | None = None
+    faults: dict[str, list[str]] = field(default_factory=dict)
+    listed: list[tuple[str, ManifestProblem]] = field(default_factory=list)
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the draft could be published now."""
+        return self.validation is not None and not self.validation.problems
+
+
+def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
+    """Check a draft, plan it, and render the page that its respondents would see."""
+    seen = Outlook(
+        n=request.values.get("n", "").strip() or str(EXPECTED),
+        width=request.values.get("width", "").strip() or f"{WIDTH:g}",
+    )
+    parts = services()
+    try:
+        with parts.surveys.turn_to_publish():
+            validation = seen.validation = validate(manifest, parts.surveys)
+            published = validation.published
+            if published is not None:
+                seen.warnings = publishing_warnings(published)
+                seen.page = rendered(published, published.wording(), preview=True)
+                _plan(seen, manifest)
+    except Refused as refusal:
+        if refusal.code != "unavailable":
+            raise
+        seen.busy = refusal.detail
+        return seen
+    for problem in validation.problems:
+        name = _field(problem, form)
+        if name is not None:
+            seen.faults.setdefault(name, []).append(problem.message)
+        seen.listed.append((name or "problems", problem))
+    return seen
+
+
+def _plan(seen: Outlook, manifest: Mapping[str, Any]) -> None:
+    published = seen.validation.published if seen.validation else None
+    if published is None:
+        return
+    try:
+        n = _number(seen.n, "n", whole=True)
+        width = _number(seen.width, "width", whole=False)
+        seen.plan = launch_plan(services().plans, manifest, published, n=int(n), width=width)
+    except Refused as refusal:
+        if refusal.code != "unavailable":
+            raise
+        seen.plan_fault = refusal.detail
+    except HushpollError as error:
+        seen.plan_fault, seen.plan_field = str(error), getattr(error, "field", None)
+        if seen.plan_field not in ("n", "width"):
+            seen.plan_field = "width"
+
+
+def _number(text: str, name: str, *, whole: bool) -> float:
+    plain = text.replace(",", "").replace("\u202f", "").replace(" ", "")
+    most: float = N_MAX if whole else 1
+    try:
+        number: float = int(plain) if whole else float(plain)
+    except ValueError:
+        number = 0
+    if not 0 < number <= most:
+        wanted = (
+            f"a whole number from 1 to {N_MAX:,}"
+            if whole
+            else "a width above 0 and at most 1, such as 0.1 for plus or minus 5 points"
+        )
+        raise _Fault(f"{name} is {text[:40]!r}; give {wanted}", name)
+    return number
+
+
+class _Fault(HushpollError):
+    """A number of the plan's fields is none."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.field = name
+
+
+def _field(problem: ManifestProblem, form: Form) -> str | None:
+    """Return the name of the field beside which a problem stands; None if the form has none."""
+    part = _FIELDS.get(problem.part, problem.part)
+    if problem.position is not None:
+        if problem.position >= len(form.questions):
+            return None
+        kept = form.questions[problem.position].kept
+        known = problem.part not in kept and part in _OF_QUESTIONS
+        return f"q{problem.position}-{part if known else 'name'}"
+    return f"s-{part}" if part in _OF_SURVEYS and problem.part not in form.survey.kept else None
+
+
+_OF_QUESTIONS: Final = frozenset(
+    {"name", "question", "role", "protocol", "section", "categories", "low", "missing", "positive"}
+)
+_OF_SURVEYS: Final = frozenset(
+    {
+        *("name", "title", "version", "description", "operator", "purpose", "epsilon", "split"),
+        *("protocol", "opens", "closes", "submission", "minimum_batch", "release"),
+        "protected-attribute",
+    }
+)

@@ -1,0 +1,329 @@
+"""Drafts: begin one, write it as a form or as YAML, publish it, throw it away.
+
+Each button of the form saves, but for the one that only looks. A form carries the revision that it
+was made from: where another editor has saved since, nothing is overwritten and nothing typed is
+lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from flask import Response, request, url_for
+
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_protocols.errors import HushpollError, ManifestRefused
+from hushpoll_server.dashboard.drafts.form import (
+    changed,
+    form_of,
+    manifest_of,
+    new_question,
+)
+from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
+from hushpoll_server.dashboard.drafts.outlook import outlook_of
+from hushpoll_server.dashboard.frame import (
+    LIVE_POLICY,
+    choice,
+    dashboard,
+    member,
+    page,
+    private,
+    see,
+)
+from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.drafts import Draft
+from hushpoll_shared.drafts.yaml_writer import write_yaml
+
+NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
+
+View = Callable[..., Response]
+
+
+def _large(view: View) -> View:
+    """Let the form of a view be as large as any request."""
+
+    @wraps(view)
+    def checked(**arguments: Any) -> Response:
+        request.max_form_memory_size = request.max_content_length
+        return view(**arguments)
+
+    return checked
+
+
+@dashboard.get("/drafts/new")
+@private
+def new_draft() -> Response:
+    """Show how a survey begins: with a name and a title, or with a manifest in YAML."""
+    return _beginning()
+
+
+@dashboard.post("/drafts/new")
+@_large
+@private
+def begin_draft() -> Response:
+    """Begin a draft."""
+    try:
+        if request.form.get("from") == "yaml":
+            manifest = given_manifest()
+        else:
+            name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
+            manifest = _empty(name, title)
+        _require(manifest.get("name"))
+        draft = services().drafts.add(manifest, actor=member().actor)
+    except HushpollError as error:
+        return _beginning(error)
+    _record("began-draft", draft)
+    return see(url_for("dashboard.draft", draft_id=draft.row.id))
+
+
+@dashboard.post("/surveys/<name>/versions/<int:version>/draft")
+@private
+def draft_version(name: str, version: int) -> Response:
+    """Begin the next version of a published survey."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    draft = parts.drafts.of_version(parts.surveys.published(row), actor=member().actor)
+    _record("began-draft", draft)
+    return see(url_for("dashboard.draft", draft_id=draft.row.id))
+
+
+@dashboard.get("/drafts/<draft_id>")
+@private
+def draft(draft_id: str) -> Response:
+    """Show a draft as a form, or as YAML."""
+    kept = _reached(draft_id)
+    if choice("as", ("form", "yaml")) == "yaml":
+        return _as_yaml(kept, write_yaml(kept.manifest))
+    return _as_form(kept, kept.manifest)
+
+
+@dashboard.post("/drafts/<draft_id>")
+@_large
+@private
+def change_draft(draft_id: str) -> Response:
+    """Save what was written, and add, remove or move a question; or only look at it."""
+    kept = _reached(draft_id)
+    if request.form.get("from") == "yaml":
+        return _change_yaml(kept)
+    act = request.form.get("do", "save")
+    manifest, shown = changed(manifest_of(request.form), act)
+    if act == "look":
+        return _as_form(kept, manifest, revision=_revision())
+    refusal = _save(kept, manifest)
+    if refusal is not None:
+        return _as_form(kept, manifest, refusal=refusal)
+    return see(_address(kept, shown))
+
+
+@dashboard.get("/drafts/<draft_id>/publish")
+@private
+def publish_page(draft_id: str) -> Response:
+    """Show what publishing means for this draft, and ask for agreement to each warning."""
+    kept = _reached(draft_id)
+    return _publishing(kept)
+
+
+@dashboard.post("/drafts/<draft_id>/publish")
+@private
+def publish_draft(draft_id: str) -> Response:
+    """Publish a draft, if it is still what was shown and its warnings are agreed to."""
+    kept = _reached(draft_id)
+    parts = services()
+    outlook = outlook_of(kept.manifest, form_of(kept.manifest))
+    weak = outlook.validation is not None and outlook.validation.hardly_protected is not None
+    if outlook.warnings and not request.form.get("read"):
+        return _publishing(kept, fault="read")
+    if weak and not request.form.get("weak"):
+        return _publishing(kept, fault="weak")
+    try:
+        with parts.surveys.turn_to_publish():
+            publication = parts.drafts.publish(kept, revision=_revision(), allow_weak=weak)
+    except (Refused, ManifestRefused) as error:
+        return _publishing(_reached(draft_id), refusal=error)
+    row = publication.row
+    if publication.created:
+        parts.actions.record(member().actor, "published", survey=row.name, version=row.version)
+    return see(url_for("dashboard.survey", name=row.name, version=row.version))
+
+
+@dashboard.post("/drafts/<draft_id>/delete")
+@private
+def delete_draft(draft_id: str) -> Response:
+    """Delete a draft, if it is still what was shown."""
+    kept = _reached(draft_id)
+    services().drafts.remove(kept, revision=_revision())
+    _record("deleted-draft", kept)
+    return see(url_for("dashboard.surveys"))
+
+
+def _change_yaml(kept: Draft) -> Response:
+    try:
+        manifest = given_manifest()
+    except HushpollError as error:
+        return _as_yaml(kept, request.form.get("yaml", ""), fault=error)
+    refusal = _save(kept, manifest)
+    if refusal is not None:
+        return _as_yaml(kept, request.form.get("yaml", "") or write_yaml(manifest), fault=refusal)
+    return see(_address(kept, ""))
+
+
+def _save(kept: Draft, manifest: Mapping[str, Any]) -> HushpollError | None:
+    """Save a manifest; return why it was not, if the form has to be shown again."""
+    try:
+        _require(manifest.get("name"))
+        parts = services()
+        parts.drafts.replace(kept, manifest, actor=member().actor, revision=_revision())
+    except (Refused, ManifestRefused) as error:
+        if isinstance(error, Refused) and error.code not in NOT_KEPT:
+            raise
+        return error
+    _record("changed-draft", kept)
+    return None
+
+
+def _as_form(
+    kept: Draft,
+    manifest: Mapping[str, Any],
+    *,
+    revision: int | None = None,
+    refusal: HushpollError | None = None,
+) -> Response:
+    """Show a manifest as a form, with what stands beside it."""
+    form = form_of(manifest)
+    outlook = outlook_of(manifest, form)
+    lost = isinstance(refusal, Refused) and refusal.code == "draft-changed"
+    if refusal is not None and not lost:
+        # The only field for which a draft is not kept.
+        outlook.faults["s-name"] = [str(refusal)]
+    now = _reached(kept.row.id).row if lost else kept.row
+    answer = page(
+        "drafts/form.html",
+        200 if refusal is None else 412 if lost else 422,
+        **_frame(kept),
+        form=form,
+        outlook=outlook,
+        revision=now.revision if revision is None else revision,
+        saved=manifest == kept.manifest,
+        changed_by=now.changed_by if lost else None,
+        protocols=[(name, name) for name in PROTOCOLS],
+    )
+    answer.headers["Content-Security-Policy"] = LIVE_POLICY
+    return answer
+
+
+def _as_yaml(kept: Draft, text: str, *, fault: HushpollError | None = None) -> Response:
+    lost = isinstance(fault, Refused) and fault.code == "draft-changed"
+    now = _reached(kept.row.id).row if lost else kept.row
+    return page(
+        "drafts/yaml.html",
+        200 if fault is None else 412 if lost else 422,
+        **_frame(kept),
+        text=text,
+        fault=None if lost or fault is None else str(fault),
+        revision=now.revision if fault is None or lost else _revision(),
+        changed_by=now.changed_by if lost else None,
+    )
+
+
+def _beginning(error: HushpollError | None = None) -> Response:
+    if not any(Role(role).includes(Role.EDITOR) for role in member().roles.values()):
+        raise Refused(
+            "forbidden",
+            "only editors and admins write surveys, and you are neither in any; ask an "
+            "administrator for the role editor in a survey of the name that yours shall have",
+        )
+    return page(
+        "drafts/new.html",
+        200 if error is None else 422,
+        given=request.form,
+        fault=None if error is None else str(error),
+        at=getattr(error, "field", None) if error is not None else None,
+    )
+
+
+def _publishing(
+    kept: Draft, *, fault: str | None = None, refusal: HushpollError | None = None
+) -> Response:
+    outlook = outlook_of(kept.manifest, form_of(kept.manifest))
+    failed = fault is not None or refusal is not None
+    return page(
+        "drafts/publish.html",
+        422 if failed else 200,
+        **_frame(kept),
+        outlook=outlook,
+        fault=fault,
+        refusal=None if refusal is None else str(refusal),
+        revision=kept.row.revision,
+    )
+
+
+def _frame(kept: Draft) -> dict[str, Any]:
+    described = services().drafts.describe(kept)
+    return {"draft": described, "title": kept.row.title or kept.row.survey}
+
+
+def _empty(name: str, title: str) -> dict[str, Any]:
+    """Return a manifest to begin with."""
+    manifest: dict[str, Any] = {
+        "name": name,
+        "version": services().surveys.next_version(name),
+        "title": title,
+        "epsilon": "2",
+        "protocol": "SS",
+        "attributes": [],
+    }
+    manifest["attributes"].append(new_question(manifest))
+    return {key: value for key, value in manifest.items() if value != ""}
+
+
+def _reached(draft_id: str) -> Draft:
+    """Return a draft, if the user may write surveys of its name.
+
+    Raises
+    ------
+    Refused
+        ``not-found`` or ``forbidden``.
+    """
+    kept = services().drafts.find(draft_id)
+    if member().role(kept.row.survey) is None:
+        raise Refused(
+            "not-found",
+            f"there is no draft {draft_id[:32]!r}; it may be published or deleted: go back to the "
+            "list",
+        )
+    member().require(kept.row.survey, Role.EDITOR)
+    return kept
+
+
+def _require(name: object) -> None:
+    """Refuse a survey's name under which the user may write none."""
+    if isinstance(name, str) and not member().may(name, Role.EDITOR):
+        raise ManifestRefused(
+            f"name is {name[:64]!r}, and you are no editor of a survey of this name; give a name "
+            "of which you are, or ask an administrator",
+            field="name",
+        )
+
+
+def _revision() -> int:
+    """Return the revision that the form was made from; 0, which none has, if it names none."""
+    text = request.form.get("revision", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _address(kept: Draft, shown: str) -> str:
+    """Return the address of the form with the numbers of its plan, at a question."""
+    given = {key: request.form.get(key, "").strip() for key in ("n", "width")}
+    query = urlencode({key: text for key, text in given.items() if text})
+    address = url_for("dashboard.draft", draft_id=kept.row.id)
+    return address + ("?" + query if query else "") + ("#" + shown if shown else "")
+
+
+def _record(act: str, kept: Draft) -> None:
+    services().actions.record(member().actor, act, survey=kept.row.survey, subject=kept.row.id)

@@ -1,0 +1,65 @@
+/**
+ * Keeps what stands beside a draft's form up to date while an editor writes: the problems beside
+ * their fields, the launch plan and the respondent's page. It sends the form as the button "Update
+ * what stands beside" does, which saves nothing, and puts in what has changed. Without scripts
+ * there is the button.
+ */
+
+const PAUSE_MS = 600;
+const form = document.querySelector("#draft-form");
+let timer;
+let asked = 0;
+
+function preview(root) {
+  return root.querySelector("[data-live=page] iframe");
+}
+
+/** Puts another page into the frame without loading it, so that it stays where it was scrolled. */
+function turn(frame, html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const shown = frame.contentDocument;
+  if (shown?.body) shown.body.replaceWith(page.body);
+  frame.setAttribute("data-shown", html);
+}
+
+function takeFrom(page) {
+  const old = preview(document);
+  const now = preview(page);
+  for (const shown of document.querySelectorAll("[data-live]")) {
+    if (shown.dataset.live === "page" && old && now) {
+      const html = now.getAttribute("srcdoc");
+      if (html !== (old.dataset.shown ?? old.getAttribute("srcdoc"))) turn(old, html);
+      continue;
+    }
+    const next = page.querySelector(`[data-live="${CSS.escape(shown.dataset.live)}"]`);
+    if (next !== null && next.innerHTML !== shown.innerHTML) {
+      shown.replaceChildren(...next.childNodes);
+    }
+  }
+  for (const field of document.querySelectorAll("[aria-describedby$='-fault']")) {
+    const other = page.getElementById(field.id);
+    if (other?.getAttribute("aria-invalid")) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+  }
+}
+
+async function look() {
+  const turnOf = ++asked;
+  const body = new URLSearchParams(new FormData(form));
+  body.set("do", "look");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body });
+    // A page of sign-in, or a refusal: the next button that is pressed shows it.
+    if (!answer.ok || answer.redirected) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (turnOf === asked) takeFrom(page);
+  } catch {
+    // The server may come back before the next change.
+  }
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.form !== form) return;
+  clearTimeout(timer);
+  timer = setTimeout(look, PAUSE_MS);
+});

@@ -1,0 +1,305 @@
+"""Drafts on the dashboard, without scripts: begun, written, published, by those who may."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from hushpoll_client.samples import sample_manifest
+from sample_survey import make_draft
+
+pytestmark = pytest.mark.sqlite
+FIELD = re.compile(r'<(?:input|textarea|select)[^>]* name="([^"]*)"')
+FIRST = {"name": "first", "title": "First"}
+
+
+def begun(visitor, **fields):
+    """Begin a draft, and return the path of its page."""
+    answer = visitor.send("/drafts/new", on="/drafts/new", **(fields or FIRST))
+    assert answer.status_code == 303, answer.text
+    return answer.headers["Location"].removeprefix("/dashboard")
+
+
+def of_yaml(visitor, **changes):
+    return begun(visitor, **{"from": "yaml", "yaml": str(make_draft(**changes))})
+
+
+def filled(visitor, path, **changes):
+    """The fields of a form as the page gives them, but for changed ones."""
+    text = visitor.get(path).text
+    form = text[text.index('id="draft-form"') : text.index("</aside>")]
+    given = {}
+    for match in FIELD.finditer(form):
+        tag = form[match.start() : form.index(">", match.start()) + 1]
+        if tag.startswith("<input"):
+            value = re.search(r' value="([^"]*)"', tag)
+            given[match[1]] = value[1] if value else ""
+        elif tag.startswith("<textarea"):
+            given[match[1]] = form[form.index(">\n", match.start()) + 2 :].split("</textarea>")[0]
+        else:
+            chosen = re.search(
+                r'value="([^"]*)" selected', form[match.start() :].split("</select>")[0]
+            )
+            given[match[1]] = chosen[1] if chosen else ""
+    given = {name: unescaped(text) for name, text in given.items()}
+    return {**given, **changes}
+
+
+def unescaped(text):
+    for entity, character in (("&#34;", '"'), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">")):
+        text = text.replace(entity, character)
+    return text.replace("&amp;", "&")
+
+
+def change(visitor, path, **changes):
+    fields = filled(visitor, path, **changes)
+    fields.pop("form_token")
+    return visitor.send(path.partition("?")[0], on=path, **fields)
+
+
+def manifest(site, path):
+    return site.services.drafts.find(path.rpartition("/")[2]).manifest
+
+
+def test_an_editor_writes_a_survey_question_by_question_and_publishes_it(site, visit):
+    ada = visit("ada", first="editor")
+    assert "Write the first survey" in ada.get("/").text
+    path = begun(ada)
+    page = ada.get(path)
+    assert page.status_code == 200
+    assert "It can be published" in page.text
+    assert "respondents and epsilon 2" in page.text
+    answer = change(ada, path, do="add", n="5000", **{"q0-question": "Do you smoke?"})
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == f"/dashboard{path}?n=5000&width=0.1#q1"
+    changes = {"q1-name": "age", "q1-categories": "", "q1-low": "18", "q1-high": "90"}
+    change(ada, path, do="up-1", **changes)
+    assert [one["name"] for one in manifest(site, path)["attributes"]] == ["age", "question-1"]
+    change(ada, path, do="remove-1")
+    assert manifest(site, path)["attributes"] == [
+        {"name": "age", "role": "sensitive", "range": [18, 90]}
+    ]
+    page = ada.get(path)
+    assert "sandbox" in page.text
+    assert page.headers["Content-Security-Policy"].endswith("script-src 'self'; connect-src 'self'")
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+    published = ada.send(f"{path}/publish", on=f"{path}/publish", revision="4")
+    assert published.status_code == 303, published.text
+    assert published.headers["Location"] == "/dashboard/surveys/first/versions/1"
+    assert ada.get(path).status_code == 404
+    acts = [line.act for line in reversed(site.services.actions.newest(20))]
+    assert [act for act in acts if "draft" in act or act == "published"] == [
+        "began-draft", "changed-draft", "changed-draft", "changed-draft", "published",
+    ]  # fmt: skip
+
+
+def test_problems_stand_beside_their_fields_in_words(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    changes = {"s-epsilon": "lots", "q0-categories": "only one", "s-closes": "soon"}
+    change(ada, path, **changes)
+    text = ada.get(path).text
+    assert "3 problems before it can be published" in text
+    for field, words in (
+        ("s-epsilon", "epsilon is &#39;lots&#39;"),
+        ("s-closes", "closes is &#39;soon&#39;"),
+        ("q0-categories", "has a domain of size 1"),
+    ):
+        beside = text[text.index(f'id="{field}-fault"') :].partition("</div>")[0]
+        assert words in beside, field
+        tag = text[text.index(f'id="{field}"') :].partition(">")[0]
+        assert 'aria-invalid="true"' in tag
+        assert f'<a href="#{field}">' in text
+    assert "There is a plan once the draft has no problem" in text
+    refused = ada.get(f"{path}/publish")
+    assert "It cannot be published yet" in refused.text
+    sent = ada.client.post(
+        f"/dashboard{path}/publish",
+        data={"form_token": token_on(ada, path), "revision": "2", "read": "yes"},
+    )
+    assert sent.status_code == 422
+    assert site.services.surveys.all() == []
+
+
+def token_on(visitor, path):
+    return re.search(r'name="form_token" value="([^"]*)"', visitor.get(path).text)[1]
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "words"),
+    [
+        ("n", "many", "n is &#39;many&#39;; give a whole number from 1"),
+        ("n", "0", "n is &#39;0&#39;; give a whole number"),
+        ("width", "2", "width is &#39;2&#39;; give a width above 0"),
+    ],
+)
+def test_a_wrong_number_of_the_plan_is_told_beside_it(site, visit, field, text, words):
+    ada = visit("ada", every="editor")
+    page = ada.get(f"{begun(ada)}?{field}={text}").text
+    assert words in page[page.index('id="plan-fault"') :]
+    assert "It can be published" in page
+
+
+def test_looking_saves_nothing(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    before = manifest(site, path)
+    answer = change(ada, path, do="look", **{"s-title": "Another title", "n": "77"})
+    assert answer.status_code == 200
+    assert "Not saved yet" in answer.text
+    assert "With 77 respondents" in answer.text or "with 77 respondents" in answer.text
+    assert "&lt;h1&gt;Another title" in answer.text
+    assert manifest(site, path) == before
+
+
+def test_two_editors_do_not_overwrite_each_other_and_lose_nothing(site, visit):
+    ada, bob = visit("ada", every="editor"), visit("bob", every="editor")
+    path = begun(ada)
+    mine = filled(bob, path, **{"s-title": "Bob’s title"})
+    mine.pop("form_token")
+    change(ada, path, **{"s-title": "Ada’s title"})
+    late = bob.send(path, on=path, **mine)
+    assert late.status_code == 412
+    assert "user:ada</bdi> has changed this draft" in late.text
+    assert 'value="Bob’s title"' in late.text
+    assert manifest(site, path)["title"] == "Ada’s title"
+    yaml = {"from": "yaml", "yaml": "name: first\ntitle: Bob’s YAML", "revision": "1"}
+    late = bob.send(path, on=path, **yaml)
+    assert late.status_code == 412
+    assert "Bob’s YAML" in late.text
+    for act in ("publish", "delete"):
+        late = bob.send(f"{path}/{act}", on=path, revision="1", read="yes")
+        assert late.status_code in (412, 422), act
+    assert manifest(site, path)["title"] == "Ada’s title"
+    again = bob.send(path, on=path, **{**mine, "revision": "2"})
+    assert again.status_code == 303
+    assert manifest(site, path)["title"] == "Bob’s title"
+
+
+def test_yaml_is_pasted_uploaded_edited_and_keeps_what_a_form_does_not_know(site, visit):
+    ada = visit("ada", every="editor")
+    file = (io.BytesIO(sample_manifest().encode()), "survey.yaml")
+    path = begun(ada, **{"from": "yaml", "file": file})
+    change(ada, path, **{"s-title": "Changed"})
+    kept = manifest(site, path)
+    assert kept["title"] == "Changed"
+    assert kept["population"]["income"]["logit"]["intercept"] == -2.6
+    shown = ada.get(f"{path}?as=yaml").text
+    assert "title: Changed" in shown
+    assert "intercept: -2.6" in shown
+    wrong = {"from": "yaml", "revision": "2", "yaml": "name: [first"}
+    refused = ada.send(path, on=path, **wrong)
+    assert refused.status_code == 422
+    beside = refused.text[refused.text.index('id="yaml-fault"') :].partition("</div>")[0]
+    assert "not YAML" in beside
+    assert "name: [first</textarea>" in refused.text
+    right = {"from": "yaml", "revision": "2", "yaml": "name: work\nlater: {x: 1}"}
+    assert ada.send(path, on=path, **right).status_code == 303
+    assert manifest(site, path) == {"name": "work", "later": {"x": 1}}
+    assert "the unknown key &#39;later&#39;" in ada.get(path).text
+
+
+BOMB = "name: x\na: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "words"),
+    [
+        ("", "there is no manifest"),
+        ("- a\n- b", "the manifest is no mapping"),
+        ("name: A b", "name is &#39;A b&#39;"),
+        ("title: x", "name is None"),
+        ("{" + '"name": "x"' + "\0", "not YAML"),
+        (BOMB, "values; declare fewer categories"),
+        ("name: x\ndescription: " + "x" * 2**18, "at most 262,144 are read"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_told_beside_its_field(site, visit, yaml, words):
+    ada = visit("ada", every="editor")
+    refused = ada.send("/drafts/new", on="/drafts/new", **{"from": "yaml", "yaml": yaml})
+    assert refused.status_code == 422
+    beside = refused.text[refused.text.index('id="yaml-fault"') :].partition("</div>")[0]
+    assert words in beside
+    assert site.services.drafts.all() == []
+
+
+def test_readers_and_analysts_write_no_surveys_and_see_no_drafts(site, visit):
+    site.publish()
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada)
+    own = begun(ada, name="other", title="Other")
+    for role in ("reader", "analyst"):
+        visitor = visit(role, work=role)
+        for address in (path, f"{path}?as=yaml", f"{path}/publish"):
+            assert visitor.get(address).status_code == 403, address
+        assert visitor.get(own).status_code == 404
+        assert visitor.get("/drafts/new").status_code == 403
+        assert "New survey" not in visitor.get("/").text
+        assert "Begin a new version" not in visitor.get("/surveys/work/versions/1").text
+        for address in (
+            path,
+            f"{path}/publish",
+            f"{path}/delete",
+            "/drafts/new",
+            "/surveys/work/versions/1/draft",
+        ):
+            refused = visitor.send(address, on="/", revision="1", name="work", title="x")
+            assert refused.status_code in (403, 422), address
+    assert len(site.services.drafts.all()) == 2
+
+
+def test_an_editor_of_one_survey_writes_under_its_name_alone(site, visit):
+    eve = visit("eve", home="editor")
+    refused = eve.send("/drafts/new", on="/drafts/new", name="work", title="x")
+    assert refused.status_code == 422
+    assert "you are no editor of a survey of this name" in refused.text
+    path = begun(eve, name="home", title="Home")
+    renamed = change(eve, path, **{"s-name": "work"})
+    assert renamed.status_code == 422
+    beside = renamed.text[renamed.text.index('id="s-name-fault"') :].partition("</div>")[0]
+    assert "you are no editor" in beside
+    assert manifest(site, path)["name"] == "home"
+
+
+def test_warnings_and_weak_protection_are_agreed_to_before_publishing(site, visit):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada, epsilon="60")
+    page = f"{path}/publish"
+    shown = ada.get(page).text
+    assert "education (plain) leaves the device in clear" in shown
+    refused = ada.send(page, on=page, revision="1")
+    assert "read the warnings, and say so here" in refused.text
+    refused = ada.send(page, on=page, revision="1", read="yes")
+    assert "lower epsilon, or say so here" in refused.text
+    assert site.services.surveys.all() == []
+    assert ada.send(page, on=page, revision="1", read="yes", weak="yes").status_code == 303
+    assert site.row().version == 1
+
+
+def test_the_next_version_begins_on_the_page_of_a_published_one(site, visit):
+    site.publish()
+    ada = visit("ada", work="editor")
+    begin = "/surveys/work/versions/1"
+    assert ">education (plain) leaves" in ada.get(begin).text
+    answer = ada.send(f"{begin}/draft", on=begin)
+    path = answer.headers["Location"].removeprefix("/dashboard")
+    assert manifest(site, path)["version"] == 2
+    assert "It can be published" in ada.get(path).text
+    change(ada, path, **{"s-version": "1", "s-title": "Other"})
+    assert "publish this as version 2" in ada.get(path).text
+    assert ada.send(f"{path}/delete", on=path, revision="2").status_code == 303
+    assert site.services.drafts.all() == []
+
+
+def test_a_draft_of_a_busy_server_is_shown_without_its_plan(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    with site.services.surveys.turn_to_publish():
+        page = ada.get(path)
+    assert page.status_code == 200
+    assert "another survey is being published" in page.text
+    assert 'value="First"' in page.text

@@ -1,0 +1,171 @@
+"""Writing a survey in Chromium: from an empty server to a published survey, as one types, without.
+
+A click returns before the next page has come, so all that follows one is awaited by `expect`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard_browser import COLOURS, WIDER, sign_in, violations, windows
+from dashboard_server import HOSTILE, MARKUP, WORK, DashboardServer
+from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.drafts.yaml_writer import write_yaml
+
+ODD: dict[str, Any] = {
+    "name": "odd",
+    "version": 1,
+    "title": MARKUP,
+    "epsilon": "2",
+    "protocol": "OUE",
+    "later\x1b[31m": MARKUP,
+    "attributes": [
+        {"name": "odd", "role": "sensitive", "question": MARKUP, "categories": HOSTILE},
+        {"name": MARKUP, "role": "=1+1", "categories": ["شاهد", "\u202eback"]},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[DashboardServer]:
+    folder = tmp_path_factory.mktemp("drafts")
+    with Server(folder) as running:
+        server = DashboardServer(running, folder)
+        server.add_user("root", every="admin")
+        server.add_user("ada", **{"work-and-health": "editor"})
+        yield server
+        server.close()
+
+
+@pytest.fixture
+def open_page(server, browser):
+    with windows(server, browser) as open_page:
+        yield open_page
+
+
+def paste(page: Page, document: dict[str, Any]) -> None:
+    page.get_by_label("Paste its YAML").fill(write_yaml({"version": 1, **document}))
+    page.get_by_role("button", name="Read it into a draft").click()
+    expect(page.get_by_role("heading", name="Launch plan")).to_be_visible()
+
+
+def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(server, open_page):
+    page = sign_in(open_page(java_script_enabled=False), "ada")
+    page.get_by_role("link", name="Write the first survey").press("Enter")
+    page.get_by_label("Title").press("Enter")  # nothing is typed: the browser says so
+    page.get_by_label("Title").type("Work")
+    page.keyboard.press("Tab")
+    page.keyboard.type("work-and-health")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("It can be published")).to_be_visible()
+    page.get_by_role("button", name="Add a question").press("Enter")
+    expect(page).to_have_url(page.url.partition("?")[0] + "?n=1000&width=0.1#q1")
+    page.locator("#q1-question").fill("Do you smoke?")
+    page.locator("#q1-name").fill("smoker")
+    page.get_by_role("button", name="Move up question 2").press("Enter")
+    expect(page.locator("#q0-name")).to_have_value("smoker")
+    page.locator("#n").fill("20000")
+    page.locator("#s-epsilon").fill("x")
+    page.get_by_role("button", name="Update what stands beside").first.press("Enter")
+    expect(page.get_by_text("1 problem before it can be published")).to_be_visible()
+    page.get_by_role("link", name="epsilon").press("Enter")
+    expect(page.locator("#s-epsilon-fault")).to_contain_text("epsilon is 'x'")
+    page.locator("#s-epsilon").fill("2")
+    page.locator("#s-epsilon").press("Enter")  # saves, as the first button does
+    expect(page.get_by_text("All is saved.")).to_be_visible()
+    expect(page.get_by_text("Yes: with 20,000 respondents and epsilon 2")).to_be_visible()
+    shown = page.frame_locator("iframe")
+    expect(shown.get_by_role("group", name="Do you smoke?")).to_be_visible()
+    expect(shown.locator(".badge")).to_have_text(["Randomised", "Randomised"])
+    page.get_by_role("link", name="Publish", exact=True).press("Enter")
+    page.get_by_role("button", name="Publish version 1").press("Enter")
+    expect(page.get_by_role("heading", name="What a respondent is promised")).to_be_visible()
+    page.get_by_role("button", name="Begin a new version").press("Enter")
+    expect(page.locator("#s-version")).to_have_value("2")
+
+
+def test_what_stands_beside_follows_the_typing(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, WORK)
+    shown = page.frame_locator("iframe")
+    expect(shown.get_by_role("heading", level=1)).to_have_text(WORK["title"])
+    page.get_by_label("Title").fill("Another title")
+    expect(shown.get_by_role("heading", level=1)).to_have_text("Another title")
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.get_by_label("Respondents you expect").fill("123456")
+    expect(page.get_by_text("Yes: with 123,456 respondents")).to_be_visible()
+    page.locator("#q0-categories").fill("one alone")
+    page.locator("#q0-missing").fill("", force=True)
+    expect(page.locator("#q0-categories-fault")).to_contain_text("a domain of size 1")
+    expect(page.locator("#q0-categories")).to_have_attribute("aria-invalid", "true")
+    page.locator("#q0-categories").fill("one\ntwo")
+    expect(page.locator("#q0-categories-fault")).to_be_empty()
+    expect(shown.get_by_label("two")).to_be_visible()
+    expect(page.locator("#q0-categories")).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_hostile_texts_are_shown_as_they_are(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, ODD)
+    expect(page.get_by_role("heading", level=1)).to_have_text(MARKUP)
+    expect(page.locator("main b, main script")).to_have_count(0)
+    expect(page.locator("#q0-categories")).to_have_value("\n".join(HOSTILE))
+    expect(page.locator("#q1-name")).to_have_value(MARKUP)
+    expect(page.locator("#problems")).to_contain_text("directional overrides are not allowed")
+    page.get_by_role("button", name="Remove question 2").click()
+    expect(page.locator("#q1")).to_have_count(0)
+    page.get_by_role("link", name="YAML").click()
+    expect(page.get_by_label("The manifest as YAML")).to_contain_text("later\\e[31m")
+    page.get_by_label("The manifest as YAML").fill(
+        write_yaml(
+            {key: text for key, text in ODD.items() if not key.startswith("later")}
+            | {"attributes": ODD["attributes"][:1]}
+        )
+    )
+    page.get_by_role("button", name="Save the draft").click()
+    shown = page.frame_locator("iframe")
+    expect(shown.get_by_role("heading", level=1)).to_have_text(MARKUP)
+    expect(shown.locator("main b, main script")).to_have_count(0)
+    expect(shown.get_by_label(HOSTILE[4])).to_be_visible()
+
+
+def test_second_editor_is_told_and_loses_nothing(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, WORK)
+    other = sign_in(open_page(page.url.partition("/dashboard")[2]), "ada")
+    page.get_by_label("Description").fill("By root.")
+    page.get_by_role("button", name="Save the draft").first.click()
+    expect(page.get_by_text("All is saved.")).to_be_visible()
+    other.get_by_label("Description").fill("By Ada.")
+    other.get_by_role("button", name="Save the draft").first.click()
+    expect(other.get_by_role("alert")).to_contain_text("user:root has changed this draft")
+    expect(other.get_by_label("Description")).to_have_value("By Ada.")
+    other.get_by_role("button", name="Save the draft").first.click()
+    expect(other.get_by_text("All is saved.")).to_be_visible()
+
+
+def test_pages_of_drafts_are_accessible_and_fit_narrow_and_wide_windows(open_page):
+    page = sign_in(open_page("/drafts/new", viewport={"width": 360, "height": 800}))
+    paste(page, ODD)
+    odd = page.url.partition("?")[0]
+    page.goto(page.url.partition("/dashboard")[0] + "/dashboard/drafts/new")
+    paste(page, WORK)
+    good = page.url.partition("?")[0]
+    origin = page.url.partition("/drafts")[0]
+    found = {}
+    addresses = (odd, f"{odd}/publish", good, f"{good}?as=yaml", f"{good}/publish")
+    for address in (*addresses, f"{origin}/", f"{origin}/drafts/new"):
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+        found[address] = violations(page)
+        page.emulate_media(color_scheme="dark")
+        found[f"{address} dark"] = violations(page, COLOURS)
+        page.emulate_media(color_scheme="light")
+        for width in (1440, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(WIDER) <= 0, (address, width)
+    assert {address: rules for address, rules in found.items() if rules} == {}
