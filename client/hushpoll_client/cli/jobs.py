@@ -98,7 +98,13 @@ def list_jobs(
     state: str | None,
     as_json: bool,
 ) -> None:
-    """List the newest 200 jobs of the surveys that the token is for, and how far they are."""
+    """List the newest 200 jobs of the surveys that the token is for, and how far they are.
+
+    If no survey has the name that --survey gives, the command ends with 1.
+    """
+    if survey is not None:
+        # of a name that no survey has, a server lists no jobs and no error
+        client.show(survey)
     document = {"jobs": client.jobs(survey=survey, kind=kind, state=state)}
     emit_answer(document, _lines, as_json=as_json)
 

@@ -83,13 +83,28 @@ def _run(run: Mapping[str, Any]) -> str:
     line = f"{job['id']}  {job['created_at']}  {how_far(job)}"
     if about is None:
         return line
-    chosen = ", ".join(f"{name} {value}" for name, value in job["parameters"].items() if value)
+    given = {name: value for name, value in job["parameters"].items() if value}
+    chosen = ", ".join(f"{name} {_spelled(value)}" for name, value in given.items())
     privacy = f"local epsilon {about['local_epsilon']}"
     if about.get("epsilon") is not None:
         privacy += f", central epsilon {about['epsilon']:g}"
     line += f"\n  {about['learner']}; {about['encoding']}; {chosen}; {privacy}"
     measured = about.get("on_records")
     return line if measured is None else f"{line}\n  {_accuracy(measured)}"
+
+
+def _spelled(value: object) -> str:
+    """Return a parameter's value in words, never as Python writes it."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "none"
+        case Mapping():
+            return "(" + ", ".join(f"{name} {_spelled(one)}" for name, one in value.items()) + ")"
+        case list() | tuple():
+            return "(" + ", ".join(map(_spelled, value)) + ")"
+    return str(value)
 
 
 def _accuracy(measured: Mapping[str, Any]) -> str:
@@ -121,7 +136,7 @@ def _allowed(parameter: Mapping[str, Any]) -> str:
         allowed = f"{parameter['kind']} from {parameter['low']:g}"
     else:
         allowed = f"{parameter['kind']} in [{parameter['low']:g}, {high:g}]"
-    return f"{allowed}; {parameter['default']} by default"
+    return f"{allowed}; {_spelled(parameter['default'])} by default"
 
 
 def _card(card: Mapping[str, Any]) -> str:
