@@ -9,7 +9,7 @@ import sys
 import time
 
 from benchmarks.collecting import DATABASES
-from benchmarks.load import analysts, carriers, fleet, honest, overload, workers
+from benchmarks.load import analysts, carriers, dashboard, fleet, honest, overload, workers
 from benchmarks.load.figures import HEADER, Case, Options
 
 CASES: dict[str, tuple[Case, str]] = {
@@ -48,6 +48,11 @@ CASES: dict[str, tuple[Case, str]] = {
         "two servers with --workers 2 on one PostgreSQL, each ended by SIGTERM and started again "
         "in every round while clients send and retry: no report is lost or stored twice",
     ),
+    "dashboard": (
+        dashboard.dashboard,
+        "every page of the dashboard, of a survey with --reports reports, while another survey's "
+        "come in at half the peak; only where it is asked for, as it takes some minutes",
+    ),
     "start": (honest.start, "from the start of the program to the first answer to a device"),
     "carriers": (
         carriers.carriers,
@@ -55,7 +60,7 @@ CASES: dict[str, tuple[Case, str]] = {
         "granian is no dependency: give --carrier-python",
     ),
 }
-ASKED_FOR = ("carriers",)
+ASKED_FOR = ("carriers", "dashboard")
 
 
 def main() -> int:
