@@ -72,6 +72,8 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/days.csv", "days_file"),
             ("GET", "/surveys/work/versions/1/estimates", "estimates"),
             ("GET", "/surveys/work/versions/1/estimates/age.csv", "estimates_file"),
+            ("GET", "/surveys/work/versions/1/weighted", "weighted"),
+            ("GET", "/surveys/work/versions/1/weighted/shares.csv", "weighted_file"),
             ("GET", "/surveys/work/versions/1/cross-tables", "cross_tables"),
             ("GET", "/surveys/work/versions/1/cross-table.csv", "cross_table_file"),
             ("GET", "/surveys/work/versions/1/models", "models"),

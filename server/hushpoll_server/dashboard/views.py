@@ -4,11 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
-from hushpoll_server.dashboard import curves, jobs, models, people, results, signing, surveys
+from hushpoll_server.dashboard import (
+    curves,
+    jobs,
+    models,
+    people,
+    results,
+    signing,
+    surveys,
+    weighting,
+)
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
 
-VIEWS: Final = (signing, surveys, results, models, fairness, quality, curves, jobs, people, drafts)
+VIEWS: Final = (
+    signing,
+    surveys,
+    results,
+    weighting,
+    models,
+    fairness,
+    quality,
+    curves,
+    jobs,
+    people,
+    drafts,
+)
 
 __all__ = ["VIEWS", "dashboard", "refused"]

@@ -31,6 +31,7 @@ PAGES = [
     f"{LOAN}/fairness",
     f"{LOAN}/fairness?groups=education",
     f"{LOAN}/quality",
+    f"{WORK}/weighted?of=smoker&by=region&a0=40&a1=20&a2=20&a3=20",
     "/surveys/daily/versions/1/quality",
     "/curve",
     f"{LARGE}/estimates?sort=share",

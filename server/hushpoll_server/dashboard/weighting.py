@@ -1,0 +1,189 @@
+"""Weighted shares: what is known of the population in a form, and the shares that follow.
+
+The form is sent by GET, so that the address has all of it and can be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import Response, request
+
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import choice, dashboard, member, number_in, page, private
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.statistics import table_of
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>/weighted"
+CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
+KINDS: Final = {
+    "margins": "shares of the population, in %",
+    "strata": "people in each stratum",
+    "weights": "people for whom a respondent stands",
+}
+# More than an address holds.
+MOST_FIELDS: Final = 100
+
+
+@dashboard.get(SURVEY)
+@private
+def weighted(name: str, version: int) -> Response:
+    """Show the shares of one question in the population, by what the form says of it."""
+    row = reached(name, version, Role.READER)
+    published = services().surveys.published(row)
+    form = _form(published)
+    answer, chart, refusal = None, None, None
+    if form["filled"]:
+        try:
+            answer = _answer(row, form)
+            chart = _chart(answer)
+        except InvalidParameter as error:
+            refusal = str(error)
+        except Refused as error:
+            refusal = error.detail
+    return page(
+        "weighted.html",
+        **of_survey(row, "estimates"),
+        form=form,
+        kinds=KINDS,
+        confidences=CONFIDENCES,
+        answer=answer,
+        chart=chart,
+        svg=None if chart is None else inline(chart, "shows"),
+        refusal=refusal,
+        arguments=dict(request.args.items()),
+    )
+
+
+@dashboard.get(f"{SURVEY}/shares.<form>")
+@private
+def weighted_file(name: str, version: int, form: str) -> Response:
+    """Return the chart of weighted shares, or the numbers behind it, as a file."""
+    row = reached(name, version, Role.READER)
+    published = services().surveys.published(row)
+    asked = _form(published)
+    answer = _answer(row, asked)
+    chart = _chart(answer)
+    if chart is None and form in ("svg", "png", "json"):
+        raise Refused("not-found", "these records cannot tell any share that could be drawn")
+    table = table_of("weighted-shares", answer)
+    file_name = f"{row.name}-{row.version}-{asked['of']}-weighted"
+    return download(form, file_name, chart or Chart({}, "", 0, 0), table, published)
+
+
+def _form(published: Published) -> dict[str, Any]:
+    """Return what the address says: the question, what is known, and the fields with their text."""
+    names = [attribute.name for attribute in published.attributes]
+    kind = choice("kind", KINDS)
+    allowed = [
+        attribute.name
+        for attribute in published.attributes
+        if len(attribute.domain) <= MOST_FIELDS and (kind == "margins" or not attribute.perturbed)
+    ]
+    of = choice("of", names)
+    by = choice("by", ("", *allowed))
+    second = choice("second", ("", *allowed)) if kind == "margins" else ""
+    # A choice that is no longer possible, such as the same question twice, is as if not made.
+    by = "" if by == of else by
+    second = "" if second in (of, by) else second
+    groups: list[dict[str, Any]] = [
+        {"attribute": name, "fields": _fields(published.attribute(name), prefix)}
+        for name, prefix in ((by, "a"), (second, "b"))
+        if name
+    ]
+    population = request.args.get("population", "").strip()
+    given = any(field["text"] for group in groups for field in group["fields"])
+    return {
+        "of": of,
+        "by": by,
+        "second": second,
+        "kind": kind,
+        "confidence": choice("confidence", CONFIDENCES, "0.95"),
+        "population": population,
+        "groups": groups,
+        "names": names,
+        "allowed": allowed,
+        "filled": given or bool(population),
+    }
+
+
+def _fields(attribute: PublishedAttribute, prefix: str) -> list[dict[str, str]]:
+    return [
+        {
+            "name": f"{prefix}{place}",
+            "category": category,
+            "text": request.args.get(f"{prefix}{place}", "").strip(),
+        }
+        for place, category in enumerate(attribute.domain)
+    ]
+
+
+def _design(form: Mapping[str, Any]) -> SurveyDesign:
+    """Return the design that the form says; a field without a number is left out."""
+    kind = form["kind"]
+    parts = []
+    for group in form["groups"]:
+        values = {
+            field["category"]: float(number_in(field["category"], field["text"], float))
+            / (100 if kind == "margins" else 1)
+            for field in group["fields"]
+            if field["text"]
+        }
+        if values:
+            inside = {"margins": "shares", "strata": "sizes"}.get(kind, "weights")
+            parts.append({"attributes": [group["attribute"]], inside: values})
+    document: dict[str, Any] = {}
+    if parts:
+        document[kind] = parts if kind == "margins" else parts[0]
+    if form["population"]:
+        document["population"] = number_in("population", form["population"], float)
+    return SurveyDesign.from_dict(document)
+
+
+def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:
+    parts = services()
+    answer = parts.relations.weighted_shares(
+        row, form["of"], _design(form), confidence=float(form["confidence"])
+    )
+    parts.actions.looked(member().actor, "weighted-shares", row.name, row.version)
+    return answer
+
+
+def _chart(answer: Mapping[str, Any]) -> Chart | None:
+    """Return the chart of the shares that have an interval; None where none has."""
+    rows = [
+        {
+            "category": share["category"],
+            "frequency": share["value"],
+            "lower": share["lower"],
+            "upper": share["upper"],
+        }
+        for share in answer["shares"]
+        if None not in (share["value"], share["lower"], share["upper"])
+    ]
+    if not rows:
+        return None
+    chart = estimates_chart(
+        answer["attribute"], rows, confidence=answer["confidence"], total=len(rows)
+    )
+    moved = max(
+        answer["shares"],
+        key=lambda share: abs((share["value"] or 0.0) - (share["unweighted"]["value"] or 0.0)),
+    )
+    if moved["value"] is None or moved["unweighted"]["value"] is None:
+        return chart
+    words = (
+        f"{chart.sentence} Weighting moves {moved['category']} most: from "
+        f"{percent(moved['unweighted']['value'])} to {percent(moved['value'])}."
+    )
+    return Chart(chart.specification, words, chart.shown, chart.total, chart.full_names)

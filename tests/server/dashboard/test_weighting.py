@@ -1,0 +1,67 @@
+"""The dashboard's page of weighted shares, without a browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from sample_survey import VERSION, make_report
+
+pytestmark = pytest.mark.sqlite
+WEIGHTED = "/surveys/work/versions/1/weighted"
+MARGIN = f"{WEIGHTED}?of=education&by=income&kind=margins&a0=70&a1=30&confidence=0.9"
+
+
+@pytest.fixture
+def reader(site, visit):
+    published = site.publish()
+    people = [("poor", "low", 60), ("poor", "high", 30), ("rich", "low", 30), ("rich", "high", 80)]
+    site.send_batch(
+        published,
+        [
+            make_report(published, income=income, education=education)
+            for income, education, times in people
+            for _ in range(times)
+        ],
+    )
+    site.seal()
+    return visit("eve", work="reader")
+
+
+def test_known_shares_in_the_address_give_what_the_api_gives(site, reader):
+    design = {"margins": [{"attributes": ["income"], "shares": {"poor": 0.7, "rich": 0.3}}]}
+    body = {"attribute": "education", "design": design, "confidence": 0.9}
+    answer = site.post(f"{VERSION}/weighted-shares", json=body).json
+    page = reader.get(MARGIN).text
+    for share in answer["shares"]:
+        assert f"{100 * share['value']:.1f}&nbsp;%" in page
+    assert "Weighting moves " in page
+    assert f"worth {answer['effective_n']:,.0f} of a sample" in page
+    lines = reader.get(MARGIN.replace("weighted?", "weighted/shares.csv?")).text.splitlines()
+    assert "unweighted_lower" in lines[0]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("of=education&population=4000", "People"),
+        ("of=education&by=income&kind=strata&a0=4000&a1=6000", "in the population"),
+        ("of=education&by=income&kind=weights&a0=3&a1=1", "in the population"),
+        ("of=age&by=income&second=gender&a0=50&a1=50&b0=40&b1=60", "in the population"),
+        ("of=education&by=income&a0=70&a1=70", "add up"),
+        ("of=education&by=income&a0=70&a1=x", "give a number"),
+        ("of=education&by=education", "choose a question"),
+        ("of=education&by=income", "Fill in what is known"),
+    ],
+)
+def test_every_kind_of_knowledge_is_answered_or_refused_in_words(reader, query, words):
+    page = reader.get(f"{WEIGHTED}?{query}")
+    assert page.status_code == 200, page.text
+    assert words in page.text
+
+
+def test_strangers_and_wrong_choices_get_no_shares(reader, visit):
+    assert visit("bob", home="admin").get(MARGIN).status_code == 404
+    assert reader.get(f"{WEIGHTED}?of=nothing").status_code == 422
+    perturbed = reader.get(f"{WEIGHTED}?of=education&by=gender&kind=strata")
+    assert perturbed.status_code == 422
