@@ -35,7 +35,7 @@ from hushpoll_server.http.resources import (
 )
 from hushpoll_server.http.resources.administration import users
 from hushpoll_server.logs import get_logger
-from hushpoll_server.pages import survey
+from hushpoll_server.pages import public_results, survey
 from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
@@ -91,6 +91,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     for blueprint in BLUEPRINTS:
         app.register_api(blueprint)
     app.register_blueprint(survey.pages)
+    app.register_blueprint(public_results.pages)
     app.register_blueprint(views.dashboard)
     app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))

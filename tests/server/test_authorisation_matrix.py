@@ -53,6 +53,9 @@ ROUTES = [
     Route("health.ready", "GET", "/ready", None, 200),
     Route("page.survey", "GET", "/s/work", None, 200),
     Route("page.survey_version", "GET", "/s/work/versions/1", None, 200),
+    Route("public_results.newest", "GET", "/results/work", None, 404),
+    Route("public_results.results", "GET", "/results/work/versions/1", None, 404),
+    Route("public_results.file", "GET", "/results/work/versions/1/bundle.zip", None, 404),
     Route("page.asset", "GET", "/page/0/nothing.js", None, 404),
     # the dashboard looks at its own session and at no bearer token: all are led to the sign-in
     Route("dashboard.start", "GET", "/dashboard", None, 303),
@@ -132,6 +135,12 @@ ROUTES = [
         "tokens.issue_respondent_tokens", "POST", "/api/v1/surveys/panel/tokens", "publish", 201,
         {"json": {"count": 1}},
     ),
+    # on a closed survey a token needs `read` as well: tests/server/http/test_survey_reports.py
+    Route("survey_reports.publish_results", "POST", f"{VERSION}/public-results", "publish", 409),
+    Route(
+        "survey_reports.take_results_back", "DELETE", f"{VERSION}/public-results", "publish", 404
+    ),
+    Route("survey_reports.list_public_results", "GET", f"{VERSION}/public-results", "read", 200),
     Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
     Route("drafts.validate_draft", "POST", "/api/v1/drafts/validate", "publish", 422, NOT_A_DRAFT),
     Route("drafts.plan_draft", "POST", "/api/v1/drafts/plan", "publish", 422, NOT_A_DRAFT),
@@ -188,6 +197,7 @@ ROUTES = [
     Route("audits.delete_audit", "DELETE", NO_AUDIT, "train", 404),
     Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
+    Route("jobs.report", "POST", f"{VERSION}/jobs/report", "read", 422, {"json": {"x": 1}}),
     Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),
     Route("analysis.overview", "GET", f"{VERSION}/overview", "read", 200),
     Route("jobs.list_jobs", "GET", "/api/v1/jobs", "read", 200),

@@ -141,6 +141,7 @@ MOMENTS = {
     "releases": {"released_at"},
     # of analysts who sign in, never of a respondent
     "users": {"created_at"},
+    "publications": {"published_at", "taken_back_at"},
     "drafts": {"created_at", "changed_at"},
     "user_sessions": {"created_at", "expires_at", "used_at"},
 }

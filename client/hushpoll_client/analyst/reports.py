@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, version_path
+from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
 
 
 class ReportCalls(Calls):
-    """Fetches reports; needs scope ``read``."""
+    """Fetches reports (scope ``read``), and publishes results (``publish`` and ``read``)."""
 
     def report(
         self,
@@ -60,3 +61,40 @@ class ReportCalls(Calls):
         used = {field: value for field, value in params.items() if value is not None}
         path = (*version_path(name, version), "report")
         return self._transport.download(*path, write=write, params=used)
+
+    def publish_results(
+        self,
+        name: str,
+        version: int,
+        *,
+        attributes: Sequence[str] = (),
+        cross_tables: Sequence[Sequence[str]] = (),
+        estimator: str = "unbiased",
+        confidence: float = 0.95,
+        fairness: bool = True,
+    ) -> dict[str, Any]:
+        """Publish results of a closed version for everybody; parameters as `report` has them.
+
+        Returns
+        -------
+        dict
+            ``address``, the path of the public page; ``published_at``; what is shown.
+        """
+        document = {
+            "attributes": list(attributes),
+            "cross_tables": [list(pair) for pair in cross_tables],
+            "estimator": estimator,
+            "confidence": confidence,
+            "fairness": fairness,
+        }
+        # Publishing once more would make a second publication of the same.
+        return self._post(document, *version_path(name, version), "public-results", retry=False)
+
+    def public_results(self, name: str, version: int) -> list[dict[str, Any]]:
+        """List the publications of a version, also those that were taken back."""
+        answer = self._transport.get(*version_path(name, version), "public-results")
+        return list_in(object_of(answer), "publications")
+
+    def take_results_back(self, name: str, version: int) -> None:
+        """Take published results back: their address answers 410 from then on."""
+        self._transport.delete(*version_path(name, version), "public-results")

@@ -21,6 +21,7 @@ from hushpoll_server.jobs.parameters import (
     ExportParameters,
     FairnessParameters,
     Parameters,
+    ReportParameters,
     SealParameters,
     ShapeParameters,
     TableParameters,
@@ -29,6 +30,7 @@ from hushpoll_server.jobs.parameters import (
 )
 from hushpoll_server.jobs.progress import OnStep, Step, counted
 from hushpoll_server.jobs.result import Result, json_result
+from hushpoll_server.reports.pdf import require_pdf
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -111,6 +113,19 @@ def weight(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
     return json_result("weight", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
+def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+    """Ask a worker for a report of the last release that is too long to wait for.
+
+    It is the file that `GET .../report` gives. A report depends on nothing that is not released. To
+    fetch it, a token needs the scope `read`.
+    """
+    say(Step("draws the charts", 0, None, "charts"))
+    asked = {name: value for name, value in parameters.items() if name != "format"}
+    choices = parts.survey_reports.choices(row, **asked)
+    file = parts.survey_reports.file(row, choices, parameters["format"], at_once=False)
+    return Result(file.name, file.media_type, iter([file.body]))
+
+
 def _require_records(parts: Services, row: VersionRow, _parameters: Parameters) -> None:
     parts.analysis.require_records(row)
 
@@ -121,6 +136,13 @@ def _check_nothing(_parts: Services, _row: VersionRow, _parameters: Parameters) 
 
 def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> None:
     parts.exports.check(row, **parameters.model_dump())
+
+
+def _check_report(parts: Services, row: VersionRow, parameters: ReportParameters) -> None:
+    parts.survey_reports.choices(row, **parameters.model_dump(exclude={"format"}))
+    parts.analysis.release(row)
+    if parameters.format == "pdf":
+        require_pdf()
 
 
 def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:
@@ -198,6 +220,7 @@ KINDS: Final = {
             work=shape,
             own_process=True,
         ),
+        JobKind(name="report", parameters=ReportParameters, check=_check_report, work=report),
         JobKind(
             name="table",
             parameters=TableParameters,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_server.reports.choices import MOST_CROSS_TABLES
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
@@ -168,4 +169,38 @@ class TableParameters(Parameters):
         True,
         description="Whether shares by maximum likelihood stand beside the unbiased ones: never "
         "negative, and without an interval.",
+    )
+
+
+class ReportChoices(Parameters):
+    """What a report shows."""
+
+    attributes: list[Word] = Field(
+        default_factory=list,
+        max_length=256,
+        description="Questions that are shown; by default all of them.",
+    )
+    cross_tables: list[Annotated[list[Word], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list,
+        max_length=MOST_CROSS_TABLES,
+        description="Pairs of attributes, the rows' first.",
+    )
+    estimator: Literal["unbiased", "projected", "shrunk"] = Field(
+        "unbiased", description="All but unbiased have no interval."
+    )
+    confidence: float = Field(
+        0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
+    )
+    fairness: bool = Field(
+        True, strict=True, description="Whether finished audits of fairness are shown."
+    )
+
+
+class ReportParameters(ReportChoices):
+    """What a report shows, and the form of its file."""
+
+    format: Literal["html", "pdf", "bundle"] = Field(
+        "html",
+        description="`html` and `pdf` are one file to read and to print; `bundle` is a ZIP from "
+        "which `hushpoll report --from` makes the same report.",
     )

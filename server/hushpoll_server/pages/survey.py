@@ -239,7 +239,7 @@ def _form(row: VersionRow) -> Response:
     published = surveys.published(row)
     language = _language(published)
     page = PAGES.get(
-        (row.digest, _root(), language), lambda: rendered(published, published.wording(language))
+        (row.digest, asset_root(), language), lambda: rendered(published, published.wording(language))
     )
     answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
     answer.set_etag(page.etag)
@@ -268,7 +268,7 @@ def _language(published: Published) -> str | None:
 
 def rendered(published: Published, wording: Wording, *, preview: bool = False) -> str:
     """Return the page of a survey; a `preview` has no script, so that it sends nothing."""
-    root = _root()
+    root = asset_root()
     return render_template(
         "survey.html",
         survey=published,
@@ -287,7 +287,7 @@ def rendered(published: Published, wording: Wording, *, preview: bool = False) -
 
 def _notice(refusal: Refused) -> Response:
     heading, words = NOTICES[refusal.code]
-    html = render_template("notice.html", heading=heading, words=words, root=_root())
+    html = render_template("notice.html", heading=heading, words=words, root=asset_root())
     answer = _page(Response(html, mimetype="text/html"))
     answer.status_code = PROBLEMS[refusal.code].status
     return answer
@@ -310,5 +310,6 @@ def _page(answer: Response) -> Response:
     return answer
 
 
-def _root() -> str:
+def asset_root() -> str:
+    """Return the address of the files that pages load, with a slash at its end."""
     return f"{request.script_root}/page/{assets().build}/"

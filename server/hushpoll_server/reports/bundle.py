@@ -130,6 +130,12 @@ def read_bundle(data: bytes) -> tuple[Basis, dict[str, bytes]]:
     return basis, files
 
 
+def read_files(data: bytes) -> dict[str, bytes]:
+    """Return the files of a bundle that this program has made."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return _expanded(archive)
+
+
 def _expanded(archive: zipfile.ZipFile) -> dict[str, bytes]:
     files, left = {}, MOST_BYTES
     for entry in archive.infolist():

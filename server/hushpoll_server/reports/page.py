@@ -47,7 +47,8 @@ def page_of(
     figures: Sequence[Figure],
     *,
     for_print: bool = False,
-    downloads: Sequence[tuple[str, str]] = (),
+    beside: str | None = None,
+    bundle: str = "",
 ) -> str:
     """Return a report as HTML.
 
@@ -58,8 +59,10 @@ def page_of(
     for_print : bool
         Whether pictures have the colours of the light theme in place of the style sheet's tokens,
         which a printer of PDF does not know.
-    downloads : sequence of (str, str)
-        Of a page with files beside it: what to name each, and its relative address.
+    beside : str, optional
+        Of a page that has the bundle and its files beside it: their relative address.
+    bundle : str
+        Name of the bundle there.
     """
     published = basis.published
     svgs = [figure.light_svg if for_print else figure.svg for figure in figures]
@@ -93,6 +96,7 @@ def page_of(
             ],
             crosses=[
                 {
+                    "key": figure.key,
                     "table": table,
                     "chart": figure.chart,
                     "svg": svg,
@@ -104,7 +108,8 @@ def page_of(
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
             unknown=UNKNOWN,
-            downloads=downloads,
+            beside=beside,
+            bundle=bundle,
             command=_command(basis),
         )
     )
@@ -127,6 +132,7 @@ def _question(
     summary, answered = results["ordered"].get(name), results["answered"].get(name)
     shares = None if answered is None else answered["attributes"][0]
     return {
+        "key": figure.key,
         "attribute": attribute,
         "question": basis.published.attribute(name).question or name,
         "chart": figure.chart,

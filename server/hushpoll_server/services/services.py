@@ -18,6 +18,7 @@ from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.models import Models
 from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
+from hushpoll_server.services.results.public_results import PublicResults
 from hushpoll_server.services.results.quality import Quality
 from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
@@ -28,6 +29,7 @@ from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.drafts import DraftStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
+from hushpoll_server.store.publications import PublicationStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import shuffled
 from hushpoll_server.store.users import ActionStore, UserStore
@@ -99,6 +101,9 @@ class Services(DeviceServices):
             analysis=self.analysis,
             jobs=self.jobs,
             drawing=self.drawing,
+        )
+        self.public_results = PublicResults(
+            PublicationStore(self.database), surveys=self.surveys, reports=self.survey_reports
         )
         self.retention = Retention(
             jobs=self.job_store,

@@ -256,6 +256,20 @@ drafts = Table(
     Column("revision", Integer, nullable=False),
 )
 
+# Results that everybody may read; one that was taken back has neither page nor bundle any more.
+publications = Table(
+    "publications",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("version_id", ForeignKey("survey_versions.id"), nullable=False, index=True),
+    Column("choices", String, nullable=False),
+    Column("published_at", BigInteger, nullable=False),
+    Column("published_by", String(80), nullable=False),
+    Column("taken_back_at", BigInteger),
+    Column("page", LargeBinary),
+    Column("bundle", LargeBinary),
+)
+
 # Reports by day and outcome, written outside the uploads' transactions.
 counters = Table(
     "counters",

@@ -16,6 +16,7 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "shape": "read",
         "table": "read",
         "weight": "read",
+        "report": "read",
     }
 )
 

@@ -158,6 +158,12 @@ _TABLE: Final = (
         "The records were deleted",
         "Use the estimates, which are kept; the records cannot be had any more.",
     ),
+    Problem(
+        "results-taken-back",
+        410,
+        "These results were taken back",
+        "Ask those who have published them.",
+    ),
     Problem("survey-closed", 410, "The survey is closed", "Nothing can be sent to it any more."),
     Problem("payload-too-large", 413, "The body is too large", "Send less in one request."),
     Problem(

@@ -38,6 +38,7 @@ TABLE = {
     "not-enough-reports": (409, False),
     "not-released": (409, False),
     "survey-not-over": (409, False),
+    "results-taken-back": (410, False),
     "job-not-done": (409, False),
     "job-cancelled": (409, False),
     "job-timed-out": (409, False),

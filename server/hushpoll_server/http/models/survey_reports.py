@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Strict
+from hushpoll_server.http.models.common import Answer, Name, Strict
 from hushpoll_shared.estimators import CONFIDENCES
 
 
-class ReportChoices(Strict):
-    """What a report shows."""
+class ReportQuery(Strict):
+    """What a report shows, and the form of its file."""
 
     attributes: str = Field(
         "",
@@ -32,6 +32,13 @@ class ReportChoices(Strict):
     )
     fairness: bool = Field(True, description="Whether finished audits of fairness are shown.")
 
+    format: Literal["html", "pdf", "bundle"] = Field(
+        "html",
+        description="`html` and `pdf` are one file to read and to print. `bundle` is a ZIP with "
+        "the manifest, the counts, figures and tables, from which `hushpoll report --from` makes "
+        "the same report.",
+    )
+
     def asked(self) -> dict[str, Any]:
         """Return the choices as ``Choices.of`` takes them."""
         return {
@@ -43,16 +50,27 @@ class ReportChoices(Strict):
         }
 
 
-class ReportQuery(ReportChoices):
-    """What a report shows, and the form of its file."""
-
-    format: Literal["html", "pdf", "bundle"] = Field(
-        "html",
-        description="`html` and `pdf` are one file to read and to print. `bundle` is a ZIP with "
-        "the manifest, the counts, figures and tables, from which `hushpoll report --from` makes "
-        "the same report.",
-    )
-
-
 def _words(text: str, separator: str) -> list[str]:
     return [word.strip() for word in text.split(separator)] if text else []
+
+
+class PublicResultsAnswer(Answer):
+    """Results that were published to everybody."""
+
+    survey: str = Name
+    version: int
+    address: str = Field(description="Path of the public page on this server.")
+    published_at: str = Field(description="UTC.")
+    published_by: str = Field(description="As the action log names who has published.")
+    taken_back_at: str | None = Field(description="UTC; None: the results are public.")
+    attributes: list[str] = Field(description="Questions that are shown.")
+    cross_tables: list[list[str]] = Field(description="Pairs of attributes.")
+    estimator: str
+    confidence: float
+    fairness: bool = Field(description="Whether finished audits were shown.")
+
+
+class PublicResultsList(Answer):
+    """The publications of a version, one that stands before those taken back."""
+
+    publications: list[PublicResultsAnswer]

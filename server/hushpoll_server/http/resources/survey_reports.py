@@ -1,4 +1,4 @@
-"""Reports of a survey's results, as files."""
+"""Reports of a survey's results, as files, and results that are published to everybody."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import current_grant, endpoint, services
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
-from hushpoll_server.http.models.survey_reports import ReportQuery
+from hushpoll_server.http.models.survey_reports import (
+    PublicResultsAnswer,
+    PublicResultsList,
+    ReportQuery,
+)
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.jobs.parameters import ReportChoices
 from hushpoll_server.reports.report import FORMS
 
 api = APIBlueprint(
@@ -48,5 +54,71 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     parts.actions.looked(current_grant().actor, "report", row.name, row.version)
     answer = Response(file.body, mimetype=file.media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+@api.post(
+    "/public-results",
+    responses={
+        201: PublicResultsAnswer,
+        **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
+    },
+)
+@endpoint("publish")
+def publish_results(path: VersionPath, body: ReportChoices) -> Response:
+    """Publish chosen results of a closed version, for everybody and without sign-in.
+
+    The page and its files are kept as they are now, until they are taken back or published again.
+    The token needs the scope `read` as well.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    choices = parts.survey_reports.choices(row, **body.model_dump())
+    parts.public_results.require_over(row)
+    if not current_grant().allows("read"):
+        raise Refused(
+            "forbidden",
+            "publishing results needs a token of scope 'read' as well, since it shows them; ask "
+            "an administrator for another",
+            field="Authorization",
+            scope="read",
+        )
+    publication = parts.public_results.publish(row, choices, actor=current_grant().actor)
+    parts.actions.record(
+        current_grant().actor, "published-results", survey=row.name, version=row.version
+    )
+    return json_answer(
+        PublicResultsAnswer.model_validate(publication),
+        201,
+        {"Location": publication["address"]},
+        nulls=True,
+    )
+
+
+@api.get("/public-results", responses={200: PublicResultsList, **problems(401, 403, 404, 422)})
+@endpoint("read")
+def list_public_results(path: VersionPath) -> Response:
+    """List the publications of a version, also those that were taken back."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    publications = [
+        PublicResultsAnswer.model_validate(publication)
+        for publication in parts.public_results.history(row)
+    ]
+    return json_answer(PublicResultsList(publications=publications), nulls=True)
+
+
+@api.delete("/public-results", responses={204: None, **problems(401, 403, 404, 422)})
+@endpoint("publish")
+def take_results_back(path: VersionPath) -> Response:
+    """Take published results back: their address answers 410, and their files are deleted."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    parts.public_results.take_back(row)
+    parts.actions.record(
+        current_grant().actor, "took-results-back", survey=row.name, version=row.version
+    )
+    answer = Response(status=204)
     answer.headers["Cache-Control"] = "no-store"
     return answer

@@ -74,6 +74,22 @@ class SurveyReports:
         """
         return Report(self._basis(row, choices), self._draw)
 
+    def require_short(self, choices: Choices) -> None:
+        """Refuse a report for which a request does not wait.
+
+        Raises
+        ------
+        InvalidParameter
+            It has more than `MOST_FIGURES_AT_ONCE` charts.
+        """
+        if choices.figures > MOST_FIGURES_AT_ONCE:
+            raise InvalidParameter(
+                f"the report has {choices.figures} charts, and a request waits for at most "
+                f"{MOST_FIGURES_AT_ONCE}; ask for the job report, or for fewer questions and "
+                "cross-tables",
+                field="attributes",
+            )
+
     def file(
         self, row: VersionRow, choices: Choices, form: str, *, at_once: bool = True
     ) -> ReportFile:
@@ -97,13 +113,8 @@ class SurveyReports:
         Refused
             As `report`; ``unavailable`` where a chart or a page could not be made now.
         """
-        if at_once and choices.figures > MOST_FIGURES_AT_ONCE:
-            raise InvalidParameter(
-                f"the report has {choices.figures} charts, and a request waits for at most "
-                f"{MOST_FIGURES_AT_ONCE}; ask for the job report, or for fewer questions and "
-                "cross-tables",
-                field="attributes",
-            )
+        if at_once:
+            self.require_short(choices)
         report = self.report(row, choices)
         kind = FORMS[form]
         try:

@@ -1,0 +1,236 @@
+"""Results of a closed survey for everybody: published, shown and taken back.
+
+What is published is frozen: the page and its bundle are kept as they were made. So a later release
+of this program, a deleted record or a changed clock makes no second set of numbers, whose
+differences would tell more than either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_server.charts.drawing import NotDrawn
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.reports.bundle import read_files
+from hushpoll_server.reports.choices import Choices
+from hushpoll_server.reports.page import page_of
+from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
+from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.publications import PublicationRow, PublicationStore
+
+log = get_logger(__name__)
+
+MOST_BYTES: Final = 16 * 2**20
+"""Of a page, and of a bundle."""
+
+KEPT: Final = 8
+"""Publications whose files are kept in memory."""
+
+BUNDLE: Final = "bundle.zip"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one publication shows.
+
+    Parameters
+    ----------
+    page : bytes
+        HTML.
+    bundle : bytes
+        The ZIP behind it.
+    files : mapping of str to bytes
+        The bundle's files by path.
+    etag : str
+        Names the publication's content.
+    """
+
+    page: bytes
+    bundle: bytes
+    files: Mapping[str, bytes]
+    etag: str
+
+
+class PublicResults:
+    """Publishes results of closed surveys, and takes them back."""
+
+    def __init__(
+        self, store: PublicationStore, *, surveys: SurveyService, reports: SurveyReports
+    ) -> None:
+        self._store = store
+        self._surveys = surveys
+        self._reports = reports
+        self._lock = threading.Lock()
+        self._kept: dict[str, Snapshot] = {}
+
+    def require_over(self, row: VersionRow) -> None:
+        """Refuse a version that is not over, or not all of which is released yet.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-over``.
+        """
+        state = self._surveys.state(row)
+        if state is not State.CLOSED:
+            raise Refused(
+                "survey-not-over",
+                f"{row.name} version {row.version} is {state.value}; its results can be published "
+                "once it is closed and its grace period is over",
+            )
+        if not row.ended:
+            raise Refused(
+                "survey-not-over",
+                f"the last reports of {row.name} version {row.version} are not released yet; "
+                "publish in some seconds",
+            )
+
+    def publish(self, row: VersionRow, choices: Choices, *, actor: str) -> dict[str, Any]:
+        """Make the results of a closed version public; an earlier publication gives way.
+
+        Parameters
+        ----------
+        row, choices
+            The version, and what is shown of it.
+        actor : str
+            As the action log names who publishes.
+
+        Raises
+        ------
+        InvalidParameter
+            More charts than a request waits for.
+        Refused
+            ``survey-not-over``, ``not-enough-reports``; ``payload-too-large``: the files are
+            larger than a publication may be; ``unavailable``.
+        """
+        self.require_over(row)
+        self._reports.require_short(choices)
+        report = self._reports.report(row, choices)
+        try:
+            page = page_of(
+                report.basis,
+                report.results,
+                report.figures,
+                beside=f"{row.version}/",
+                bundle=BUNDLE,
+            ).encode()
+        except NotDrawn as error:
+            raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
+        bundle = report.bundle
+        if max(len(page), len(bundle)) > MOST_BYTES:
+            raise Refused(
+                "payload-too-large",
+                f"the page has {len(page)} bytes and its bundle {len(bundle)}, of at most "
+                f"{MOST_BYTES}; choose fewer questions or cross-tables",
+            )
+        publication = PublicationRow(
+            id=secrets.token_hex(16),
+            version_id=row.id,
+            choices=json.dumps(choices.to_dict(), sort_keys=True),
+            published_at=self._surveys.now(),
+            published_by=actor,
+            taken_back_at=None,
+        )
+        self._store.add(publication, page=page, bundle=bundle)
+        log.info("results-published", survey=row.name, version=row.version)
+        return self._describe(publication)
+
+    def take_back(self, row: VersionRow) -> None:
+        """End the publication of a version; its files are deleted.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: nothing is published.
+        """
+        if not self._store.take_back(row.id, self._surveys.now()):
+            raise Refused(
+                "not-found",
+                f"no results of {row.name} version {row.version} are published; publish them first",
+            )
+        log.info("results-taken-back", survey=row.name, version=row.version)
+
+    def history(self, row: VersionRow) -> list[dict[str, Any]]:
+        """Return the publications of a version, one that stands before those taken back."""
+        return [self._describe(publication) for publication in self._store.of_version(row.id)]
+
+    def newest(self, name: str) -> VersionRow:
+        """Return the highest version of a survey whose results are public; raises as `shown`."""
+        rows = [row for row in self._surveys.all() if row.name == name]
+        refusal: Refused | None = None
+        for row in sorted(rows, key=lambda row: -row.version):
+            try:
+                self._standing(row)
+            except Refused as error:
+                gone = error.code == "results-taken-back"
+                refusal = error if gone or refusal is None else refusal
+            else:
+                return row
+        raise refusal or _nothing()
+
+    def shown(self, name: str, version: int) -> Snapshot:
+        """Return what everybody may see of a version.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: nothing was published, or there is no such survey;
+            ``results-taken-back``.
+        """
+        for row in self._surveys.all():
+            if (row.name, row.version) == (name, version):
+                return self._snapshot(self._standing(row))
+        raise _nothing()
+
+    def _standing(self, row: VersionRow) -> PublicationRow:
+        publications = self._store.of_version(row.id)
+        if not publications:
+            raise _nothing()
+        if publications[0].taken_back_at is not None:
+            raise Refused(
+                "results-taken-back", "these results were published and have been taken back"
+            )
+        return publications[0]
+
+    def _snapshot(self, publication: PublicationRow) -> Snapshot:
+        kept = self._kept.get(publication.id)
+        if kept is not None:
+            return kept
+        files = self._store.files(publication.id)
+        if files is None:  # it was taken back a moment ago
+            raise Refused(
+                "results-taken-back", "these results were published and have been taken back"
+            )
+        page, bundle = files
+        etag = hashlib.sha256(page + bundle).hexdigest()
+        snapshot = Snapshot(page, bundle, read_files(bundle), etag)
+        with self._lock:
+            while len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[publication.id] = snapshot
+        return snapshot
+
+    def _describe(self, publication: PublicationRow) -> dict[str, Any]:
+        row = self._surveys.by_id(publication.version_id)
+        back = publication.taken_back_at
+        return {
+            "survey": row.name,
+            "version": row.version,
+            "address": f"/results/{row.name}/versions/{row.version}",
+            "published_at": timestamp(publication.published_at),
+            "published_by": publication.published_by,
+            "taken_back_at": None if back is None else timestamp(back),
+            **json.loads(publication.choices),
+        }
+
+
+def _nothing() -> Refused:
+    return Refused("not-found", "no results are published at this address; the link may be wrong")

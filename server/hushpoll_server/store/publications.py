@@ -1,0 +1,81 @@
+"""Results that were published to everybody: a page and a bundle, until they are taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Update, insert, select, update
+
+from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import publications
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicationRow:
+    """A publication without its files. Times are seconds since 1970, UTC.
+
+    ``choices`` is JSON. ``published_by`` is named as in the action log. One that was taken back
+    has no files any more.
+    """
+
+    id: str
+    version_id: int
+    choices: str
+    published_at: int
+    published_by: str
+    taken_back_at: int | None
+
+
+_COLUMNS = [column for column in publications.c if column.name not in ("page", "bundle")]
+
+
+class PublicationStore:
+    """Statements on publications; of a version at most one is not taken back.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, row: PublicationRow, *, page: bytes, bundle: bytes) -> None:
+        """Insert a publication; an earlier one of its version is taken back."""
+        with self._database.writing(catalogue=True) as connection:
+            connection.execute(_taken_back(row.version_id, row.published_at))
+            connection.execute(insert(publications).values(**vars(row), page=page, bundle=bundle))
+
+    def take_back(self, version_id: int, now: int) -> bool:
+        """Delete the files of a version's publication; return False if there is none."""
+        with self._database.writing(catalogue=True) as connection:
+            return connection.execute(_taken_back(version_id, now)).rowcount > 0
+
+    def of_version(self, version_id: int) -> list[PublicationRow]:
+        """Return every publication of a version, the newest first."""
+        statement = (
+            select(*_COLUMNS)
+            .where(publications.c.version_id == version_id)
+            .order_by(publications.c.taken_back_at.is_(None).desc(),
+                      publications.c.published_at.desc(), publications.c.id)
+        )  # fmt: skip
+        with self._database.reading() as connection:
+            return [PublicationRow(**row._mapping) for row in connection.execute(statement)]
+
+    def files(self, publication_id: str) -> tuple[bytes, bytes] | None:
+        """Return page and bundle; None if they were taken back."""
+        statement = select(publications.c.page, publications.c.bundle).where(
+            publications.c.id == publication_id, publications.c.taken_back_at.is_(None)
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(statement).one_or_none()
+        return None if row is None else (bytes(row.page), bytes(row.bundle))
+
+
+def _taken_back(version_id: int, now: int) -> Update:
+    return (
+        update(publications)
+        .where(publications.c.version_id == version_id, publications.c.taken_back_at.is_(None))
+        .values(taken_back_at=now, page=None, bundle=None)
+    )

@@ -1,0 +1,135 @@
+"""Results that are published to everybody: of a closed survey alone, frozen, and taken back."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import zipfile
+
+import pytest
+
+from hushpoll_server.reports.offline import remade
+from sample_survey import VERSION, bearer
+
+pytestmark = pytest.mark.sqlite
+PUBLIC = f"{VERSION}/public-results"
+ADDRESS = "/results/work/versions/1"
+
+
+@pytest.fixture
+def over(site):
+    """A survey that is closed, and all of whose reports are released."""
+    published = site.publish()
+    site.fill(published, 9)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    return published
+
+
+def visit(site, path: str = ADDRESS, **headers: str):
+    return site.client().get(path, headers=headers)
+
+
+def test_results_are_public_until_they_are_taken_back(site, over):
+    for path in ("/results/work", ADDRESS, f"{ADDRESS}/bundle.zip", "/results/nothing"):
+        assert visit(site, path).status_code == 404
+    chosen = {"attributes": ["age", "income"], "cross_tables": [["income", "age"]]}
+    answer = site.post(PUBLIC, json=chosen)
+    assert answer.status_code == 201, answer.json
+    assert answer.json["address"] == answer.headers["Location"] == ADDRESS
+    assert answer.json["attributes"] == ["age", "income"]
+    page = visit(site)
+    assert (page.status_code, page.mimetype) == (200, "text/html")
+    assert page.headers["X-Robots-Tag"] == "noindex"
+    assert page.headers["Cache-Control"] == "public, no-cache"
+    policy = page.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    # the same hash as in the page itself
+    assert re.search("'sha256-[^']*'", policy)[0] in html.unescape(page.text)
+    # what was not chosen is in no file
+    assert "Chart of gender" not in page.text
+    bundle = visit(site, f"{ADDRESS}/bundle.zip").data
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        names = set(archive.namelist())
+        basis = archive.read("basis.json").decode()
+    assert '"gender"' not in basis
+    assert {"tables/01-age.csv", "tables/02-income.csv", "tables/03-income-by-age.csv"} <= names
+    with remade(bundle) as made:
+        assert made.different == ()
+    links = set(re.findall(r'href="(1/[^"]*)"', page.text))
+    assert len(links) == 1 + 3 * 3
+    for link in links:
+        file = visit(site, f"/results/work/versions/{link}")
+        assert file.status_code == 200, link
+        assert file.headers["Content-Disposition"].startswith("attachment")
+    assert visit(site, f"{ADDRESS}/basis.json").status_code == 404
+    again = visit(site, **{"If-None-Match": page.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    led = visit(site, "/results/work")
+    assert (led.status_code, led.headers["Location"]) == (302, ADDRESS)
+    assert site.client().delete(PUBLIC, headers=site.admin).status_code == 204
+    for path in ("/results/work", ADDRESS, f"{ADDRESS}/bundle.zip"):
+        gone = visit(site, path, **{"If-None-Match": page.headers["ETag"]})
+        assert gone.status_code == 410
+    assert site.scalars("SELECT count(*) FROM publications WHERE page IS NOT NULL") == [0]
+    again = site.client().delete(PUBLIC, headers=site.admin)
+    assert site.problem(again)[:2] == (404, "not-found")
+    acts = [row.act for row in site.services.actions.newest(10, survey="work")]
+    assert acts[:2] == ["took-results-back", "published-results"]
+
+
+def test_published_results_stay_as_they_were(site, over):
+    site.post(PUBLIC, json={"attributes": ["age"]})
+    before = visit(site)
+    assert site.delete_records().status_code == 200
+    site.clock.advance(86400)
+    assert visit(site).data == before.data
+    site.post(PUBLIC, json={"attributes": ["income"]})
+    after = visit(site)
+    assert after.headers["ETag"] != before.headers["ETag"]
+    assert "Chart of income" in after.text
+    publications = site.get(PUBLIC).json["publications"]
+    assert [one["attributes"] for one in publications] == [["income"], ["age"]]
+    assert [one["taken_back_at"] is None for one in publications] == [True, False]
+
+
+def test_results_of_a_survey_that_is_not_over_are_not_published(site):
+    published = site.publish()
+    site.fill(published, 9)
+    site.seal()
+    assert site.problem(site.post(PUBLIC, json={}))[:2] == (409, "survey-not-over")
+    site.close(grace_seconds=60)
+    assert site.problem(site.post(PUBLIC, json={}))[:2] == (409, "survey-not-over")
+
+
+def test_results_below_the_minimum_batch_are_not_published(site):
+    site.fill(site.publish(), 2)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    assert site.problem(site.post(PUBLIC, json={}))[:2] == (409, "not-enough-reports")
+
+
+def test_token_that_may_not_read_does_not_publish_what_it_could_read_then(site, over):
+    for scope in ("publish", "read"):
+        answer = site.post(PUBLIC, json={}, headers=site.analyst(scope))
+        assert site.problem(answer)[:2] == (403, "forbidden")
+    assert visit(site).status_code == 404
+    other = site.services.access.issue(["publish", "read"], surveys=["other"])
+    assert site.post(PUBLIC, json={}, headers=bearer(other.token)).status_code == 403
+    both = site.analyst("publish", "read")
+    assert site.post(PUBLIC, json={}, headers=both).status_code == 201
+
+
+def test_report_that_is_too_long_to_wait_for_is_the_result_of_a_job(site):
+    published = site.publish()
+    site.fill(published, 5)
+    site.seal()
+    body = {"format": "bundle", "cross_tables": [["gender", "age"]]}
+    bundle = site.run_job("report", body)
+    assert bundle == site.get(f"{VERSION}/report?format=bundle&cross=gender:age").data
+    refused = site.ask_for_job("report", {"cross_tables": [["gender", "gender"]]})
+    assert refused.status_code == 422
