@@ -21,6 +21,7 @@ from hushpoll_server.store.users import UserStore
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from waiting import wait_until
 
 PASSWORD = "correct horse battery"
 MARKUP = '<script>document.title = "broken"</script><b>bold</b>'
@@ -90,6 +91,12 @@ LOAN = {
     ],
     "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
 }
+OVER = {
+    **ODD,
+    "name": "over",
+    "title": "A survey that is over",
+    "description": "Its results may be published.",
+}
 SMALL = [{"name": "q", **SENSITIVE, "categories": ["no", "yes"]}]
 FEW = {"name": "few", "title": "Too few reports", "epsilon": "1", "attributes": SMALL}
 DAILY = {"name": "daily", "title": "Nothing released yet", "epsilon": "1", "attributes": SMALL}
@@ -137,6 +144,13 @@ class DashboardServer:
         )
         assert answer.json()["accepted"] == count, answer.text
 
+    def end(self, name: str) -> None:
+        """Close a survey, and wait until all of it is released."""
+        path = f"{self.url}/api/v1/surveys/{name}/versions/1"
+        answer = self._session.post(f"{path}/close", json={"grace_seconds": 0}, timeout=60)
+        assert answer.status_code == 200, answer.text
+        wait_until(lambda: self._session.get(f"{path}/overview", timeout=60).json()["sealed"])
+
     def train(self, name: str, **body: Any) -> str:
         """Ask for a training, for a worker to do."""
         answer = self._session.post(
@@ -176,6 +190,8 @@ def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
             server.fill(server.publish(ODD), 1000)
             server.fill(server.publish(FEW, release="immediate"), 3)
             server.publish(DAILY, release="daily")
+            server.fill(server.publish(OVER), 500)
+            server.end("over")
             server.fill(server.publish(LOAN), 1500)
             server.add_user("root", every="admin")
             server.add_user("analyst", loan="analyst")

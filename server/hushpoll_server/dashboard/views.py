@@ -17,6 +17,7 @@ from hushpoll_server.dashboard import (
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
+from hushpoll_server.dashboard.reporting import report
 
 VIEWS: Final = (
     signing,
@@ -26,6 +27,7 @@ VIEWS: Final = (
     models,
     fairness,
     quality,
+    report,
     curves,
     jobs,
     people,

@@ -239,7 +239,8 @@ def _form(row: VersionRow) -> Response:
     published = surveys.published(row)
     language = _language(published)
     page = PAGES.get(
-        (row.digest, asset_root(), language), lambda: rendered(published, published.wording(language))
+        (row.digest, asset_root(), language),
+        lambda: rendered(published, published.wording(language)),
     )
     answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
     answer.set_etag(page.etag)

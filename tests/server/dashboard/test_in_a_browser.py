@@ -15,6 +15,7 @@ from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, 
 
 WORK = "/surveys/work-and-health/versions/1"
 LOAN = "/surveys/loan/versions/1"
+OVER = "/surveys/over/versions/1"
 LARGE, ODD = "/surveys/large/versions/1", "/surveys/odd/versions/1"
 PAGES = [
     "/",
@@ -23,6 +24,10 @@ PAGES = [
     f"{WORK}/cross-tables?a=health&b=income",
     f"{WORK}/cross-tables?a=income&b=region&share=row",
     f"{WORK}/estimates?confidence=abc",
+    f"{WORK}/report",
+    f"{WORK}/report-file?rows=health&columns=income",
+    f"{OVER}/report",
+    "/surveys/daily/versions/1/report",
     f"{WORK}/jobs",
     f"{WORK}/models",
     f"{LOAN}/models",
@@ -292,3 +297,41 @@ def test_two_hundred_surveys_are_listed_and_filtered(server, open_page):
     page.get_by_label("Name or title").fill("nothing like it")
     page.get_by_role("button", name="Filter").click()
     expect(page.get_by_role("link", name="Show all.")).to_be_visible()
+
+
+def test_editor_reports_publishes_and_takes_back(server, open_page):
+    page = sign_in(open_page(OVER))
+    page.get_by_role("link", name="Report the results").click()
+    page.locator("#r-a-0").select_option("odd")
+    page.locator("#r-b-0").select_option("other")
+    page.get_by_role("button", name="Make the report").click()
+    expect(page.get_by_role("heading", name="odd by other")).to_be_visible()
+    expect(page).to_have_title("Results of A survey that is over · hushpoll")
+    expect(page.locator("figure svg[role=img]")).to_have_count(3)
+    page.go_back()
+    for form, ending in (("bundle", "zip"),):
+        page.locator(f"#r-{form}").check()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Make the report").click()
+        assert download.value.suggested_filename == f"over-1.{ending}"
+    page.get_by_role("group", name="Questions").last.get_by_label("other").uncheck()
+    page.get_by_label("Everybody may read these results").check()
+    page.get_by_role("button", name="Publish the results").click()
+    link = page.locator(".panel.link a")
+    expect(link).to_contain_text("/results/over/versions/1")
+    # read without signing in
+    address = "../results/over"
+    for theme in ("light", "dark"):
+        public = open_page("/sign-in", color_scheme=theme, viewport={"width": 360, "height": 800})
+        public.goto(f"{server.url}/dashboard/{address}")
+        expect(public.get_by_role("heading", level=1)).to_have_text("A survey that is over")
+        expect(public.locator("figure svg[role=img]")).to_have_count(1)
+        assert violations(public) == []
+        assert public.evaluate(WIDER) == 0
+    with public.expect_download() as download:
+        public.get_by_role("link", name="CSV").click()
+    assert download.value.suggested_filename == "over-1-tables-01-odd.csv"
+    page.get_by_role("button", name="Take the results back").click()
+    expect(page.get_by_text("Results that were taken back")).to_be_visible()
+    public.reload()
+    expect(public.get_by_role("heading", level=1)).to_have_text("These results were taken back")

@@ -9,18 +9,21 @@ from typing import Any, Final
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     authorized,
     optional_url_option,
+    timeout_option,
     token_option,
-    version_of,
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 FORMATS: Final = {".html": "html", ".pdf": "pdf"}
 _OFFLINE: Final = "hushpoll_server.reports.offline"
@@ -61,6 +64,7 @@ def _ending(out: Path) -> None:
 )
 @click.option("--confidence", type=float, help="Of the intervals. [default: 0.95]")
 @click.option("--fairness/--no-fairness", default=True, help="Whether finished audits are shown.")
+@timeout_option("Seconds to wait for a worker, which makes a report of many questions.")
 @optional_url_option
 @token_option
 @json_option
@@ -73,6 +77,7 @@ def report(
     source: Path | None,
     url: str | None,
     token: str | None,
+    timeout: float,
     as_json: bool,
     **shown: Any,
 ) -> None:
@@ -91,33 +96,49 @@ def report(
     if url is None:
         raise click.UsageError("Missing option '--url'; or give --from and a bundle.")
     with analyst(url, authorized(token)) as client:
-        number = version_of(client, name, version)
+        published = client.show(name, version)
+        number = published.version
         wanted: list[tuple[Path, str | None]] = [(out or Path(f"{name}.html"), None)]
         wanted += [] if bundle is None else [(bundle, "bundle")]
         document: dict[str, Any] = {"survey": name, "version": number, "files": {}}
         for path, form in wanted:
-            _fetch(client, name, number, path, form or FORMATS[path.suffix.lower()], shown)
+            kind = form or FORMATS[path.suffix.lower()]
+            _fetch(client, published, path, kind, shown, timeout)
             document["files"][str(path)] = path.stat().st_size
     files = " and ".join(document["files"])
     emit(document, f"The results of {name} version {number} are in {files}.", as_json=as_json)
 
 
 def _fetch(
-    client: AnalystClient, name: str, version: int, path: Path, form: str, shown: dict[str, Any]
+    client: AnalystClient,
+    published: Published,
+    path: Path,
+    form: str,
+    shown: dict[str, Any],
+    timeout: float,
 ) -> None:
-    crosses = [tuple(part.strip() for part in pair.split(",")) for pair in shown["crosses"]]
+    """Write one file; a report that is too long to wait for is made by a worker of the server."""
+    name, version = published.name, published.version
+    asked = {
+        "format": form,
+        "attributes": list(shown["attributes"]),
+        "cross_tables": [[part.strip() for part in pair.split(",")] for pair in shown["crosses"]],
+        "fairness": shown["fairness"],
+        **{key: shown[key] for key in ("estimator", "confidence") if shown[key] is not None},
+    }
+    figures = len(asked["attributes"] or published.attributes) + len(asked["cross_tables"])
     with replacing(path) as file:
-        client.report(
-            name,
-            version,
-            file.write,
-            format=form,
-            attributes=shown["attributes"],
-            cross_tables=crosses,
-            estimator=shown["estimator"],
-            confidence=shown["confidence"],
-            fairness=shown["fairness"],
-        )
+        if figures <= MOST_FIGURES_AT_ONCE:
+            client.report(name, version, file.write, **asked)
+            return
+        with waiting(f"report of {name}") as say:
+            job = wait_for(
+                client.job,
+                client.start_job("report", name, version, asked),
+                timeout=timeout,
+                on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+            )
+        client.job_result(str(job["id"]), file.write)
 
 
 def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:

@@ -1,0 +1,169 @@
+"""Report: choose what is shown, take it away, and publish it once the survey is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any, Final
+
+from flask import Response, request, url_for
+from werkzeug.datastructures import MultiDict
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.results import CONFIDENCES, ESTIMATORS, NOTHING_YET
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.page import style_hash
+from hushpoll_server.reports.report import FORMS
+from hushpoll_server.services.people.roles import Role
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>"
+CROSS_TABLES: Final = 3
+"""Pairs that the form has room for; the address takes more."""
+
+_FORMS: Final = {
+    "html": "HTML, to look at and to print",
+    "pdf": "PDF",
+    "bundle": "bundle, from which anyone gets the same figures",
+}
+_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        f"style-src {style_hash()}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+
+@dashboard.get(f"{SURVEY}/report")
+@private
+def report(name: str, version: int) -> Response:
+    """Let the user choose what a report shows; an editor may publish it once all is over."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    published = parts.surveys.published(row)
+    refusal: Refused | None = None
+    try:
+        parts.analysis.release(row)
+    except Refused as refused:
+        if refused.code not in NOTHING_YET:
+            raise
+        refusal = refused
+    try:
+        parts.public_results.require_over(row)
+        not_over = None
+    except Refused as refused:
+        not_over = refused.detail
+    history = parts.public_results.history(row)
+    return page(
+        "report.html",
+        **of_survey(row, "report"),
+        refusal=refusal,
+        not_over=not_over,
+        questions={
+            attribute.name: attribute.question or attribute.name
+            for attribute in published.attributes
+        },
+        chosen=_chosen(request.args),
+        asked=bool(request.args),
+        estimators=ESTIMATORS,
+        confidences=CONFIDENCES,
+        forms=_FORMS,
+        pairs=range(CROSS_TABLES),
+        most=MOST_FIGURES_AT_ONCE,
+        standing=next((one for one in history if one["taken_back_at"] is None), None),
+        history=[one for one in history if one["taken_back_at"] is not None],
+        root_of_results=request.host_url.rstrip("/") + request.script_root,
+    )
+
+
+@dashboard.get(f"{SURVEY}/report-file")
+@private
+def report_file(name: str, version: int) -> Response:
+    """Give a report as a file; HTML is shown in the browser."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    form = request.args.get("format", "html")
+    if form not in FORMS:
+        raise Refused(
+            "invalid-request",
+            f"format is {show(form)} in this address; choose one of {', '.join(FORMS)}",
+            field="format",
+        )
+    choices = parts.survey_reports.choices(row, **_chosen(request.args))
+    file = parts.survey_reports.file(row, choices, form)
+    parts.actions.looked(member().actor, "report", row.name, row.version)
+    answer = finished(Response(file.body, mimetype=file.media_type))
+    if form == "html":
+        answer.headers["Content-Security-Policy"] = _POLICY
+    else:
+        answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
+    return answer
+
+
+@dashboard.post(f"{SURVEY}/public-results")
+@private
+def publish_results(name: str, version: int) -> Response:
+    """Publish chosen results of a closed survey to everybody."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    if not request.form.get("confirm"):
+        raise Refused(
+            "invalid-request",
+            "the results were not published, because the box was not ticked; tick it to publish",
+            field="confirm",
+        )
+    if not request.form.getlist("attribute"):
+        raise Refused(
+            "invalid-request",
+            "the results were not published, because no question was chosen; choose one or more",
+            field="attribute",
+        )
+    choices = parts.survey_reports.choices(row, **_chosen(request.form))
+    parts.public_results.publish(row, choices, actor=member().actor)
+    parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
+    return see(url_for("dashboard.report", name=name, version=version) + "#public")
+
+
+@dashboard.post(f"{SURVEY}/public-results/take-back")
+@private
+def take_results_back(name: str, version: int) -> Response:
+    """End the publication of results."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    parts.public_results.take_back(row)
+    parts.actions.record(member().actor, "took-results-back", survey=row.name, version=row.version)
+    return see(url_for("dashboard.report", name=name, version=version) + "#public")
+
+
+def _chosen(given: MultiDict[str, str]) -> dict[str, Any]:
+    """Return what a form or an address chooses, as ``Choices.of`` takes it."""
+    crosses = [
+        (a, b)
+        for a, b in zip_longest(given.getlist("rows"), given.getlist("columns"), fillvalue="")
+        if a or b
+    ]
+    return {
+        "attributes": given.getlist("attribute"),
+        "cross_tables": crosses,
+        "estimator": given.get("estimator", ESTIMATORS[0]),
+        "confidence": _number(given),
+        # A box that is not ticked is not sent; without any choice all is shown.
+        "fairness": bool(given.get("fairness")) or "estimator" not in given,
+    }
+
+
+def _number(given: Mapping[str, str]) -> float:
+    text = given.get("confidence", "0.95")
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"confidence is {show(text)}; give a number such as 0.95", field="confidence"
+        ) from None

@@ -1,0 +1,56 @@
+"""The report's page: what it offers to whom, and forms that choose nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.sqlite
+PATH = "/surveys/work/versions/1"
+PUBLIC = "/results/work/versions/1"
+
+
+@pytest.fixture
+def over(site):
+    site.fill(site.publish(), 9)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+
+
+def test_report_s_page_says_what_to_wait_for(site, visit):
+    site.fill(site.publish(), 1)
+    page = visit("ada", work="editor").get(f"{PATH}/report")
+    assert "There is nothing to report yet" in page.text
+    assert "1 report, fewer than its minimum batch of 3" in page.text
+    assert "Work version 1 is open; its results can be published once it is closed" in page.text
+    assert "Make the report" not in page.text
+
+
+def test_reader_reports_and_does_not_publish(site, over, visit):
+    reader = visit("ada", work="reader")
+    assert "Publish the results" not in reader.get(f"{PATH}/report").text
+    file = reader.get(f"{PATH}/report-file?attribute=age&estimator=shrunk")
+    assert file.status_code == 200
+    assert "Shrunk estimates have no interval" in file.text
+    assert "unsafe" not in file.headers["Content-Security-Policy"]
+    for act in ("public-results", "public-results/take-back"):
+        sent = reader.send(f"{PATH}/{act}", on=f"{PATH}/report", confirm="yes", attribute="age")
+        assert sent.status_code == 403
+    for query in ("format=docx", "estimator=none", "confidence=x", "rows=age&columns=", "rows=x"):
+        assert reader.get(f"{PATH}/report-file?{query}").status_code == 422, query
+    assert visit("eve", other="admin").get(f"{PATH}/report").status_code == 404
+
+
+def test_nothing_is_published_without_a_question_and_a_tick(site, over, visit):
+    editor = visit("ada", work="editor")
+    for fields in ({"attribute": "age"}, {"confirm": "yes"}):
+        sent = editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **fields)
+        assert sent.status_code == 422
+        assert "were not published" in sent.text
+    assert site.client().get(PUBLIC).status_code == 404
+    fields = {"attribute": "age", "confirm": "yes", "estimator": "unbiased"}
+    assert editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **fields).status_code == 303
+    page = editor.get(f"{PATH}/report").text
+    assert PUBLIC in page
+    assert "by <bdi>ada</bdi>" in page
+    assert site.client().get(PUBLIC).status_code == 200
