@@ -37,6 +37,7 @@ DATA: Mapping[str, tuple[str, str, str]] = {
 
 PROTOCOLS = ("GRR", "OUE", "OLH", "BLH")
 STUDIED = tuple(name for name, metric in METRICS.items() if metric.in_results)
+FURTHER = tuple(name for name in METRICS if name not in STUDIED)
 EPSILONS = ("1", "4")
 RESPONDENTS = 20_000
 SURVEYS = 5_000
@@ -102,8 +103,9 @@ def run_study(
     surveys: int = SURVEYS,
     respondents: int = RESPONDENTS,
     seed: int = SEED,
+    names: Sequence[str] = STUDIED,
 ) -> list[Row]:
-    """Return the coverage of every metric in every population, for each protocol and epsilon."""
+    """Return the coverage of metrics in every population, for each protocol and epsilon."""
     rows = []
     for number, (name, people) in enumerate(populations.items()):
         for epsilon in EPSILONS:
@@ -117,7 +119,7 @@ def run_study(
                     respondents=respondents,
                     surveys=surveys,
                     rng=rng,
-                    names=STUDIED,
+                    names=names,
                 )
                 rows += _rows(name, protocol, epsilon, respondents, by_metric)
     return rows
@@ -240,6 +242,23 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def further(rows: Sequence[Row]) -> str:
+    """Return rows of the metrics `FURTHER` as a table in Markdown; see :func:`markdown`."""
+    lines = [
+        f"| population | n | ε | protocol | covered: {' | '.join(FURTHER)} "
+        f"| conclude, find: {' | '.join(FURTHER)} |",
+        "|---|---|---|---|" + "---|" * (2 * len(FURTHER)),
+    ]
+    for start in range(0, len(rows), len(FURTHER)):
+        part = rows[start : start + len(FURTHER)]
+        survey, found = part[0], [row.coverage for row in part]
+        cells = [survey.population, f"{survey.respondents:,}", survey.epsilon, survey.protocol]
+        cells += [f"{100 * one.covered:.1f}" for one in found]
+        cells += [f"{100 * one.concluded:.0f}, {100 * one.disparate:.1f}" for one in found]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def compared(rows: Sequence[Row]) -> str:
     """Return rows as a table in Markdown that has the rule of before beside that of now.
 
@@ -293,12 +312,15 @@ def _by_survey(rows: Sequence[Row]) -> list[tuple[Row, dict[str, Coverage]]]:
 @json_option
 @reports_errors
 def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -> None:
-    """Measure how often the sets of DI, SPD, EOD and OAD cover the population's value."""
+    """Measure how often the sets of fairness metrics cover the population's value."""
     populations = {
         name: fit_population(data / file, target, protected)
         for name, (file, target, protected) in DATA.items()
     }
     rows = run_study(populations, surveys=surveys, respondents=respondents, seed=seed)
+    more = run_study(
+        populations, surveys=surveys, respondents=respondents, seed=seed, names=FURTHER
+    )
     small = run_hard(populations["Adult"], surveys=surveys, seed=seed)
     others = rules.items(populations, surveys=surveys, seed=seed)
     document = {
@@ -307,12 +329,15 @@ def main(data: Path, surveys: int, respondents: int, seed: int, as_json: bool) -
         "seed": seed,
         "populations": {name: people.tolist() for name, people in populations.items()},
         "rows": [_row(row) for row in rows],
+        "further": [_row(row) for row in more],
         "small": [_row(row) for row in small],
         "items": [item.to_dict() for item in others],
     }
     emit(
         document,
-        lambda: "\n\n".join([markdown(rows), compared(small), rules.markdown(others)]),
+        lambda: "\n\n".join(
+            [markdown(rows), further(more), compared(small), rules.markdown(others)]
+        ),
         as_json=as_json,
     )
 

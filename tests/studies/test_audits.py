@@ -10,10 +10,12 @@ from hushpoll_shared.group_metrics import METRICS
 from studies.audits import (
     DATA,
     EPSILONS,
+    FURTHER,
     PROTOCOLS,
     RESPONDENTS,
     SURVEYS,
     fit_population,
+    further,
     main,
     run_hard,
     run_study,
@@ -52,6 +54,9 @@ def test_300_surveys_of_each_are_covered_within_chance(populations):
     rows = run_study(populations, surveys=300)
     assert len(rows) == len(DATA) * len(EPSILONS) * len(PROTOCOLS) * 4
     check(rows, 300, 0.95)
+    more = run_study({"LSAC": populations["LSAC"]}, surveys=300, names=FURTHER)
+    check(more, 300, 0.95)
+    assert len(further(more).splitlines()) == 2 + len(EPSILONS) * len(PROTOCOLS)
     check(run_hard(populations["Adult"], surveys=300), 300, 0.95)
 
 
@@ -81,9 +86,10 @@ def test_the_command_prints_a_table_or_json(data_dir):
     options = ["--data", str(data_dir), "--surveys", "20"]
     table = CliRunner().invoke(main, options)
     assert table.exit_code == 0, table.output
-    assert table.output.count("\n") == 2 + 16 + 3 + 9 + 3 + 5
+    assert table.output.count("\n") == 2 + 16 + 3 + 16 + 3 + 9 + 3 + 5
     study = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
     assert (study["surveys"], study["respondents"]) == (20, RESPONDENTS)
     assert len(study["rows"]) == 64
+    assert len(study["further"]) == 48
     assert len(study["small"]) == 36
     assert len(study["items"]) == 5
