@@ -1,0 +1,136 @@
+"""Examples of every command, for its reference; a test checks their options against the command."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "answer": (
+        "hushpoll answer https://polls.example.org/s/work-and-health",
+        "hushpoll answer https://polls.example.org/s/panel --token hr_... --max-epsilon 4",
+    ),
+    "answered": ("hushpoll answered work-and-health --attribute health --out answered.csv",),
+    "audit": ("hushpoll audit --sdk python --protocols GRR,OUE --epsilons 1,4 --draws 20000",),
+    "card": ("hushpoll card run --out card.html",),
+    "cross-table": ("hushpoll cross-table work-and-health gender health --out table.xlsx",),
+    "data": ("hushpoll data adult --out adult.csv",),
+    "demo": ("hushpoll demo", "hushpoll demo --look"),
+    "estimate": (
+        "hushpoll estimate work-and-health --attribute health",
+        "hushpoll estimate work-and-health --estimator projected --out estimates.csv",
+    ),
+    "experiment compare": ("hushpoll experiment compare runs --reference paper.csv --partial",),
+    "experiment configs": ("hushpoll experiment configs", "hushpoll experiment configs adult"),
+    "experiment plot": ("hushpoll experiment plot runs --out figures",),
+    "experiment run": (
+        "hushpoll experiment run adult --data adult.csv --out runs",
+        "hushpoll experiment run adult --data adult.csv --protocols OLH --epsilons 4 --seeds 0 "
+        "--out runs",
+    ),
+    "experiment table": (
+        "hushpoll experiment table runs --out adult.md --title 'Adult, every protocol'",
+    ),
+    "experiment trust": ("hushpoll experiment trust runs --out trust",),
+    "export": (
+        "hushpoll export work-and-health --out survey.records",
+        "hushpoll export work-and-health --format parquet --out survey.parquet",
+    ),
+    "fairness certificate": ("hushpoll fairness certificate run test.csv --groups gender",),
+    "fairness model": ("hushpoll fairness model run later.records --unseen",),
+    "fairness predictions": (
+        "hushpoll fairness predictions predicted.csv --groups gender,race --label income "
+        "--positive '>26000'",
+    ),
+    "fairness records": ("hushpoll fairness records survey.records --confidence 0.9",),
+    "fairness survey": ("hushpoll fairness survey work-and-health --out fairness.xlsx",),
+    "job cancel": ("hushpoll job cancel 7f3c2a...",),
+    "job list": ("hushpoll job list --state running",),
+    "job result": ("hushpoll job result 7f3c2a... --out fairness.json",),
+    "job show": ("hushpoll job show 7f3c2a...",),
+    "job start": ("hushpoll job start fairness work-and-health --set folds=5 --timeout 600",),
+    "job wait": ("hushpoll job wait 7f3c2a...",),
+    "ledger export": ("hushpoll ledger export --out about-me.json",),
+    "ledger send": ("hushpoll ledger send",),
+    "ledger show": ("hushpoll ledger show",),
+    "ledger withdraw": ("hushpoll ledger withdraw work-and-health",),
+    "manifest check": ("hushpoll manifest check survey.yaml",),
+    "manifest schema": ("hushpoll manifest schema > manifest.schema.json",),
+    "migrate": ("hushpoll migrate --check", "hushpoll migrate --config hushpoll.toml"),
+    "model delete": ("hushpoll model delete 7f3c2a... --yes",),
+    "model fetch": ("hushpoll model fetch 7f3c2a... --out run.zip",),
+    "model learners": ("hushpoll model learners work-and-health",),
+    "model list": ("hushpoll model list work-and-health",),
+    "model show": ("hushpoll model show 7f3c2a...",),
+    "ordered": (
+        "hushpoll ordered work-and-health age --quantiles 0.25,0.5,0.75",
+        "hushpoll ordered work-and-health age --given gender --threshold 65",
+    ),
+    "plan": ("hushpoll plan survey.yaml --n 20000",),
+    "predict": ("hushpoll predict --model run --data people.csv --out predicted.csv",),
+    "records all": ("hushpoll records all survey.records --out tests.csv",),
+    "records answered": ("hushpoll records answered survey.records",),
+    "records change": ("hushpoll records change june.records health --since may.records",),
+    "records cross-table": ("hushpoll records cross-table survey.records gender health",),
+    "records estimate": ("hushpoll records estimate survey.records --check-shape",),
+    "records independence": ("hushpoll records independence survey.records gender health",),
+    "records means": ("hushpoll records means survey.records age hours",),
+    "records ordered": ("hushpoll records ordered survey.records age",),
+    "records ordered-change": (
+        "hushpoll records ordered-change june.records age --since may.records",
+    ),
+    "records shares": ("hushpoll records shares survey.records --of health --given gender",),
+    "records table": ("hushpoll records table survey.records gender health income",),
+    "records together": ("hushpoll records together survey.records",),
+    "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
+    "relate all": ("hushpoll relate all work-and-health --out tests.xlsx",),
+    "relate change": ("hushpoll relate change work-and-health health --since 1",),
+    "relate independence": ("hushpoll relate independence work-and-health gender health",),
+    "relate means": ("hushpoll relate means work-and-health age hours",),
+    "relate ordered-change": ("hushpoll relate ordered-change work-and-health age --since 1",),
+    "relate shares": ("hushpoll relate shares work-and-health --of health --given gender",),
+    "relate table": ("hushpoll relate table work-and-health gender health income",),
+    "relate together": ("hushpoll relate together work-and-health",),
+    "report": (
+        "hushpoll report work-and-health --cross health,gender --out results.html",
+        "hushpoll report work-and-health --out results.html --bundle results.zip",
+    ),
+    "serve": (
+        "hushpoll serve --admin-token-file admin-token",
+        "hushpoll serve --database-url postgresql+psycopg://hushpoll@db/hushpoll --workers 2",
+    ),
+    "simulate": (
+        "hushpoll simulate --manifest survey.yaml --respondents 5000 --bulk --seed 1",
+        "hushpoll simulate --manifest survey.yaml --data people.csv --misbehave replay=0.01",
+    ),
+    "submit": ("hushpoll submit night.reports work-and-health",),
+    "survey close": ("hushpoll survey close work-and-health --grace 3600",),
+    "survey delete-records": ("hushpoll survey delete-records work-and-health 1",),
+    "survey example": ("hushpoll survey example > survey.yaml",),
+    "survey list": ("hushpoll survey list",),
+    "survey origins": ("hushpoll survey origins work-and-health https://shop.example.org",),
+    "survey publish": (
+        "hushpoll survey publish survey.yaml --dry-run",
+        "hushpoll survey publish survey.yaml",
+    ),
+    "survey show": ("hushpoll survey show work-and-health --json",),
+    "token issue": (
+        "hushpoll token issue --scope read --label 'monthly report' --survey work-and-health",
+    ),
+    "token list": ("hushpoll token list",),
+    "token revoke": ("hushpoll token revoke 3f9a...",),
+    "token rotate": ("hushpoll token rotate 3f9a... --overlap 3600",),
+    "train": (
+        "hushpoll train --records survey.records --out run",
+        "hushpoll train --data adult.csv --target income --protected gender --sensitive "
+        "gender,race,age --protocol OLH --epsilon 4 --out run",
+    ),
+    "tune": ("hushpoll tune --data people.csv --manifest survey.yaml --trials 50 --out study",),
+    "user add": ("hushpoll user add ada --role work-and-health=analyst",),
+    "user list": ("hushpoll user list",),
+    "user password": ("hushpoll user password ada",),
+    "user remove": ("hushpoll user remove ada",),
+    "user role": ("hushpoll user role ada work-and-health reader",),
+    "weight": ("hushpoll weight work-and-health health --design design.yaml",),
+    "worker": ("hushpoll worker --config hushpoll.toml",),
+}
+"""By the whole name of the command."""

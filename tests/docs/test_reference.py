@@ -1,0 +1,123 @@
+"""Pages that are made from the code have everything: commands, fields, routes and public names."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from hushpoll_client.cli.commands import COMMANDS
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+
+# Only now, since they lie beside the pages.
+from directives import (  # noqa: E402
+    commands,
+    javascript,
+    manifest_fields,
+    problems,
+    public_names,
+    routes,
+)
+from directives.command_examples import EXAMPLES  # noqa: E402
+
+ALL = dict(commands.all_commands())
+
+
+def directives_of(name: str) -> list[str]:
+    """The words after every directive of this name, over all pages."""
+    pattern = re.compile(rf"^```{{{name}}} (.+)$", re.MULTILINE)
+    texts = (path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md")))
+    return [word for text in texts for words in pattern.findall(text) for word in words.split()]
+
+
+def test_every_command_stands_on_one_page() -> None:
+    assert sorted(directives_of("hushpoll-commands")) == sorted(COMMANDS)
+
+
+def test_every_command_has_examples() -> None:
+    """A new command gets a row in docs/directives/command_examples.py."""
+    assert EXAMPLES.keys() == ALL.keys()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_examples_have_the_options_and_arguments_of_the_command(name: str) -> None:
+    command = ALL[name]
+    options = {
+        option: parameter
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    for example in EXAMPLES[name]:
+        program, *words = shlex.split(example.partition(" > ")[0])
+        own = name.split()
+        assert [program, *words[: len(own)]] == ["hushpoll", *own], example
+        words = words[len(own) :]
+        arguments = 0
+        while words:
+            word = words.pop(0)
+            if word.startswith("-"):
+                assert word in options, f"{example}: {word}"
+                if not options[word].is_flag:
+                    words.pop(0)
+            else:
+                arguments += 1
+        declared = [one for one in command.params if isinstance(one, click.Argument)]
+        fewest = sum(one.required for one in declared)
+        most = None if any(one.nargs < 0 for one in declared) else len(declared)
+        assert arguments >= fewest, example
+        assert most is None or arguments <= most, example
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_has_a_sentence(name: str) -> None:
+    page = commands.text(name.partition(" ")[0])
+    for parameter in ALL[name].params:
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            assert f"{parameter.opts[0]}" in page
+
+
+def test_every_field_of_the_manifest_is_there() -> None:
+    page = manifest_fields.text()
+    for _, _, fields in manifest_fields.PARTS:
+        for entry in fields:
+            assert f"### `{entry.name}`" in page
+            assert entry.meaning in page
+            assert entry.reason in page
+
+
+def test_every_operation_of_the_api_is_there() -> None:
+    page = routes.text()
+    document = json.loads(routes.DOCUMENT.read_text(encoding="utf-8"))
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert f"### {method.upper()} {path}\n" in page
+    for name in document["components"]["schemas"]:
+        assert f"### {name}\n" in page
+
+
+def test_every_refusal_is_there() -> None:
+    assert problems.text().count("\n| ") >= 30
+
+
+@pytest.mark.parametrize("module", directives_of("hushpoll-python"))
+def test_every_public_python_name_is_there(module: str) -> None:
+    page = public_names.text(module)
+    for name in importlib.import_module(module).__all__:
+        assert re.search(rf":: {re.escape(module)}\.{name}$", page, re.MULTILINE), name
+
+
+def test_every_public_javascript_name_is_there() -> None:
+    index = (javascript.SOURCES / "index.js").read_text(encoding="utf-8")
+    exported = set(re.findall(r"\b[A-Za-z]+\b", " ".join(re.findall(r"{([^}]*)}", index))))
+    page = javascript.text()
+    for name in exported:
+        assert f"### {name}\n" in page, name
