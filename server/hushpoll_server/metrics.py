@@ -13,7 +13,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -162,13 +165,25 @@ class Metrics:
             for state, count in jobs.items():
                 self._jobs.labels(state).set(count)
 
+    def queue_reports(self) -> int:
+        """Return how many reports wait for their commit, in all processes together."""
+        families = self._together().collect()
+        samples = (sample for family in families for sample in family.samples)
+        return int(sum(one.value for one in samples if one.name == "hushpoll_queue_reports"))
+
     def exposition(self) -> tuple[bytes, str]:
         """Return the text for Prometheus and its media type, of all processes together."""
-        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return generate_latest(self._together()), CONTENT_TYPE_LATEST
+
+    def _together(self) -> CollectorRegistry:
+        """Return a registry of what all processes count."""
+        from prometheus_client import CollectorRegistry
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        registry = self._registry
-        if DIRECTORY_VARIABLE in os.environ:
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # it has no types
-        return generate_latest(registry), CONTENT_TYPE_LATEST
+        if DIRECTORY_VARIABLE not in os.environ:
+            return self._registry
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # it has no types
+        return registry

@@ -33,7 +33,7 @@ from hushpoll_server.http.resources import (
     surveys,
     tokens,
 )
-from hushpoll_server.http.resources.administration import users
+from hushpoll_server.http.resources.administration import operations, users
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import public_results, survey
 from hushpoll_server.services.services import Services
@@ -45,6 +45,7 @@ BLUEPRINTS: Final = (
     origins.api,
     tokens.api,
     users.api,
+    operations.api,
     analysis.api,
     plans.api,
     drafts.api,

@@ -8,12 +8,12 @@ from hushpoll_server.dashboard import (
     curves,
     jobs,
     models,
-    people,
     results,
     signing,
     surveys,
     weighting,
 )
+from hushpoll_server.dashboard.administration import operations, people
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
@@ -30,8 +30,9 @@ VIEWS: Final = (
     report,
     curves,
     jobs,
-    people,
     drafts,
+    people,
+    operations,
 )
 
 __all__ = ["VIEWS", "dashboard", "refused"]

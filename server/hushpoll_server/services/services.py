@@ -5,6 +5,7 @@ from __future__ import annotations
 from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.services.device_services import DeviceServices
+from hushpoll_server.services.maintenance.operations import Operations
 from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
 from hushpoll_server.services.maintenance.sealing import Sealing
@@ -80,6 +81,15 @@ class Services(DeviceServices):
                 jobs=self.job_store.by_state,
                 overdue=None if settings.sealing == "server" else self._overdue,
             )
+        self.operations = Operations(
+            self.database,
+            self.metrics,
+            waiting=self.reports.waiting,
+            counts=self.segments.counts,
+            jobs=self.job_store.by_state,
+            overdue=self._overdue,
+            sealing=settings.sealing,
+        )
         user_store = UserStore(self.database)
         self.actions = Actions(ActionStore(self.database), settings.clock)
         self.users = Users(user_store, settings.clock)

@@ -100,6 +100,9 @@ class Session(Protocol):
     def hold_catalogue(self, connection: Connection) -> None:
         """Let one transaction that asks for this run at a time, in all processes."""
 
+    def room(self, connection: Connection) -> tuple[int, int | None, int | None]:
+        """Return the bytes of the database, and those free and in all on a disk that it sees."""
+
     def hold_inbox(self, connection: Connection) -> None:
         """Keep the inbox as this reading transaction, which has not begun to read, will see it."""
 

@@ -199,6 +199,12 @@ def read_sealed(connection: Connection, version_id: int) -> Sealed | None:
     )
 
 
+def sealed_reports(connection: Connection) -> int:
+    """Return the number of sealed reports of all versions, those of deleted records too."""
+    statement = select(func.coalesce(func.sum(aggregates.c.reports), 0))
+    return int(connection.execute(statement).scalar_one())
+
+
 def write_sealed(connection: Connection, version_id: int, **columns: Any) -> None:
     """Write columns of a version's row of ``aggregates``, which is inserted if there is none."""
     changed = connection.execute(

@@ -276,6 +276,14 @@ class Database:
             zeros = bytes(self.session.PROBE_BYTES)
             connection.execute(insert(write_probe).values(id=1, data=zeros))
 
+    def room(self) -> tuple[int, int | None, int | None]:
+        """Return the bytes of the database, and those free and in all on its disk.
+
+        The last two are None of a database on another machine.
+        """
+        with self.reading() as connection:
+            return self.session.room(connection)
+
     def close(self) -> None:
         """Close every connection."""
         self._autocommit.close()

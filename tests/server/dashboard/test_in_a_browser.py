@@ -49,6 +49,7 @@ PAGES = [
     "/surveys/daily/versions/1/cross-tables",
     "/jobs",
     "/people",
+    "/operations",
     "/account",
     "/nowhere",
 ]

@@ -558,3 +558,15 @@ def test_jobs_page_shows_how_far_a_job_is_and_loads_a_module_only_while_it_runs(
     page = analyst.get(f"{WORK}/jobs")
     assert "<progress" not in page.text
     assert "script" not in page.headers["Content-Security-Policy"]
+
+
+def test_operations_are_shown_to_administrators_of_every_survey_alone(filled, visit):
+    visitor = visit("ada", every="admin")
+    answer = visitor.get("/operations")
+    assert answer.status_code == 200
+    assert "120 are sealed" in answer.text
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert 'href="/dashboard/operations"' in visitor.get("/").text
+    other = visit("bob", work="admin")
+    assert other.get("/operations").status_code == 403
+    assert "operations" not in other.get("/").text

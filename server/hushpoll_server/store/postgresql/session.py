@@ -166,3 +166,9 @@ def hold_inbox(connection: Connection) -> None:
     yet reading (PostgreSQL's documentation of LOCK and of TRUNCATE, "Notes").
     """
     connection.execute(text("LOCK TABLE inbox IN ACCESS SHARE MODE"))
+
+
+def room(connection: Connection) -> tuple[int, None, None]:
+    """Return the bytes of the database; its disk may be another machine's."""
+    statement = text("SELECT pg_database_size(current_database())")
+    return int(connection.execute(statement).scalar_one()), None, None

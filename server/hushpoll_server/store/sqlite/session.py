@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -186,3 +187,14 @@ def _begin(connection: Connection) -> None:
 
 def hold_inbox(_connection: Connection) -> None:
     """Do nothing: a transaction goes on seeing the state that it began to read."""
+
+
+def room(connection: Connection) -> tuple[int, int, int]:
+    """Return the bytes of the database and of its log, and those free and in all on the disk."""
+    databases = connection.exec_driver_sql("PRAGMA database_list").all()
+    path = Path(next(file for _, name, file in databases if name == "main"))
+    size = path.stat().st_size
+    with suppress(FileNotFoundError):  # there is no log after a clean end
+        size += path.with_name(f"{path.name}-wal").stat().st_size
+    disk = shutil.disk_usage(path.parent)
+    return size, disk.free, disk.total

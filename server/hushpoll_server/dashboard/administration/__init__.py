@@ -1,0 +1,1 @@
+"""Pages for admins of every survey: users and tokens, and how the server does."""
