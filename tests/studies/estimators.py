@@ -18,6 +18,7 @@ from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.likelihood import maximum_likelihood
 from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import perturb, support_counts
@@ -65,6 +66,10 @@ OURS: Mapping[str, Method] = {
     "projected": lambda oracle, counts, n: project_simplex(estimate(oracle, counts, n).frequency),
     "shrunk": lambda oracle, counts, n: shrunk(counts, n, p=oracle.p, q=oracle.q),
 }
+OF_RECORDS: Mapping[str, Callable[[FrequencyOracle, npt.NDArray[np.uint8]], Array]] = {
+    "likelihood": maximum_likelihood,
+}
+"""Ours that need the records and not only the counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +136,16 @@ def run_study(
                 ]
                 rng = np.random.default_rng(place)
                 truth = _truth(population)
-                errors: dict[str, list[float]] = {name: [] for name in (*PEERS, *OURS)}
+                errors: dict[str, list[float]] = {name: [] for name in (*PEERS, *OURS, *OF_RECORDS)}
                 for _ in range(surveys):
                     values = rng.choice(CATEGORIES, RESPONDENTS, p=truth)
-                    counts = support_counts(oracle, perturb(oracle, values, rng))
-                    for name, method in (*PEERS.items(), *OURS.items()):
-                        shares = method(oracle, counts, RESPONDENTS)
+                    records = perturb(oracle, values, rng)
+                    counts = support_counts(oracle, records)
+                    found = {
+                        name: method(oracle, counts, RESPONDENTS)
+                        for name, method in (*PEERS.items(), *OURS.items())
+                    } | {name: method(oracle, records) for name, method in OF_RECORDS.items()}
+                    for name, shares in found.items():
                         errors[name].append(float(np.square(shares - truth).sum()))
                 rows.append(_row(protocol, epsilon, population, errors))
     return rows
@@ -163,21 +172,22 @@ def _row(
         population,
         best,
         least,
-        {name: float(np.mean(errors[name])) / least for name in OURS},
+        {name: float(np.mean(errors[name])) / least for name in (*OURS, *OF_RECORDS)},
         float(differences.mean()) / spread,
     )
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """Return the study as a table in Markdown."""
+    ours = (*OURS, *OF_RECORDS)
     lines = [
         f"| protocol | ε | population | best of the others | its squared error "
-        f"| {' | '.join(OURS)} | reached |",
-        "|---|---|---|---|---" + "|---" * len(OURS) + "|---|",
+        f"| {' | '.join(ours)} | reached |",
+        "|---|---|---|---|---" + "|---" * len(ours) + "|---|",
     ]
     lines += [
         f"| {row.protocol} | {row.epsilon} | {row.population} | {row.best} | {row.error:.3g} | "
-        + " | ".join(f"{row.ratios[name]:.2f}" for name in OURS)
+        + " | ".join(f"{row.ratios[name]:.2f}" for name in ours)
         + f" | {'yes' if row.reached else f'no, {row.excess:.1f} standard errors above'} |"
         for row in rows
     ]
