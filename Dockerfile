@@ -2,7 +2,7 @@
 FROM python:3.11-slim-bookworm AS build
 
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py project-url.txt constraints.txt README.md LICENSE ./
 COPY protocols ./protocols
 COPY shared ./shared
 COPY client ./client

@@ -78,7 +78,7 @@ def test_dockerfile_copies_everything_that_the_wheels_hold():
         assert package.partition("/")[0] in sources
     for folder in SERVER["tool"]["hatch"]["build"]["dev-mode-dirs"]:
         assert (ROOT / "server" / folder).resolve().name in sources
-    assert {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]} <= set(sources)
+    assert {"README.md", "hatch_build.py", *PROJECT["project"]["license-files"]} <= set(sources)
 
 
 def test_everything_is_installed_with_exact_versions():
