@@ -26,6 +26,7 @@ from hushpoll_training.experiments.journal import (
     CELLS,
     DESCRIPTION,
     read_description,
+    refuse_other_data,
     write_file,
 )
 from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment
@@ -293,14 +294,22 @@ def compare_command(
     """Compare the means of RESULTS with a reference, cell by cell and metric by metric.
 
     The standard error is sd * sqrt(1/n + 1/m), with the reference's sd over its m seeds and our n.
-    Every mean outside is listed. Ends with exit code 1 if too many are, or cells are missing.
+    Every mean outside is listed. Ends with exit code 1 if too many are, or cells are missing. A
+    reference that is a run on other data is refused; a published table does not say on which data
+    it rests.
     """
+    runs = [path for path in (results, reference) if (_folder(path) / DESCRIPTION).is_file()]
+    refuse_other_data(runs, [read_description(_folder(path)) for path in runs])
     comparison = compare(
         summarise_results(read_results(results)), read_summaries(reference), limit=within
     )
     emit(_comparison(comparison), lambda: _comparison_text(comparison), as_json=as_json)
     if comparison.share < share or (comparison.missing and not partial):
         sys.exit(FAILED)
+
+
+def _folder(results: Path) -> Path:
+    return results if results.is_dir() else results.parent
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -67,6 +68,19 @@ def test_cells_that_were_not_run_fail_unless_that_is_meant(finished, published):
     assert code == 1
     assert "Not run: SS uniform epsilon 4" in out
     assert call("compare", finished[0], "--reference", path, "--partial")[0] == 0
+
+
+def test_reference_that_is_a_run_on_other_data_is_refused(finished, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(finished[0], other)
+    assert call("compare", finished[0], "--reference", other)[0] == 0
+    description = json.loads((other / "experiment.json").read_text())
+    description["data"]["sha256"] = "0" * 64
+    (other / "experiment.json").write_text(json.dumps(description))
+    for reference in (other, other / "results.csv"):
+        code, out, err = call("compare", finished[0], "--reference", reference)
+        assert (code, out) == (1, "")
+        assert "is of other data than" in err
 
 
 def test_the_page_has_the_command_the_means_the_misses_and_the_notes(finished, published, tmp_path):
