@@ -17,9 +17,11 @@ from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.fairness_options import confidence_option
+from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
 COLUMNS: Final = 80
 ATTRIBUTES: Final = 3
@@ -94,6 +96,7 @@ ATTRIBUTES: Final = 3
     show_default=True,
     help="Whose gap the recommended option has to find.",
 )
+@table_out_option
 @json_option
 @reports_errors
 def plan_command(
@@ -107,6 +110,7 @@ def plan_command(
     crowd: int | None,
     confidence: float,
     metric: str,
+    out: Path | None,
     as_json: bool,
     **assumed: Any,
 ) -> None:
@@ -129,7 +133,9 @@ def plan_command(
         document = verdicts(
             draft, goals, n=n, epsilon=epsilon, given=given, delta=delta, crowd=crowd
         )
-        emit(document, lambda: _verdicts_text(document), as_json=as_json)
+        if out is not None:
+            save_table(document, lambda: verdicts_table(document), out)
+        emit(document, lambda: _verdicts_text(document) + _saved(out), as_json=as_json)
         return
     if n is None:
         raise InvalidParameter(
@@ -142,7 +148,13 @@ def plan_command(
             "--epsilon needs --want; without it, write the epsilon into the draft", field="epsilon"
         )
     document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
-    emit(document, lambda: _text(document), as_json=as_json)
+    if out is not None:
+        save_table(document, lambda: comparison_table(document), out)
+    emit(document, lambda: _text(document) + _saved(out), as_json=as_json)
+
+
+def _saved(out: Path | None) -> str:
+    return "" if out is None else f"\n\nThe table is in {out}."
 
 
 def _verdicts_text(document: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ that the client's method and the analysis have for it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from hushpoll_shared.cli.ordered_text import (
     ordered_change_text,
     ordered_text,
 )
-from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.out_file import replacing
 from hushpoll_shared.cli.relations_text import (
     change_text,
     dependencies_text,
@@ -32,6 +31,7 @@ from hushpoll_shared.cli.relations_text import (
     shares_text,
     together_text,
 )
+from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
@@ -41,8 +41,9 @@ from hushpoll_shared.spelling.scores import (
     parse_scores,
     parse_scores_of,
 )
+from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
-from hushpoll_shared.tables.table_files import TableFormat, format_of
+from hushpoll_shared.tables.table_files import format_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -124,7 +125,7 @@ class Statistic:
 
     def options(self, command: _Command) -> _Command:
         """Add arguments and options of the statistic to a command, and ``--out``."""
-        added: Any = _OUT(command)
+        added: Any = table_out_option(command)
         for parameter in reversed(self.parameters):
             added = parameter(added)
         return added  # type: ignore[no-any-return]  # click's decorators return their argument
@@ -171,28 +172,14 @@ class Statistic:
         out: Path,
         guarantee: Callable[[], Mapping[str, str]] | None,
     ) -> bytes:
-        if _is_json(out):
-            return json.dumps(answer, indent=2, ensure_ascii=False).encode()
-        form: TableFormat = format_of(out)
-        table = usable(lambda: table_of(self.table, answer))
-        if guarantee is not None and form.has_methods:
-            table = table.with_methods(guarantee())
-        return usable(lambda: form.encode(table))
+        def table() -> ResultTable:
+            made = usable(lambda: table_of(self.table, answer))
+            if guarantee is not None and format_of(out).has_methods:
+                made = made.with_methods(guarantee())
+            return made
 
+        return usable(lambda: table_bytes(answer, table, out))
 
-def _is_json(out: Path) -> bool:
-    return out.suffix.lower() == ".json"
-
-
-def _check_ending(out: Path) -> None:
-    if not _is_json(out):
-        format_of(out)
-
-
-_OUT: Final = out_option(
-    "Write the table into this file as well; its ending says how: .csv, .xlsx, or .json.",
-    check=_check_ending,
-)
 
 _SCORES: Final = click.option(
     "--scores",

@@ -1,8 +1,10 @@
 """What is planned is what simulated surveys then give."""
 
+import csv
 import json
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -173,6 +175,33 @@ def test_the_comparison_says_its_recommendation_first_within_80_columns(tmp_path
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"attribute-{number}" in text for number in range(7))
     assert "The local epsilon stays 4" in " ".join(text.split())
+
+
+def test_the_command_writes_what_it_shows_as_a_table(tmp_path):
+    path = tmp_path / "draft.json"
+    # a text that a spreadsheet would take for a formula
+    labels = [{"name": "-1-1", "role": "sensitive", "categories": ["a", "b"]}]
+    path.write_text(json.dumps(DRAFT | {"protected": None, "attributes": labels}))
+    goals = ("--want", "width:-1-1=0.05", "--want", "lead:-1-1=0.2", "--n", "500")
+    for options, name, rows in ((goals, "subject", 2), (("--n", "500"), "attribute", 32)):
+        document = json.loads(called(path, *options, "--json").output)
+        for ending in ("csv", "xlsx", "json"):
+            out = tmp_path / f"table.{ending}"
+            answer = called(path, *options, "--out", str(out))
+            assert answer.exit_code == 0, answer.output
+            assert answer.output.endswith(f"The table is in {out}.\n")
+        assert json.loads((tmp_path / "table.json").read_text()) == document
+        with (tmp_path / "table.csv").open(newline="") as stream:
+            table = list(csv.DictReader(stream))
+        assert len(table) == rows
+        assert {row[name] for row in table} <= {"'-1-1", ""}
+        with zipfile.ZipFile(tmp_path / "table.xlsx") as book:
+            sheets = [book.read(part) for part in book.namelist() if "/sheet" in part]
+        assert len(sheets) == 2
+        assert not any(b"<f>" in sheet for sheet in sheets)
+    answer = called(path, *goals, "--out", str(tmp_path / "table.txt"))
+    assert isinstance(answer.exception, InvalidParameter)
+    assert "whose ending names no table" in str(answer.exception)
 
 
 @pytest.mark.parametrize(
