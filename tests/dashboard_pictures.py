@@ -8,13 +8,17 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
+from dashboard_server import LOAN as LOAN_DRAFT
 from dashboard_server import PASSWORD, WORK, dashboard_server
+from hushpoll_shared.survey.published import Published
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SURVEY = "/dashboard/surveys/work-and-health/versions/1"
 LOAN = "/dashboard/surveys/loan/versions/1"
+HIRING = "/dashboard/surveys/hiring/versions/1"
 PICTURES = {
     "surveys": ("/dashboard/", "light"),
     "survey": (SURVEY, "dark"),
@@ -23,7 +27,22 @@ PICTURES = {
     "draft": ("/dashboard/drafts/{2}?n=20000", "light"),
     "models": (f"{LOAN}/models", "light"),
     "comparison": (f"{LOAN}/models/compare?model={{0}}&model={{1}}", "dark"),
+    "audit": (f"{HIRING}/fairness/{{3}}#of-metrics", "light"),
+    "quality": (f"{HIRING}/quality", "dark"),
+    "weighted": (f"{SURVEY}/weighted?of=smoker&by=region&a0=40&a1=25&a2=20&a3=15", "light"),
 }
+
+
+def unlike(_published: Published, rng: np.random.Generator) -> dict[str, int]:
+    """Return answers of a population whose women are hired more seldom, for the picture."""
+    gender, education = int(rng.random() < 0.55), int(rng.integers(0, 3))
+    hired = int(rng.random() < (0.1, 0.35, 0.6)[education] + 0.3 * gender)
+    return {
+        "gender": gender,
+        "education": min(2, education + gender * int(rng.random() < 0.4)),
+        "region": int(rng.random() < 0.2 + 0.6 * gender),
+        "given": hired,
+    }
 
 
 def main() -> None:
@@ -38,13 +57,17 @@ def main() -> None:
         models = [
             server.train("loan", folds=5, parameters={"n_estimators": trees}) for trees in (5, 60)
         ]
+        hiring = {**LOAN_DRAFT, "name": "hiring", "title": "Who is hired?", "epsilon": "8"}
+        server.fill(server.publish(hiring), 10_000, unlike)
+        audit = server.ask("fairness", "hiring", parameters={"n_estimators": 40})
+        server.ask("shape", "hiring")
         server.work()
         draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
         for name, (address, theme) in PICTURES.items():
-            path = address.format(*models, draft)
+            path = address.format(*models, draft, audit)
             context = browser.new_context(
                 color_scheme=theme, viewport={"width": 1280, "height": 860}
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,11 @@ FEW = {"name": "few", "title": "Too few reports", "epsilon": "1", "attributes": 
 DAILY = {"name": "daily", "title": "Nothing released yet", "epsilon": "1", "attributes": SMALL}
 
 
+def independent(published: Published, rng: np.random.Generator) -> dict[str, int]:
+    """Return a respondent's answers; early categories are the likelier ones."""
+    return {one.name: int(one.k * rng.beta(1.2, 2.5)) for one in published.attributes}
+
+
 class DashboardServer:
     """A running server; `publish` and `fill` give it surveys and reports."""
 
@@ -128,12 +133,16 @@ class DashboardServer:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
-    def fill(self, published: Published, count: int) -> None:
+    def fill(
+        self,
+        published: Published,
+        count: int,
+        draw: Callable[[Published, np.random.Generator], dict[str, int]] = independent,
+    ) -> None:
         rng = np.random.default_rng(1)
         reports = []
         for _ in range(count):
-            # Early categories are the likelier ones.
-            codes = {one.name: int(one.k * rng.beta(1.2, 2.5)) for one in published.attributes}
+            codes = draw(published, rng)
             record = published.layout.encode(codes, SecureBits())
             reports.append(wire.Report(wire.new_report_id(), record))
         answer = self._session.post(
@@ -153,8 +162,12 @@ class DashboardServer:
 
     def train(self, name: str, **body: Any) -> str:
         """Ask for a training, for a worker to do."""
+        return self.ask("train", name, **body)
+
+    def ask(self, kind: str, name: str, **body: Any) -> str:
+        """Ask for a job, for a worker to do."""
         answer = self._session.post(
-            f"{self.url}/api/v1/surveys/{name}/versions/1/jobs/train", json=body, timeout=60
+            f"{self.url}/api/v1/surveys/{name}/versions/1/jobs/{kind}", json=body, timeout=60
         )
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
