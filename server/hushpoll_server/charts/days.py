@@ -8,6 +8,9 @@ from typing import Any, Final
 from hushpoll_server.charts.specifications import Chart, base
 
 MOST_DAYS: Final = 90
+CHART_PIXELS: Final = 640
+# Of one day, at most: few days make no wide bars.
+DAY_PIXELS: Final = 90
 
 
 def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
@@ -30,10 +33,10 @@ def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
         "field": "added",
         "type": "quantitative",
         "title": None,
-        "axis": {"format": "~s", "tickCount": 4, "tickMinStep": 1},
+        "axis": {"format": ",", "tickCount": 4, "tickMinStep": 1},
     }
     specification = base(values) | {
-        "width": 640,
+        "width": {"step": min(DAY_PIXELS, CHART_PIXELS / len(drawn))},
         "height": 180,
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
         "mark": {"type": "bar", "color": "var(--accent)", "width": {"band": 0.8}},
