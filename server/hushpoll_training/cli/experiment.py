@@ -13,6 +13,7 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_table import REFERENCE, table_command
@@ -40,6 +41,7 @@ from hushpoll_training.experiments.results.comparison import (
     Comparison,
     compare,
 )
+from hushpoll_training.experiments.results.comparison_table import comparison_table
 from hushpoll_training.experiments.results.results import CSV, FAILURES, PARQUET, read_results
 from hushpoll_training.experiments.results.summaries import (
     Curves,
@@ -286,24 +288,34 @@ def plot(results: Path, out: Path, beside: Path | None, beside_name: str, as_jso
 @click.option(
     "--partial", is_flag=True, help="Do not mind cells of the reference that were not run."
 )
+@table_out_option
 @json_option
 @reports_errors
 def compare_command(
-    results: Path, reference: Path, within: float, share: float, partial: bool, as_json: bool
+    results: Path,
+    reference: Path,
+    within: float,
+    share: float,
+    partial: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Compare the means of RESULTS with a reference, cell by cell and metric by metric.
 
     The standard error is sd * sqrt(1/n + 1/m), with the reference's sd over its m seeds and our n.
-    Every mean outside is listed. Ends with exit code 1 if too many are, or cells are missing. A
-    reference that is a run on other data is refused; a published table does not say on which data
-    it rests.
+    Every mean outside is listed, and --out has them all. Ends with exit code 1 if too many are
+    outside, or cells are missing. A reference that is a run on other data is refused; a published
+    table does not say on which data it rests.
     """
     runs = [path for path in (results, reference) if (_folder(path) / DESCRIPTION).is_file()]
     refuse_other_data(runs, [read_description(_folder(path)) for path in runs])
     comparison = compare(
         summarise_results(read_results(results)), read_summaries(reference), limit=within
     )
-    emit(_comparison(comparison), lambda: _comparison_text(comparison), as_json=as_json)
+    document = _comparison(comparison)
+    if out is not None:
+        save_table(document, lambda: comparison_table(comparison), out)
+    emit(document, lambda: _comparison_text(comparison), as_json=as_json)
     if comparison.share < share or (comparison.missing and not partial):
         sys.exit(FAILED)
 

@@ -70,6 +70,17 @@ def test_cells_that_were_not_run_fail_unless_that_is_meant(finished, published):
     assert call("compare", finished[0], "--reference", path, "--partial")[0] == 0
 
 
+def test_all_means_are_written_as_a_table(finished, published, tmp_path):
+    for ending in ("csv", "xlsx"):
+        out = tmp_path / f"means.{ending}"
+        code, _, _ = call("compare", finished[0], "--reference", published(2), "--out", out)
+        assert (code, out.is_file()) == (1, True)
+    with (tmp_path / "means.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert (len(rows), [row["within"] for row in rows].count("no")) == (10, 2)
+    assert {row["ours_runs"] for row in rows} == {"3"}
+
+
 def test_reference_that_is_a_run_on_other_data_is_refused(finished, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(finished[0], other)
