@@ -25,6 +25,8 @@ PICTURES = {
     "estimates": (f"{SURVEY}/estimates", "light"),
     "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
     "draft": ("/dashboard/drafts/{2}?n=20000", "light"),
+    "report": ("/dashboard/surveys/over/versions/1/report", "light"),
+    "public": ("/results/over", "dark"),
     "models": (f"{LOAN}/models", "light"),
     "comparison": (f"{LOAN}/models/compare?model={{0}}&model={{1}}", "dark"),
     "audit": (f"{HIRING}/fairness/{{3}}#of-metrics", "light"),
@@ -62,6 +64,7 @@ def main() -> None:
         audit = server.ask("fairness", "hiring", parameters={"n_estimators": 40})
         server.ask("shape", "hiring")
         server.work()
+        server.publish_results("over", cross_tables=[["health", "region"]])
         draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
@@ -72,7 +75,7 @@ def main() -> None:
                 color_scheme=theme, viewport={"width": 1280, "height": 860}
             )
             page = context.new_page()
-            page.goto(server.url + path)
+            page.goto(f"{server.url}/dashboard/")
             page.get_by_label("Name").fill("root")
             page.get_by_label("Password").fill(PASSWORD)
             page.locator("main").get_by_role("button", name="Sign in").click()

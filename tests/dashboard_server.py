@@ -91,12 +91,7 @@ LOAN = {
     ],
     "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
 }
-OVER = {
-    **ODD,
-    "name": "over",
-    "title": "A survey that is over",
-    "description": "Its results may be published.",
-}
+OVER = {**WORK, "name": "over", "title": "Work and health 2025"}
 SMALL = [{"name": "q", **SENSITIVE, "categories": ["no", "yes"]}]
 FEW = {"name": "few", "title": "Too few reports", "epsilon": "1", "attributes": SMALL}
 DAILY = {"name": "daily", "title": "Nothing released yet", "epsilon": "1", "attributes": SMALL}
@@ -160,6 +155,13 @@ class DashboardServer:
         assert answer.status_code == 200, answer.text
         wait_until(lambda: self._session.get(f"{path}/overview", timeout=60).json()["sealed"])
 
+    def publish_results(self, name: str, **choices: Any) -> None:
+        """Let everybody read the results of a survey that is over."""
+        answer = self._session.post(
+            f"{self.url}/api/v1/surveys/{name}/versions/1/public-results", json=choices, timeout=60
+        )
+        assert answer.status_code == 201, answer.text
+
     def train(self, name: str, **body: Any) -> str:
         """Ask for a training, for a worker to do."""
         return self.ask("train", name, **body)
@@ -203,7 +205,7 @@ def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
             server.fill(server.publish(ODD), 1000)
             server.fill(server.publish(FEW, release="immediate"), 3)
             server.publish(DAILY, release="daily")
-            server.fill(server.publish(OVER), 500)
+            server.fill(server.publish(OVER), 1000)
             server.end("over")
             server.fill(server.publish(LOAN), 1500)
             server.add_user("root", every="admin")

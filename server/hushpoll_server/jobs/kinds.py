@@ -30,7 +30,6 @@ from hushpoll_server.jobs.parameters import (
 )
 from hushpoll_server.jobs.progress import OnStep, Step, counted
 from hushpoll_server.jobs.result import Result, json_result
-from hushpoll_server.reports.pdf import require_pdf
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
@@ -141,8 +140,7 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 def _check_report(parts: Services, row: VersionRow, parameters: ReportParameters) -> None:
     parts.survey_reports.choices(row, **parameters.model_dump(exclude={"format"}))
     parts.analysis.release(row)
-    if parameters.format == "pdf":
-        require_pdf()
+    parts.survey_reports.require_form(parameters.format)
 
 
 def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:

@@ -303,19 +303,20 @@ def test_two_hundred_surveys_are_listed_and_filtered(server, open_page):
 def test_editor_reports_publishes_and_takes_back(server, open_page):
     page = sign_in(open_page(OVER))
     page.get_by_role("link", name="Report the results").click()
-    page.locator("#r-a-0").select_option("odd")
-    page.locator("#r-b-0").select_option("other")
+    page.locator("#r-a-0").select_option("health")
+    page.locator("#r-b-0").select_option("region")
     page.get_by_role("button", name="Make the report").click()
-    expect(page.get_by_role("heading", name="odd by other")).to_be_visible()
-    expect(page).to_have_title("Results of A survey that is over · hushpoll")
-    expect(page.locator("figure svg[role=img]")).to_have_count(3)
+    expect(page.get_by_role("heading", name="health by region")).to_be_visible()
+    expect(page).to_have_title("Results of Work and health 2025 · hushpoll")
+    expect(page.locator("figure svg[role=img]")).to_have_count(5)
     page.go_back()
     for form, ending in (("bundle", "zip"),):
         page.locator(f"#r-{form}").check()
         with page.expect_download() as download:
             page.get_by_role("button", name="Make the report").click()
         assert download.value.suggested_filename == f"over-1.{ending}"
-    page.get_by_role("group", name="Questions").last.get_by_label("other").uncheck()
+    for number in (2, 3, 4):
+        page.locator(f"#p-q-{number}").uncheck()
     page.get_by_label("Everybody may read these results").check()
     page.get_by_role("button", name="Publish the results").click()
     link = page.locator(".panel.link a")
@@ -325,13 +326,13 @@ def test_editor_reports_publishes_and_takes_back(server, open_page):
     for theme in ("light", "dark"):
         public = open_page("/sign-in", color_scheme=theme, viewport={"width": 360, "height": 800})
         public.goto(f"{server.url}/dashboard/{address}")
-        expect(public.get_by_role("heading", level=1)).to_have_text("A survey that is over")
+        expect(public.get_by_role("heading", level=1)).to_have_text("Work and health 2025")
         expect(public.locator("figure svg[role=img]")).to_have_count(1)
         assert violations(public) == []
         assert public.evaluate(WIDER) == 0
     with public.expect_download() as download:
         public.get_by_role("link", name="CSV").click()
-    assert download.value.suggested_filename == "over-1-tables-01-odd.csv"
+    assert download.value.suggested_filename == "over-1-tables-01-health.csv"
     page.get_by_role("button", name="Take the results back").click()
     expect(page.get_by_text("Results that were taken back")).to_be_visible()
     public.reload()

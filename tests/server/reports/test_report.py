@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 import re
+import sys
 import zipfile
+import zlib
 from html.parser import HTMLParser
 from typing import Any
 
@@ -259,3 +261,32 @@ def test_large_report_is_for_a_job(site):
     site.publish(attributes=[sensitive, *many], protected=None, protocol="GRR")
     status, code, field = site.problem(site.get(f"{VERSION}/report"))
     assert (status, field) == (422, "attributes"), code
+
+
+def test_pdf_has_pages_and_the_title_of_the_survey(draw):
+    """It needs the extra pdf and the system's Pango, which scripts/environment installs."""
+    made = Report(basis_of(ODD, [("odd", "other")]), draw).pdf()
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made, re.DOTALL)
+    content = b"".join(expanded(stream) for stream in streams) + made
+    assert len(re.findall(rb"/Type /Page\b(?!s)", content)) >= 3
+    assert b"/Title" in content
+    assert b"/ToUnicode" in content  # so that text is text, and can be found
+
+
+def test_pdf_without_the_extra_names_it(site, monkeypatch):
+    site.fill(site.publish(), 5)
+    site.seal()
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    answer = site.get(f"{VERSION}/report?format=pdf")
+    assert site.problem(answer)[:2] == (501, "missing-extra")
+    assert "hushpoll-server[pdf]" in answer.json["detail"]
+    answer = site.ask_for_job("report", {"format": "pdf"})
+    assert site.problem(answer)[:2] == (501, "missing-extra")
+    assert site.get(f"{VERSION}/report").status_code == 200
+
+
+def expanded(stream: bytes) -> bytes:
+    try:
+        return zlib.decompress(stream)
+    except zlib.error:
+        return b""

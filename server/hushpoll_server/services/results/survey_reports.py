@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.choices import Choices
-from hushpoll_server.reports.pdf import NotPrinted
+from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.results.jobs import Jobs
@@ -108,20 +108,32 @@ class SurveyReports:
         ------
         InvalidParameter
             It has more charts than a request waits for.
-        MissingExtra
-            A PDF without the extra ``pdf``.
         Refused
-            As `report`; ``unavailable`` where a chart or a page could not be made now.
+            As `report`; ``missing-extra``: a PDF without the extra ``pdf``; ``unavailable`` where
+            a chart or a page could not be made now.
         """
         if at_once:
             self.require_short(choices)
+        self.require_form(form)
         report = self.report(row, choices)
         kind = FORMS[form]
         try:
             body = kind.make(report)
+        except MissingExtra as error:
+            raise Refused("missing-extra", str(error)) from error
         except (NotDrawn, NotPrinted) as error:
             raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
         return ReportFile(f"{row.name}-{row.version}.{kind.ending}", kind.media_type, body)
+
+    def require_form(self, form: str) -> None:
+        """Refuse a form of ``FORMS`` that this server cannot make: ``missing-extra``."""
+        if form == "pdf":
+            try:
+                require_pdf()
+            except MissingExtra as error:
+                raise Refused(
+                    "missing-extra", f"{error}, on the web server as well as on its workers"
+                ) from error
 
     def _draw(self, specification: Mapping[str, Any]) -> bytes:
         return self._drawing.draw(specification, "svg")
