@@ -35,7 +35,7 @@ from hushpoll_server.http.resources import (
 )
 from hushpoll_server.http.resources.administration import operations, users
 from hushpoll_server.logs import get_logger
-from hushpoll_server.pages import public_results, survey
+from hushpoll_server.pages import api_reference, public_results, survey
 from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
@@ -96,6 +96,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     app.register_blueprint(views.dashboard)
     app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
+    app.add_url_rule("/docs", "docs", lambda: api_reference.page(documented(app)))
     if services.metrics is not None and settings.metrics_token is not None:
         app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))
     return app

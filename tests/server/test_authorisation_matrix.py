@@ -49,6 +49,7 @@ ROUTES = [
     Route("surveys.fetch_version", "GET", VERSION, None, 200),
     Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
     Route("openapi", "GET", "/api/v1/openapi.json", None, 200),
+    Route("docs", "GET", "/docs", None, 200),
     Route("health.health", "GET", "/health", None, 200),
     Route("health.ready", "GET", "/ready", None, 200),
     Route("page.survey", "GET", "/s/work", None, 200),
