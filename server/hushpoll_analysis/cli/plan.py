@@ -18,7 +18,7 @@ from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.fairness_options import confidence_option
 from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
@@ -130,9 +130,10 @@ def plan_command(
         goals = [
             Goal.parse(want, share=share, group=group, confidence=confidence) for want in wants
         ]
-        document = verdicts(
-            draft, goals, n=n, epsilon=epsilon, given=given, delta=delta, crowd=crowd
-        )
+        with waiting(f"plan of {draft.name}"):
+            document = verdicts(
+                draft, goals, n=n, epsilon=epsilon, given=given, delta=delta, crowd=crowd
+            )
         if out is not None:
             save_table(document, lambda: verdicts_table(document), out)
         emit(document, lambda: _verdicts_text(document) + _saved(out), as_json=as_json)
@@ -147,7 +148,8 @@ def plan_command(
         raise InvalidParameter(
             "--epsilon needs --want; without it, write the epsilon into the draft", field="epsilon"
         )
-    document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
+    with waiting(f"plan of {draft.name}"):
+        document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
     if out is not None:
         save_table(document, lambda: comparison_table(document), out)
     emit(document, lambda: _text(document) + _saved(out), as_json=as_json)

@@ -267,14 +267,14 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
 
 @contextmanager
 def waiting(description: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error that a server works on a request, and for how long.
+    """Show on standard error what is being worked on, by a server or here, and for how long.
 
     Nothing is drawn where standard error is no terminal.
 
     Parameters
     ----------
     description : str
-        What the server works on, in words.
+        The work, in words.
 
     Yields
     ------

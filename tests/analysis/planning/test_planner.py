@@ -177,6 +177,16 @@ def test_the_comparison_says_its_recommendation_first_within_80_columns(tmp_path
     assert "The local epsilon stays 4" in " ".join(text.split())
 
 
+def test_the_command_says_on_a_terminal_alone_that_it_works(tmp_path):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    arguments = [str(path), "--want", "width:gender=0.1"]
+    for terminal in ("0", "1"):
+        answer = CliRunner().invoke(plan_command, arguments, env={"TTY_COMPATIBLE": terminal})
+        assert ("plan of adult" in answer.stderr) == (terminal == "1")
+        assert "plan of adult" not in answer.stdout
+
+
 def test_the_command_writes_what_it_shows_as_a_table(tmp_path):
     path = tmp_path / "draft.json"
     # a text that a spreadsheet would take for a formula
