@@ -22,7 +22,8 @@ def _row(text: Any) -> dict[str, Any]:
     texts = (
         "name title version digest deleted deleted_at accepts_until token id replaces "
         "replaced_until replaced_by expires_at survey n pending kind label message code detail "
-        "protocol epsilon category finding reports created_at"
+        "protocol epsilon category finding reports created_at changed_at changed_by "
+        "hardly_protected"
     )
     return dict.fromkeys(texts.split(), text) | {
         "state": "done",
@@ -46,6 +47,9 @@ def answer(text: Any) -> dict[str, Any]:
     return row | {
         "warnings": [row],
         "surveys": [row],
+        "drafts": [row],
+        "problems": [row],
+        "manifest": {str(text): [text, {"a": text}]},
         "tokens": [row],
         "origins": [text],
         "error": {"detail": text, "code": text},

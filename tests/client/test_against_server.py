@@ -23,7 +23,7 @@ from hushpoll_client import (
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_shared.wire.reports import Report as Row
 from hushpoll_shared.wire.reports import new_report_id, pack_reports
 
@@ -270,6 +270,41 @@ def test_survey_commands(hushpoll, draft, tmp_path):
     code, out, _ = hushpoll("survey", "list", "--json")
     states = {one["survey"]: one["state"] for one in json.loads(out)["surveys"]}
     assert states["by-command"] == "closed"
+
+
+def test_draft_commands(hushpoll, analyst, draft, tmp_path):
+    draft["name"] = "drafted"
+    file = write(tmp_path / "survey.json", {**draft, "release": "now", "epsilon": "x"})
+    code, out, _ = hushpoll("draft", "check", file)
+    assert code == 1
+    assert "epsilon is 'x'" in out
+    assert "release is 'now'" in out
+    code, out, _ = hushpoll("draft", "save", file, "--json")
+    draft_id = json.loads(out)["id"]
+    assert (code, json.loads(out)["revision"]) == (0, 1)
+    write(tmp_path / "survey.json", draft)
+    assert hushpoll("draft", "check", file)[0] == 0
+    assert analyst.launch_plan(draft, 1000, width=1.0)["verdict"]["answer"] == "yes"
+    code, _, err = hushpoll("draft", "save", file, "--id", draft_id)
+    assert (code, "--revision together" in err) == (2, True)
+    code, out, _ = hushpoll("draft", "save", file, "--id", draft_id, "--revision", "1")
+    assert (code, f"{draft_id}  drafted  revision 2" in out) == (0, True)
+    for command in (("save", file, "--id", draft_id), ("publish", draft_id)):
+        code, _, err = hushpoll("draft", *command, "--revision", "1")
+        assert (code, "it has revision 2; read it again" in err) == (1, True), command
+    assert draft_id in hushpoll("draft", "list")[1]
+    code, out, _ = hushpoll("draft", "show", draft_id)
+    (tmp_path / "shown.yaml").write_text(out)
+    assert load_manifest(tmp_path / "shown.yaml") == Manifest.from_dict(draft)
+    code, out, _ = hushpoll("draft", "publish", draft_id, "--revision", "2")
+    assert (code, "drafted version 1 is published" in out) == (0, True)
+    code, out, _ = hushpoll("draft", "begin", "drafted", "--json")
+    begun = json.loads(out)
+    assert begun["manifest"]["version"] == 2
+    assert hushpoll("draft", "delete", begun["id"], "--yes")[0] == 0
+    assert begun["id"] not in hushpoll("draft", "list")[1]
+    code, _, err = hushpoll("draft", "show", "../surveys")
+    assert (code, "the draft's id is '../surveys'" in err) == (1, True)
 
 
 def test_a_dry_run_publishes_nothing(hushpoll, draft, tmp_path):

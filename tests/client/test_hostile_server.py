@@ -22,6 +22,13 @@ QUESTION = "Is it\u200b you\u3164? :smile: [red]x[/red]"
 # Every command that asks a server, with the arguments that bring it to the answer.
 COMMANDS = {
     "survey publish": ("draft.json",),
+    "draft begin": (NAME, "--version", "1"),
+    "draft check": ("draft.json",),
+    "draft delete": (JOB_ID, "--yes"),
+    "draft list": (),
+    "draft publish": (JOB_ID, "--revision", "1"),
+    "draft save": ("draft.json", "--id", JOB_ID, "--revision", "1"),
+    "draft show": (JOB_ID,),
     "survey show": (NAME,),
     "survey list": (),
     "survey close": (NAME,),

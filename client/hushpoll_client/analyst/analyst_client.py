@@ -6,6 +6,7 @@ Answers are returned as the server's JSON; published manifests are checked like 
 from __future__ import annotations
 
 from hushpoll_client.analyst.audits import AuditCalls
+from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
 from hushpoll_client.analyst.ordered import OrderedCalls
@@ -17,6 +18,7 @@ from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 class AnalystClient(
     SurveyCalls,
+    DraftCalls,
     TokenCalls,
     ResultCalls,
     RelationCalls,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.config import ClientConfig, Endpoint
-from hushpoll_client.delivery.transport import Answer, Transport
+from hushpoll_client.delivery.answers import Answer
+from hushpoll_client.delivery.transport import Transport
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.text import check_name
@@ -55,12 +56,13 @@ class Calls:
         document: Mapping[str, Any],
         *path: str,
         params: Mapping[str, str] | None = None,
+        etag: str | None = None,
         retry: bool = True,
     ) -> dict[str, Any]:
         """Return the answer to a JSON body; `retry` only where a repetition changes nothing."""
         body = canonical_json(document)
         answer = self._transport.post(
-            *path, body=body, media_type=JSON_MEDIA_TYPE, params=params, retry=retry
+            *path, body=body, media_type=JSON_MEDIA_TYPE, params=params, etag=etag, retry=retry
         )
         return object_of(answer)
 

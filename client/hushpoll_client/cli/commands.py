@@ -78,6 +78,21 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "train",
         "Play a whole survey on this machine, from publishing to a fairness table.",
     ),
+    "draft": Group(
+        "Check a manifest, and keep it on a server while it is written.",
+        {
+            name: Row(f"hushpoll_client.cli.drafting.drafts:{attribute}", "cli", summary)
+            for name, attribute, summary in (
+                ("begin", "begin", "Begin the next version of a published survey."),
+                ("check", "check", "Say all for which the server would refuse a manifest."),
+                ("delete", "delete", "Delete a draft for good."),
+                ("list", "list_drafts", "List the drafts that the server keeps."),
+                ("publish", "publish", "Publish a draft."),
+                ("save", "save", "Keep a manifest as a draft, or change one."),
+                ("show", "show", "Show a draft with its manifest."),
+            )
+        },
+    ),
     "estimate": Row(
         "hushpoll_client.cli.results:estimate",
         "cli",

@@ -15,11 +15,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig, Endpoint, checked_token
+from hushpoll_client.delivery.answers import Answer
 from hushpoll_client.delivery.timing import (
     SLOWEST_BYTES_PER_SECOND,
     Deadline,
@@ -51,40 +51,6 @@ _NETWORK: Final = (
 )
 # Requests accepts no limit of 0; a deadline that is over is noticed at once nevertheless.
 _SHORTEST_WAIT_SECONDS: Final = 0.001
-
-
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_refused)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A successful answer: status in [200, 299], headers and body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        """Return the body as JSON.
-
-        Raises
-        ------
-        TransportError
-            If it is not JSON; not retryable.
-        """
-        try:
-            # The decoder refuses NaN and Infinity; deep nesting ends in a RecursionError.
-            return _DECODER.decode(self.body.decode())
-        except (ValueError, RecursionError):
-            raise TransportError(
-                "the server's answer is not JSON; check that the address is a hushpoll server's",
-                retryable=False,
-                status=self.status,
-            ) from None
 
 
 def load_network() -> None:
@@ -192,10 +158,14 @@ class Transport:
         body: bytes,
         media_type: str,
         params: Mapping[str, str] | None = None,
+        etag: str | None = None,
         retry: bool = True,
     ) -> Answer:
-        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again."""
-        details = {"body": body, "media_type": media_type, "params": params}
+        """POST ``body``; with ``retry`` (only for what may arrive twice) the same bytes again.
+
+        ``etag`` is what a resource that is changed by this must have.
+        """
+        details = {"body": body, "media_type": media_type, "params": params, "etag": etag}
         if not retry:
             return self._once("POST", segments, RetryHint(), **details)
         return self._retried("POST", segments, **details)
@@ -232,9 +202,15 @@ class Transport:
             status=answer.status,
         )
 
-    def put(self, *segments: str, body: bytes, media_type: str) -> Answer:
-        """PUT ``body`` in place of a resource, with retries."""
-        return self._retried("PUT", segments, body=body, media_type=media_type)
+    def put(self, *segments: str, body: bytes, media_type: str, etag: str | None = None) -> Answer:
+        """PUT ``body`` in place of a resource, with retries; but once where it must have an ETag.
+
+        A change whose answer was lost has given it another one.
+        """
+        details = {"body": body, "media_type": media_type, "etag": etag}
+        if etag is not None:
+            return self._once("PUT", segments, RetryHint(), **details)
+        return self._retried("PUT", segments, **details)
 
     def delete(self, *segments: str) -> Answer:
         """DELETE a resource, with retries: deleting it again changes nothing."""
@@ -297,6 +273,7 @@ class Transport:
         body: bytes | None = None,
         media_type: str | None = None,
         params: Mapping[str, str] | None = None,
+        etag: str | None = None,
         token: bool = True,
     ) -> requests.Response:
         load_network()
@@ -305,6 +282,8 @@ class Transport:
         headers = {"User-Agent": "hushpoll", "Accept-Encoding": "identity"}
         if media_type is not None:
             headers["Content-Type"] = media_type
+        if etag is not None:
+            headers["If-Match"] = etag
         try:
             return self._sessions.current().request(
                 method,

@@ -1,0 +1,113 @@
+"""Drafts: manifests that a server checks, plans and keeps until they are published."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
+
+_DRAFT_ID = re.compile(r"[0-9a-f]{1,16}", re.ASCII)
+
+
+class DraftCalls(Calls):
+    """Checks, keeps, changes and publishes drafts; needs scope ``publish``."""
+
+    def validate(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Say all for which a manifest would be refused; nothing is stored.
+
+        Returns
+        -------
+        dict
+            ``valid``; ``problems``, each with ``field``, ``value``, ``message`` and ``remedy``;
+            ``hardly_protected``, ``warnings``, and, if valid, ``digest`` and ``manifest``.
+        """
+        return self._post({"manifest": manifest}, "drafts", "validate")
+
+    def launch_plan(
+        self, manifest: Mapping[str, Any], n: int, *, width: float | None = None
+    ) -> dict[str, Any]:
+        """Say how precise each question and an audit will be; nothing is stored.
+
+        Parameters
+        ----------
+        manifest : mapping
+            A valid one.
+        n : int
+            Respondents, in [1, 10^9].
+        width : float or None
+            Mean width that no question's intervals should exceed, in (0, 1]; 0.1 by default.
+        """
+        more = {} if width is None else {"width": width}
+        return self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
+
+    def drafts(self) -> list[dict[str, Any]]:
+        """List the drafts, that which was changed last first."""
+        return list_in(object_of(self._transport.get("drafts")), "drafts")
+
+    def draft(self, draft_id: str) -> dict[str, Any]:
+        """Return a draft with its ``manifest`` and ``revision``."""
+        return object_of(self._transport.get("drafts", checked_draft_id(draft_id)))
+
+    def add_draft(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a manifest as a draft, whatever it lacks but for the survey's name. Not retried."""
+        return self._post({"manifest": manifest}, "drafts", retry=False)
+
+    def draft_of_version(self, name: str, version: int) -> dict[str, Any]:
+        """Begin the next version of a published survey as a draft. Not retried."""
+        return self._post({}, *version_path(name, version), "draft", retry=False)
+
+    def replace_draft(
+        self, draft_id: str, manifest: Mapping[str, Any], *, revision: int
+    ) -> dict[str, Any]:
+        """Put another manifest into a draft, if it still has the revision that was read.
+
+        Raises
+        ------
+        TransportError
+            With status 412 if it was changed since.
+        """
+        answer = self._transport.put(
+            "drafts",
+            checked_draft_id(draft_id),
+            body=canonical_json({"manifest": manifest}),
+            media_type=JSON_MEDIA_TYPE,
+            etag=f'"{revision}"',
+        )
+        return object_of(answer)
+
+    def publish_draft(
+        self, draft_id: str, *, revision: int, allow_weak: bool = False
+    ) -> dict[str, Any]:
+        """Publish a draft in the revision that was read. Not retried.
+
+        Returns what :meth:`AnalystClient.publish` does.
+        """
+        params = {"allow_weak": "true"} if allow_weak else None
+        path = ("drafts", checked_draft_id(draft_id), "publish")
+        return self._post({}, *path, params=params, etag=f'"{revision}"', retry=False)
+
+    def delete_draft(self, draft_id: str) -> None:
+        """Delete a draft, in whatever revision it is."""
+        self._transport.delete("drafts", checked_draft_id(draft_id))
+
+
+def checked_draft_id(draft_id: str) -> str:
+    """Return `draft_id` if a draft can have it.
+
+    Raises
+    ------
+    InvalidParameter
+        Otherwise.
+    """
+    if not isinstance(draft_id, str) or not _DRAFT_ID.fullmatch(draft_id):
+        raise InvalidParameter(
+            f"the draft's id is {show(draft_id)}; give one that hushpoll draft list shows",
+            field="draft_id",
+        )
+    return draft_id

@@ -1,0 +1,1 @@
+"""Commands that write surveys: drafts that a server checks and keeps."""

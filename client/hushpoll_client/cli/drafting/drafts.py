@@ -1,0 +1,166 @@
+"""``hushpoll draft``: check a manifest, keep it on a server, change it, publish it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import analyst_command, version_of, version_option
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.cli.terminal import emit_answer
+from hushpoll_shared.spelling.canonical import parse_json
+
+MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+REVISION = click.option(
+    "--revision",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Revision that you have read: a draft that was changed since is left as it is.",
+)
+
+
+@click.command()
+@MANIFEST
+@analyst_command
+def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
+    """Say all for which the server would refuse MANIFEST (.json, .yaml); publish nothing.
+
+    Ends with 1 if there is a problem.
+    """
+    answer = client.validate(_read(manifest))
+    emit_answer(answer, _checked, as_json=as_json)
+    if answer.get("valid") is not True:
+        raise click.exceptions.Exit(1)
+
+
+@click.command("list")
+@analyst_command
+def list_drafts(client: AnalystClient, as_json: bool) -> None:
+    """List the drafts that the server keeps."""
+    emit_answer({"drafts": client.drafts()}, _listed, as_json=as_json)
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@analyst_command
+def show(client: AnalystClient, draft_id: str, as_json: bool) -> None:
+    """Show the draft ID with its manifest."""
+
+    def written(answer: dict[str, Any]) -> str:
+        from hushpoll_shared.drafts.yaml_writer import write_yaml
+
+        manifest = answer.get("manifest")
+        return f"# {_line(answer)}\n{write_yaml(manifest) if isinstance(manifest, dict) else ''}"
+
+    emit_answer(client.draft(draft_id), written, as_json=as_json)
+
+
+@click.command()
+@MANIFEST
+@click.option("--id", "draft_id", metavar="ID", help="Change this draft, in place of a new one.")
+@click.option("--revision", type=click.IntRange(min=1), help="Revision of it that you have read.")
+@analyst_command
+def save(
+    client: AnalystClient,
+    manifest: Path,
+    draft_id: str | None,
+    revision: int | None,
+    as_json: bool,
+) -> None:
+    """Keep MANIFEST (.json, .yaml) on the server as a draft, whatever it lacks but for its name."""
+    if (draft_id is None) != (revision is None):
+        raise click.UsageError("Give --id and --revision together, or neither for a new draft.")
+    document = _read(manifest)
+    if draft_id is None or revision is None:
+        answer = client.add_draft(document)
+    else:
+        answer = client.replace_draft(draft_id, document, revision=revision)
+    emit_answer(answer, _line, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@analyst_command
+def begin(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """Begin the next version of the published survey NAME as a draft."""
+    answer = client.draft_of_version(name, version_of(client, name, version))
+    emit_answer(answer, _line, as_json=as_json)
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@REVISION
+@click.option(
+    "--allow-weak", is_flag=True, help="Publish although respondents are hardly protected."
+)
+@analyst_command
+def publish(
+    client: AnalystClient, draft_id: str, revision: int, allow_weak: bool, as_json: bool
+) -> None:
+    """Publish the draft ID; it is then a survey, and no draft any more."""
+    answer = client.publish_draft(draft_id, revision=revision, allow_weak=allow_weak)
+    emit_answer(
+        answer,
+        lambda told: "\n".join(
+            [
+                f"{told.get('survey')} version {told.get('version')} is published",
+                f"digest: {told.get('digest')}",
+                *(f"warning: {one.get('message')}" for one in told.get("warnings", [])),
+            ]
+        ),
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> None:
+    """Delete the draft ID for good."""
+    if not yes:
+        click.confirm(f"Delete the draft {draft_id}? This cannot be undone.", abort=True, err=True)
+    client.delete_draft(draft_id)
+    emit_answer(
+        {"id": draft_id, "state": "deleted"},
+        lambda told: f"draft {told['id']} is deleted",
+        as_json=as_json,
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return a manifest as it is written, with all its mistakes."""
+    if path.suffix.lower() == ".json":
+        document = parse_json(path.read_bytes())
+    else:
+        from hushpoll_shared.survey.yaml_reader import parse_yaml
+
+        document = parse_yaml(path.read_bytes())
+    if not isinstance(document, dict):
+        raise HushpollError(
+            f"{path.name} is no mapping; begin it with a line such as name: work-and-health"
+        )
+    return document
+
+
+def _line(draft: dict[str, Any]) -> str:
+    return (
+        f"{draft.get('id')}  {draft.get('survey')}  revision {draft.get('revision')}  changed "
+        f"{draft.get('changed_at')} by {draft.get('changed_by')}  {draft.get('title')}"
+    )
+
+
+def _listed(answer: dict[str, Any]) -> str:
+    return "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
+
+
+def _checked(answer: dict[str, Any]) -> str:
+    lines = [str(problem.get("message")) for problem in answer["problems"]]
+    if answer.get("hardly_protected") is not None:
+        lines.append(f"only with --allow-weak: {answer['hardly_protected']}")
+    lines += [f"warning: {warning.get('message')}" for warning in answer["warnings"]]
+    return "\n".join(lines) or "It can be published."
