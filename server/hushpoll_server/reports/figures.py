@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.charts.specifications import (
     LIGHT,
     Chart,
@@ -17,6 +18,7 @@ from hushpoll_server.charts.specifications import (
     with_light_colours,
 )
 from hushpoll_server.reports.basis import Basis
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
@@ -36,7 +38,7 @@ class Figure:
     key : str
         Names its files.
     chart : Chart or None
-        None of an audit, which has its table alone.
+        None of an audit all of whose metrics are withheld.
     table : ResultTable
         All the data behind it.
     svg : str or None
@@ -109,7 +111,36 @@ def _charts(
         yield f"{cross['a']}-by-{cross['b']}", chart, table
     for number, audit in enumerate(results["audits"], start=1):
         document = audit["result"]
-        yield f"audit-{number}", None, table_of("fairness", {**about, **document})
+        table = table_of("fairness", {**about, **document})
+        yield f"audit-{number}", audit_chart(document), table
+
+
+def audit_chart(audit: Mapping[str, Any]) -> Chart | None:
+    """Return the chart of an audit's metrics, ratios apart from differences; None without any.
+
+    Parameters
+    ----------
+    audit : mapping
+        As the API gives it, of two groups or of several.
+    """
+    panels: dict[float, list[dict[str, Any]]] = {}
+    found = []
+    for pair in audit.get("groups") or [{"group": None, "metrics": audit["metrics"]}]:
+        for name, number in pair["metrics"].items():
+            if name not in METRICS or "conclusion" not in number:
+                continue
+            label = name if pair["group"] is None else f"{name}, {pair['group']}"
+            row = {key: number[key] for key in ("value", "lower", "upper", "conclusion")}
+            panels.setdefault(METRICS[name].fair, []).append({"label": label, **row})
+            found += [label] if number["conclusion"] == "disparity" else []
+    if not panels:
+        return None
+    named = ", ".join(found) or "none of these metrics"
+    sentence = (
+        f"Metrics of the groups with their {audit['confidence']:g} sets; the dashed line is where "
+        f"groups are treated alike. A disparity is concluded for {named}."
+    )
+    return fairness_chart(sorted(panels.items()), sentence)
 
 
 def _in_light(tag: re.Match[str]) -> str:

@@ -104,7 +104,12 @@ def page_of(
                 }
                 for table, (figure, svg) in zip(results["cross_tables"], others, strict=True)
             ],
-            audits=[_audit(audit) for audit in results["audits"]],
+            audits=[
+                {**_audit(audit), "key": figure.key, "chart": figure.chart, "svg": svg}
+                for audit, (figure, svg) in zip(
+                    results["audits"], together[crosses_end:], strict=True
+                )
+            ],
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
             unknown=UNKNOWN,

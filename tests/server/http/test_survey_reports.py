@@ -133,3 +133,26 @@ def test_report_that_is_too_long_to_wait_for_is_the_result_of_a_job(site):
     assert bundle == site.get(f"{VERSION}/report?format=bundle&cross=gender:age").data
     refused = site.ask_for_job("report", {"cross_tables": [["gender", "gender"]]})
     assert refused.status_code == 422
+
+
+def test_report_shows_the_audit_that_was_finished(site):
+    published = site.publish()
+    for gender in ("Male", "Female"):
+        for income in ("rich", "poor"):
+            site.fill(published, 15, gender=gender, income=income)
+    site.seal()
+    assert "No audit was finished" in site.get(f"{VERSION}/report").text
+    audit = site.run_job("fairness", {"folds": 2, "parameters": {"n_estimators": 2}})
+    bundle = site.get(f"{VERSION}/report?format=bundle").data
+    with remade(bundle) as made:
+        assert made.different == ()
+        (shown,) = made.report.results["audits"]
+        page = made.file("html").decode()
+    assert shown["result"]["metrics"].keys() == audit["metrics"].keys()
+    assert shown["result"]["metrics"]["SPD"]["value"] == audit["metrics"]["SPD"]["value"]
+    assert "Groups by <bdi>gender</bdi>" in page
+    assert audit["metrics"]["SPD"]["conclusion"] in page
+    assert "Chart of the audit by gender" in page
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        assert b'"SPD"' in archive.read("tables/06-audit-1.csv")
+    assert "Groups by" not in site.get(f"{VERSION}/report?fairness=false").text
